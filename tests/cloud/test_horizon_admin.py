@@ -327,7 +327,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         )
         self.check_quiet()
 
-    def test_accessible(self) -> None:
+    def test_extra_spec_forms_are_accessible(self) -> None:
         self.until_pools_are_known()
         for key, part in (
             ('rbd:stripe_unit', '#id_partner_help'),

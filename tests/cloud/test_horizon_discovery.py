@@ -100,7 +100,7 @@ class AnswerTest(volume_form.FormTestCase):
         self.assertFalse(self.find(f'{box} input').is_enabled())
         self.check_quiet()
 
-    def test_sources(self) -> None:
+    def test_source_returns_type_and_layout(self) -> None:
         volume = self.created(metadata=dict(base.ASKED))
         self.open('/project/volumes/')
         status, text = self.fetch(f'{_SOURCES}/volume/{volume}/')

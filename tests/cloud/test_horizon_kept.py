@@ -59,7 +59,7 @@ class SourceTest(KeptTestCase):
         self.assertTrue(field.is_enabled())
         return str(field.get_property('value'))
 
-    def test_slow(self) -> None:
+    def test_choices_survive_a_slow_source(self) -> None:
         source = self.created()
         name = self.begin()
         with self.relay.changed(f'/volumes/{source}', relay.slow):
@@ -70,7 +70,7 @@ class SourceTest(KeptTestCase):
             ident = self.named(name)
         self.assertEqual(2**20, self.info(ident)['object_size'])
 
-    def test_failing(self) -> None:
+    def test_choices_survive_a_failing_source(self) -> None:
         source = self.created()
         name = self.begin()
         with self.relay.changed(f'/volumes/{source}', relay.broken):

@@ -110,7 +110,7 @@ class LaunchTest(browser.BrowserTestCase):
         self.assertIn('Object size', said)
         self.assertNotIn('currently not available', said)
 
-    def test_accessible(self) -> None:
+    def test_launch_wizard_is_accessible(self) -> None:
         def prepare() -> None:
             self.open_wizard()
             # The step says something else until a default source is set.

@@ -18,7 +18,7 @@ from tests.cloud import browser
 class LoginTest(browser.BrowserTestCase):
     """Log in and see volumes, as a tenant and as an operator."""
 
-    def test_tenant(self) -> None:
+    def test_tenant_sees_own_volume(self) -> None:
         volume = self.created(name='seen in the dashboard')
         self.login('demo')
         self.open('/project/volumes/')
@@ -28,7 +28,7 @@ class LoginTest(browser.BrowserTestCase):
         self.screenshot('volumes')
         self.check_quiet()
 
-    def test_operator(self) -> None:
+    def test_operator_sees_volume_types(self) -> None:
         self.login('admin')
         self.open('/admin/volume_types/')
         self.assertIn('rbd-multiattach', self.text('#volume_types'))

@@ -137,7 +137,7 @@ class ImageTest(volume_form.FormTestCase):
         self.click('.ng-wizard button.finish')
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])
 
-    def test_accessible(self) -> None:
+    def test_image_options_are_accessible(self) -> None:
         def prepare() -> None:
             self.open_image_step()
             self.shown_group()

@@ -224,7 +224,7 @@ class Images:
     # Creation
 
     @ddt.data(*MADE)
-    def test_create(self, case: str) -> None:
+    def test_create_makes_requested_layout(self, case: str) -> None:
         asked, made = MADE[case]
         self.create(**{'features': DEFAULT, **asked})
         self.check(made, self.numbers())
@@ -373,7 +373,7 @@ class Images:
         self.create(features=LAYERING)
         self.refuses('InvalidArgument', self.open().rebuild_object_map)
 
-    def test_resize(self) -> None:
+    def test_resize_needs_room_in_object_map(self) -> None:
         self.create(order=12, features=DEFAULT)
         image = self.open()
         image.resize(2 * SIZE)

@@ -78,7 +78,9 @@ class Clones(librbd_behaviour.Images):
         )
 
     @ddt.data(*CLONED)
-    def test_clone(self, case: str) -> None:
+    def test_clone_takes_layout_from_arguments_or_parent(
+        self, case: str
+    ) -> None:
         has, asked, made = CLONED[case]
         self.parent(**has)
         self.clone(**asked)
@@ -146,7 +148,7 @@ class Clones(librbd_behaviour.Images):
             KeyError, self.open().metadata_remove, 'nothing'
         )
 
-    def test_flatten(self) -> None:
+    def test_flatten_detaches_clone_once(self) -> None:
         self.parent()
         self.clone()
         clone = self.open('clone')
@@ -158,7 +160,7 @@ class Clones(librbd_behaviour.Images):
 
     # Snapshots
 
-    def test_snapshot(self) -> None:
+    def test_snapshot_is_protected_before_removal(self) -> None:
         self.create(features=LAYERING)
         image = self.open()
         image.create_snap('s')
@@ -222,7 +224,7 @@ class Clones(librbd_behaviour.Images):
 
     # Copies
 
-    def test_copy(self) -> None:
+    def test_copy_keeps_layout_and_metadata_but_no_snapshots(self) -> None:
         self.create(**STRIPED, features=LAYERING | LOCK)
         image = self.open()
         image.metadata_set('k', 'v')
@@ -264,7 +266,7 @@ class Clones(librbd_behaviour.Images):
 
     # Removal, renaming and handles
 
-    def test_remove(self) -> None:
+    def test_remove_refuses_open_image(self) -> None:
         self.create()
         rbd = self.module.RBD()
         image = self.open()
@@ -289,7 +291,7 @@ class Clones(librbd_behaviour.Images):
         self.module.RBD().remove(self.ioctx, 'clone')
         self.check([], list(self.open('parent').list_children()))
 
-    def test_rename(self) -> None:
+    def test_rename_keeps_existing_target(self) -> None:
         self.create(order=20)
         self.create('j', order=21)
         rbd = self.module.RBD()
@@ -299,7 +301,7 @@ class Clones(librbd_behaviour.Images):
         self.check(['j', 'k'], self.names())
         self.check('k', self.open('k').get_name())
 
-    def test_closed(self) -> None:
+    def test_closed_image_refuses_calls(self) -> None:
         self.create()
         image = self.open()
         image.close()

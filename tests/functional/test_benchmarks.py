@@ -68,7 +68,7 @@ class BenchmarksTest(base.TestCase):
         self.assertEqual(0, done.returncode, done.stdout)
         return done.stdout
 
-    def test_driver(self) -> None:
+    def test_driver_benchmark_is_drawn(self) -> None:
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'j'
         shown = self._run(
             'performance.rst',
@@ -98,7 +98,7 @@ class BenchmarksTest(base.TestCase):
         )
         return (folder / 'plot.svg').read_text()
 
-    def test_deletion(self) -> None:
+    def test_deletion_benchmark_is_drawn(self) -> None:
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'j'
         shown = self._run(
             'performance.rst',

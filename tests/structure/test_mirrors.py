@@ -10,9 +10,10 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Each module of a package has a test module, and vice versa."""
+"""Each module of a package has a test module; names of tests are sentences."""
 
 import pathlib
+import re
 
 import ddt
 
@@ -88,6 +89,20 @@ class MirrorTestCase(base.TestCase):
             not in tests
         ]
         self.assertEqual([], without)
+
+    def test_name_of_each_test_is_a_sentence(self) -> None:
+        one_word = [
+            f'{name}: {test}'
+            for name in tree.files()
+            if name.startswith(('tests/', 'rbd_tempest_plugin/'))
+            and name.endswith('.py')
+            for test in re.findall(
+                r'^ *def (test_[a-z0-9]+)\(',
+                (tree.ROOT / name).read_text(),
+                re.M,
+            )
+        ]
+        self.assertEqual([], one_word)
 
     def test_no_test_folder_without_a_subject(self) -> None:
         folders = {

@@ -38,10 +38,15 @@ class ContractTest(base.TestCase):
         clause = contract.Clause(__name__, name, _OURS, *more)
         return contract.problems('fixtures', [clause])
 
-    def test_holds(self) -> None:
+    def test_kept_contract_has_no_problem(self) -> None:
         calls = ('strip', 'title', 'lower')
         self.assertEqual([], self._problems('steps', ('first',), calls))
-        self.assertEqual([], self._problems('ContractTest.test_holds', ()))
+        self.assertEqual(
+            [],
+            self._problems(
+                'ContractTest.test_kept_contract_has_no_problem', ()
+            ),
+        )
         self.assertEqual([], self._problems('FIELDS', None, (), ('size',)))
 
     @ddt.data(
@@ -51,7 +56,7 @@ class ContractTest(base.TestCase):
         ('steps', ('first',), ('title', 'upper'), 'no longer calls upper'),
     )
     @ddt.unpack
-    def test_broken(
+    def test_broken_contract_names_the_change(
         self, name: str, takes: object, calls: object, text: str
     ) -> None:
         (problem,) = self._problems(name, takes, calls)

@@ -152,7 +152,7 @@ class HealthyTest(AuditTestCase):
         self.assertEqual(set(), self.found())
         self.assertEqual(set(), self.found(cloud=False))
 
-    def test_counts(self) -> None:
+    def test_counts_by_type_and_map_state(self) -> None:
         self.volume()
         self.volume()
         self.volume(_LOCKED)
@@ -322,14 +322,14 @@ class PlantedTest(AuditTestCase):
             image.rebuild_object_map()
         self.check(findings.SNAPSHOT_MAP_INVALID, f'{name}@snapshot-{ident}')
 
-    def test_override(self) -> None:
+    def test_reports_overriding_conf_rbd_cache(self) -> None:
         name = self.volume()
         with self.cluster.image(name) as image:
             image.metadata_set('conf_rbd_cache', 'false')
             image.metadata_set('colour', 'blue')
         self.check(findings.OVERRIDE, name)
 
-    def test_orphans(self) -> None:
+    def test_reports_images_and_snapshots_without_owner(self) -> None:
         ident = str(uuid.uuid4())
         there = self.volume()
         self.snapshot(there, f'snapshot-{ident}')
@@ -373,7 +373,7 @@ class PlantedTest(AuditTestCase):
         self.cluster.ioctx().remove_object(f'rbd_header.{ident}')
         self.check(findings.HALF_REMOVED, name)
 
-    def test_trash(self) -> None:
+    def test_reports_expired_trash_only(self) -> None:
         ioctx = self.cluster.ioctx()
         expired, kept = self.make('expired'), self.make('kept')
         rbd.RBD().trash_move(ioctx, expired, 0)
@@ -391,11 +391,11 @@ class PlantedTest(AuditTestCase):
         name = self.volume(migrating=True)
         self.check(findings.CINDER_MIGRATION, name)
 
-    def test_multiattach(self) -> None:
+    def test_reports_lock_on_multiattach_volume(self) -> None:
         name = self.volume(multiattach=True)
         self.check(findings.MULTIATTACH, name)
 
-    def test_contradiction(self) -> None:
+    def test_reports_attributes_that_contradict_the_image(self) -> None:
         name = self.volume(made={wire.ATTRIBUTE_OBJECT_SIZE: 8 * _MIB})
         self.check(findings.CONTRADICTION, name)
 
@@ -417,7 +417,7 @@ class PlantedTest(AuditTestCase):
         self.volume()
         self.check(findings.SLOW_DELETION, name)
 
-    def test_json(self) -> None:
+    def test_json_describes_image(self) -> None:
         name = self.volume(_LOCKED)
         plain = self.audit().plain()
         (image,) = plain['images']

@@ -105,7 +105,7 @@ class BenchTest(testtools.TestCase):
             self.assertTrue((self.folder / name).exists())
         return found
 
-    def test_cern(self) -> None:
+    def test_cern_plan_is_compared_with_its_report(self) -> None:
         words = self.select(
             *('workload=16K write', 'workload=4K write one by one'),
             *('layout=stock', 'layout=64 KiB x 8', 'layout=default'),
@@ -123,7 +123,7 @@ class BenchTest(testtools.TestCase):
         self.assertIn('a factor of 1.00 at most', reasons)
         self.assertIsNotNone(by_name['writeback small writes'].ratio)
 
-    def test_ceph(self) -> None:
+    def test_ceph_plan_measures_read_latency(self) -> None:
         words = self.select(
             *('workload=16K random read', 'io_thread=off', 'allocator=libc'),
             *('cache_mode=none', 'cache_mode=writeback'),
@@ -159,7 +159,7 @@ class BenchTest(testtools.TestCase):
         self.finish(self.start('ceph-2022', *words))
         self.measured(2)
 
-    def test_switch(self) -> None:
+    def test_object_map_deletes_faster(self) -> None:
         words = self.select('size=20G', 'features=with object map')
         words += self.select('features=without object map')
         self.finish(self.start('switch-object-map', *words))
@@ -176,7 +176,9 @@ class BenchTest(testtools.TestCase):
             time.sleep(0.05)
 
     @ddt.data(signal.SIGINT, signal.SIGTERM)
-    def test_interrupted(self, number: signal.Signals) -> None:
+    def test_signal_removes_images_of_the_run(
+        self, number: signal.Signals
+    ) -> None:
         child = self.start('ceph-2022', '--runtime', '60')
         self.wait_for_image(child)
         child.send_signal(number)
@@ -227,7 +229,7 @@ class BenchTest(testtools.TestCase):
         found = self.measured(len(loads))
         self.assertEqual(before, found.samples[: len(before)])
 
-    def test_limit(self) -> None:
+    def test_limit_prevents_writing(self) -> None:
         child = self.start('cern-2013', '--image-size', '65M')
         shown, _ = child.communicate(timeout=_PATIENCE)
         self.assertEqual(1, child.returncode)

@@ -99,7 +99,7 @@ class ExporterTest(testtools.TestCase):
         }
         self.assertEqual(expected, {key: values.get(key) for key in expected})
 
-    def test_file(self) -> None:
+    def test_writes_text_file_and_nothing_else(self) -> None:
         folder = self.useFixture(fixtures.TempDir()).path
         path = pathlib.Path(folder, 'rbd.prom')
         done = subprocess.run(

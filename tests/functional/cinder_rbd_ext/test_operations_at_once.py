@@ -56,7 +56,7 @@ class AtOnceTest(base.DriverTestCase):
         for each in done:
             each.result()
 
-    def test_snapshots(self) -> None:
+    def test_concurrent_snapshots_leave_none(self) -> None:
         names = [f'snapshot-{number}' for number in range(_AT_ONCE)]
 
         def snapshot(name: str) -> None:
@@ -72,7 +72,7 @@ class AtOnceTest(base.DriverTestCase):
         with self.cluster.image(self.volume.name) as image:
             self.assertEqual([], list(image.list_snaps()))
 
-    def test_clones(self) -> None:
+    def test_concurrent_clones_of_one_source(self) -> None:
         names = [f'clone-{number}' for number in range(_AT_ONCE)]
 
         def clone(name: str) -> None:

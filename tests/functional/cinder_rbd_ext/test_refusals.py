@@ -73,7 +73,7 @@ class RefusalTest(base.DriverTestCase):
     """Tests for each kind of invalid input to create_volume."""
 
     @ddt.data(*_REFUSED)
-    def test_metadata(self, kind: str) -> None:
+    def test_invalid_metadata_leaves_no_image(self, kind: str) -> None:
         metadata, expected = _REFUSED[kind]
         self._check(self.new_volume(metadata), expected, metadata)
 

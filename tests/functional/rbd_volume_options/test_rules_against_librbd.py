@@ -92,7 +92,7 @@ class RulesTestCase(base.TestCase):
     def test_new_images_at_the_limit_of_the_object_map(self) -> None:
         self._judge_all(enumerate(cases.at_the_limit()), self._create)
 
-    def test_clones(self) -> None:
+    def test_rules_for_clones_agree_with_librbd(self) -> None:
         parents: dict[str, tuple[cases.Case, cases.Numbers]] = {}
         number = 0
         while len(parents) < 30:

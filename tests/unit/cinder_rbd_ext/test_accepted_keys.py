@@ -96,7 +96,7 @@ _CASES: dict[
 @ddt.ddt
 class OfTypeTest(base.TestCase):
     @ddt.data(*_CASES)
-    def test_dropped(self, case: str) -> None:
+    def test_keys_that_type_refuses_are_dropped(self, case: str) -> None:
         given, specs, options, dropped = _CASES[case]
         found = accepted_keys.of_type(
             {'colour': 'blue', **given},
@@ -135,7 +135,7 @@ class OfTypeTest(base.TestCase):
         self.assertEqual(_PAIR, found.kept)
         self.assertEqual({keys.CACHE_MODE}, set(found.dropped))
 
-    def test_reasons(self) -> None:
+    def test_reasons_are_one_line_each(self) -> None:
         found = accepted_keys.of_type(
             {'rbd:a\n"b': '1', keys.OBJECT_SIZE: '1M'},
             {keys.TENANT_OPTIONS: ''},

@@ -150,7 +150,7 @@ class ReadTest(base.TestCase):
         )
         self.assertEqual(8 * _MIB, read.chunk_size)
 
-    def test_enforcement(self) -> None:
+    def test_enforcement_is_strict_by_default(self) -> None:
         for given, strict in (('strict', True), ('lenient', False)):
             settings = cinder_objects.settings(
                 rbd_cache_mode_enforcement=given
@@ -158,7 +158,7 @@ class ReadTest(base.TestCase):
             self.assertIs(strict, settings.strict_cache_mode)
         self.assertTrue(cinder_objects.settings().strict_cache_mode)
 
-    def test_level(self) -> None:
+    def test_level_holds_options_of_the_backend(self) -> None:
         read = cinder_objects.settings(rbd_volume_object_size='1M')
         self.assertEqual(errors.Origin.BACKEND, read.level.origin)
         self.assertEqual(_MIB, read.level.options.object_size)

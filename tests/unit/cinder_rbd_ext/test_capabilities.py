@@ -63,7 +63,7 @@ class FromCapabilitiesTest(base.TestCase):
         self.assertEqual(_FULL.options, found.options)
         self.assertEqual(_FULL.limits, found.limits)
 
-    def test_enforcement(self) -> None:
+    def test_enforcement_survives_the_report(self) -> None:
         for strict in (True, False):
             settings = dataclasses.replace(_FULL, strict_cache_mode=strict)
             self.assertIs(strict, _there_and_back(settings).strict_cache_mode)
@@ -105,7 +105,7 @@ class FromCapabilitiesTest(base.TestCase):
         found = _there_and_back(plain)
         self.assertEqual(1 << 22, found.chunk_size)
 
-    def test_others(self) -> None:
+    def test_report_of_other_driver_has_no_settings(self) -> None:
         for report in ({}, {'rbd_volume_options': 'true'}):
             self.assertIsNone(capabilities.settings_of(report))
 

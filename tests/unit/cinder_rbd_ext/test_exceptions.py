@@ -19,7 +19,7 @@ from tests.unit import base
 
 
 class ExceptionsTest(base.TestCase):
-    def test_texts(self) -> None:
+    def test_texts_include_reason(self) -> None:
         self.assertEqual(
             'RBD volume option refused: the reason',
             str(exceptions.VolumeOptionRefused(reason='the reason')),

@@ -27,7 +27,7 @@ class TranslationTest(base.TestCase):
         # The service does this so that each request has its language.
         self.useFixture(fixture.ToggleLazy(True))
 
-    def test_german(self) -> None:
+    def test_message_is_translated_to_german(self) -> None:
         translate = i18n._
         message = translate(_TEXT)
         self.assertIn(

@@ -64,7 +64,7 @@ def _conf(text: str, group: str = opts.SHARED_GROUP) -> cfg.ConfigOpts:
 
 @ddt.ddt
 class OptionsTest(base.TestCase):
-    def test_defaults(self) -> None:
+    def test_defaults_of_all_options(self) -> None:
         conf = _conf('')
         self.assertEqual(
             {

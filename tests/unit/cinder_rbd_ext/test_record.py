@@ -75,7 +75,7 @@ class MadeTest(RecordTestCase):
         self.assertEqual(_PLAIN_RECORDED, record.as_metadata(_PLAIN))
         self.assertEqual(_STRIPED_RECORDED, record.as_metadata(_STRIPED))
 
-    def test_recorded(self) -> None:
+    def test_created_image_is_recorded(self) -> None:
         record.made(self.volume.id, _STRIPED)
         self.assertEqual(_STRIPED_RECORDED, self.recorded())
 
@@ -97,7 +97,7 @@ class MadeTest(RecordTestCase):
 
 
 class MovedTest(RecordTestCase):
-    def test_recorded(self) -> None:
+    def test_moved_image_is_recorded(self) -> None:
         record.moved(self.volume.id, _STRIPED)
         self.assertEqual(_STRIPED_RECORDED, self.recorded())
 
@@ -114,7 +114,7 @@ class RefusedTest(RecordTestCase):
         record.refused(self.volume.id, 'the reason')
         self.assertEqual('the reason', self.reason())
 
-    def test_again(self) -> None:
+    def test_later_refusal_replaces_the_earlier(self) -> None:
         record.refused(self.volume.id, 'x' * 600)
         record.refused(self.volume.id, 'a shorter one')
         self.assertEqual('a shorter one', self.reason())

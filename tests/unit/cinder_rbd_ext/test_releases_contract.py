@@ -249,7 +249,7 @@ CLAUSES = (
 
 
 class ContractTest(base.TestCase):
-    def test_holds(self) -> None:
+    def test_installed_cinder_keeps_the_contract(self) -> None:
         self.assertEqual([], contract.problems('cinder', CLAUSES))
 
     def test_each_overridden_method_is_in_it(self) -> None:

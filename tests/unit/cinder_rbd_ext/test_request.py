@@ -90,7 +90,7 @@ class TypeTest(base.TestCase):
         ('', False),
     )
     @ddt.unpack
-    def test_flags(self, value: str, flag: bool) -> None:
+    def test_flags_are_parsed_like_stock(self, value: str, flag: bool) -> None:
         """Flags are parsed exactly as by the stock driver."""
         self.assertIs(flag, _request(specs={'multiattach': value}).multiattach)
         self.assertIs(

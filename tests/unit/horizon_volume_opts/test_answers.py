@@ -29,7 +29,7 @@ class AnswersTestCase(base.TestCase):
         super().setUp()
         self.answer = fake_cloud.offered('t')
 
-    def test_valid(self) -> None:
+    def test_valid_answer_keeps_options(self) -> None:
         found = answers.options_of(self.answer)
         for key, option in self.answer['options'].items():
             self.assertEqual(option, {**found[key], **option})
@@ -69,7 +69,7 @@ class AnswersTestCase(base.TestCase):
         (keys.CACHE_MODE, {'allowed': None}, "'allowed'"),
     )
     @ddt.unpack
-    def test_invalid(
+    def test_invalid_answer_names_the_field(
         self, key: str, change: dict[str, Any], words: str
     ) -> None:
         self.answer['options'][key].update(change)
@@ -91,7 +91,7 @@ class AnswersTestCase(base.TestCase):
             answer['options'][key]['settable'] = False
             answers.options_of(answer)
 
-    def test_reason(self) -> None:
+    def test_reason_must_be_text(self) -> None:
         self.assertIsNone(answers.reason_of({}))
         self.assertEqual('why', answers.reason_of({'reason': 'why'}))
         self.assertRaises(
@@ -117,7 +117,7 @@ class AnswersTestCase(base.TestCase):
             answers.InvalidAnswerError, answers.options_of, self.answer
         )
 
-    def test_limits(self) -> None:
+    def test_limits_are_optional(self) -> None:
         limits = {'total_iops_sec': '500'}
         for given, expected in (
             ({}, {}),

@@ -19,7 +19,7 @@ from tests.unit import base
 
 
 class GetTestCase(base.TestCase):
-    def test_default(self) -> None:
+    def test_default_applies_without_setting(self) -> None:
         self.assertEqual(60, conf.get(conf.DISCOVERY_CACHE))
 
     def test_what_the_operator_says(self) -> None:

@@ -69,7 +69,7 @@ class WrappedTest(base.TestCase):
 
 
 class ContractTest(base.TestCase):
-    def test_holds(self) -> None:
+    def test_installed_horizon_keeps_the_contract(self) -> None:
         self.assertEqual(
             [], contract.problems('horizon', horizon_contract.CLAUSES)
         )

@@ -31,7 +31,7 @@ class InWordsTestCase(base.TestCase):
                     shown, layouts.in_words(made).replace('\xa0', ' ')
                 )
 
-    def test_german(self) -> None:
+    def test_layout_is_translated_to_german(self) -> None:
         with translation.override('de'):
             self.assertEqual(
                 'Objekte mit 8\xa0MiB, 64\xa0KiB\xa0×\xa08',

@@ -61,7 +61,7 @@ class OfferTestCase(base.TestCase):
             code, offer.options['rbd:object_size']['default_from']
         )
 
-    def test_limits(self) -> None:
+    def test_limits_come_from_the_answer(self) -> None:
         limits = _offer(stripe_count={'maximum': 5}).limits
         self.assertEqual(5, limits.max_stripe_count)
 
@@ -72,7 +72,9 @@ class OfferTestCase(base.TestCase):
         {'rbd:features': 'layering'},
         {'rbd:cache_mode': 'writeback'},
     )
-    def test_accepted(self, metadata: dict[str, str]) -> None:
+    def test_offer_accepts_valid_metadata(
+        self, metadata: dict[str, str]
+    ) -> None:
         _offer().check(metadata, sizes.GIB)
 
     @ddt.data(
@@ -103,7 +105,7 @@ class OfferTestCase(base.TestCase):
         ({'rbd:data_pool': 'p'}, 'rbd:data_pool', 'not a key of volume'),
     )
     @ddt.unpack
-    def test_refused(
+    def test_offer_refuses_invalid_metadata(
         self, metadata: dict[str, str], key: str, words: str
     ) -> None:
         error = self.assertRaises(

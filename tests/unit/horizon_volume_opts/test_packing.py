@@ -192,7 +192,7 @@ class SizeTestCase(test_rest.RestTestCase):
             'data-rbd-effects',
         )
 
-    def test_wizards(self) -> None:
+    def test_wizard_answer_stays_small(self) -> None:
         def size(count: int) -> int:
             self.types(count)
             _status, found = self.ask('/api/rbd_volume_options/types/')

@@ -57,7 +57,7 @@ class InWordsTestCase(base.TestCase):
         with translation.override('de'):
             self.assertEqual('out of range', phrasing.in_words('out of range'))
 
-    def test_lazy(self) -> None:
+    def test_lazy_text_follows_language(self) -> None:
         text = phrasing.in_words_lazy(phrases.Phrase('out of range'))
         for language, shown in (
             ('en', 'out of range'),

@@ -50,10 +50,12 @@ class TextTestCase(base.TestCase):
         ('something_else', '5', ''),
     )
     @ddt.unpack
-    def test_one(self, name: str, value: str, text: str) -> None:
+    def test_limit_is_shown_in_words(
+        self, name: str, value: str, text: str
+    ) -> None:
         self.assertEqual(text, qos.text({name: value}))
 
-    def test_several(self) -> None:
+    def test_several_limits_are_joined(self) -> None:
         self.assertEqual(
             '500 reads per second, 100 writes per second',
             qos.text({'read_iops_sec': '500', 'write_iops_sec': '100'}),

@@ -35,7 +35,7 @@ class ReadTestCase(base.TestCase):
             refusals.read(exceptions.BadRequest(400, text)),
         )
 
-    def test_forbidden(self) -> None:
+    def test_policy_refusal_names_the_key(self) -> None:
         text = (
             'Policy does not allow volume_extension:rbd_volume_options:'
             'set_layout, which rbd:object_size needs.'
@@ -77,7 +77,7 @@ class OfErrorTestCase(base.TestCase):
             refusals.of_error(error),
         )
 
-    def test_german(self) -> None:
+    def test_refusal_is_translated_to_german(self) -> None:
         """Reason and allowed values; the value and names stay."""
         metadata = errors.Origin.VOLUME_METADATA
         for given, text in (

@@ -88,7 +88,7 @@ class TypesTestCase(RestTestCase):
 
 
 class SourceTestCase(RestTestCase):
-    def test_volume(self) -> None:
+    def test_volume_source_returns_type_and_layout(self) -> None:
         self.cloud.add_volume('v', volume_type='a "type"')
         _status, found = self.ask(f'{_BASE}/sources/volume/v/')
         self.assertEqual('a "type"', found['volume_type'])

@@ -32,7 +32,7 @@ def _volume(**changes: object) -> cinder.Volume:
 
 @ddt.ddt
 class OfVolumeTestCase(base.TestCase):
-    def test_recorded(self) -> None:
+    def test_recorded_image_is_read(self) -> None:
         state = plan.ImageState(
             layout.ImageLayout(2**23, layout.Striping(2**16, 8)),
             frozenset({'layering', 'striping'}),
@@ -57,7 +57,7 @@ class OfVolumeTestCase(base.TestCase):
             volume_attributes.of_volume(volume),
         )
 
-    def test_attachments(self) -> None:
+    def test_modes_of_attachments_are_read(self) -> None:
         modes = {'a': 'writeback', 'b': None}
         found = volume_attributes.of_volume(
             _volume(**{'os-rbd-volume-options:cache_modes': modes})

@@ -44,7 +44,7 @@ class WordingTestCase(base.TestCase):
         ('none', 'cluster', 'Default: none (set by Ceph)'),
     )
     @ddt.unpack
-    def test_default(
+    def test_default_names_value_and_origin(
         self, value: str | None, origin: str | None, text: str
     ) -> None:
         self.assertEqual(text, wording.default(value, origin))

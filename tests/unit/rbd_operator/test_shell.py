@@ -82,7 +82,7 @@ class EnsureTypesTest(base.TestCase):
         self.assertEqual(0, shell.main(['types', 'ensure', '--dry-run']))
         self.assertEqual([], self.cinder.types)
 
-    def test_twice(self) -> None:
+    def test_second_run_creates_no_type(self) -> None:
         for _ in range(2):
             self.assertEqual(0, shell.main(['types', 'ensure']))
             (made,) = self.cinder.types
@@ -119,12 +119,12 @@ class EnsureTypesTest(base.TestCase):
             self.assertEqual(1, status, str(words))
         self.assertEqual([], self.cinder.types)
 
-    def test_refused(self) -> None:
+    def test_refused_creation_ends_with_status_1(self) -> None:
         self.cinder.status = 403
         self.assertEqual(1, shell.main(['types', 'ensure']))
         self.assertEqual([], self.cinder.types)
 
-    def test_result(self) -> None:
+    def test_result_is_shown_as_table_and_json(self) -> None:
         shown = io.StringIO()
         for form in ('table', 'json'):
             with contextlib.redirect_stdout(shown):

@@ -261,7 +261,7 @@ class AttachTest(base.TestCase):
         self.assertIn('API extension not loaded', str(error))
         self.assertEqual([], client.storage.posted + client.compute.posted)
 
-    def test_result(self) -> None:
+    def test_missing_mode_is_shown_as_nothing(self) -> None:
         """Show nothing for no mode: "None" would look like the mode none."""
         client = fake_cloud.Client()
         client.storage.names = {'Volume': {'v': 'v-id'}}

@@ -61,12 +61,12 @@ class CreateTest(base.TestCase):
         self.assertEqual([], client.storage.posted)
         return str(error)
 
-    def test_request(self) -> None:
+    def test_request_without_options_has_no_metadata(self) -> None:
         self.assertEqual(
             {'name': 'v', 'size': 1}, self._request('v', '--size=1')
         )
 
-    def test_options(self) -> None:
+    def test_options_become_metadata(self) -> None:
         found = self._request(
             *('v', '--size', '8', '--type', 'rbd', '--object-size', '4M'),
             *('--stripe-unit', '64K', '--stripe-count', '1'),
@@ -117,7 +117,7 @@ class CreateTest(base.TestCase):
         text = self._fails(_client(extension=False), 'v', '--size', '1')
         self.assertIn('API extension not loaded', text)
 
-    def test_result(self) -> None:
+    def test_result_shows_metadata(self) -> None:
         words = ('v', '--size', '1')
         text = self.client.run(create.CreateRBDVolume, *words)
         self.assertIn("| rbd:stripe_unit='64K' ", text)

@@ -105,7 +105,7 @@ class OptionsTest(base.TestCase):
         )
         self.assertEqual('none of ours', rows[-1]['Allowed'])
 
-    def test_text(self) -> None:
+    def test_options_are_shown_in_words(self) -> None:
         text = self.client.run(volume_rbd.RBDOptions)
         for words in (
             '| power of two, 4 KiB to 32 MiB | 4 MiB ',
@@ -153,7 +153,7 @@ class ShowTest(base.TestCase):
             client.storage.answers[path] = {'volume_type': _RBD}
         return client
 
-    def test_result(self) -> None:
+    def test_volume_is_shown_in_words(self) -> None:
         client = self._client(
             {
                 wire.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
@@ -296,7 +296,7 @@ class ShowTest(base.TestCase):
         )
         self.assertIn(('rbd:cache_mode', None, 'compute host'), list(rows))
 
-    def test_attachments(self) -> None:
+    def test_attachments_show_current_and_pending_mode(self) -> None:
         """Attachments without and with the requested mode."""
         modes = {'1': None, '2': 'writeback'}
         for asked, first in (
@@ -322,7 +322,7 @@ class ShowTest(base.TestCase):
         )
         self.assertIn(('last attachment', *told.values()), list(rows))
 
-    def test_conversion(self) -> None:
+    def test_conversion_and_its_refusal_are_shown(self) -> None:
         key = 'os-rbd-volume-options:conversion'
         at = '2026-11-21T11:30:00Z'
         for told, row in (

@@ -28,7 +28,9 @@ class CacheModeTestCase(refusals.RefusalTestCase):
         ['directsync', 'directsync', False, True],
         ['unsafe', 'unsafe', True, False],
     )
-    def test_mode(self, word: str, cached: bool, safe: bool) -> None:
+    def test_mode_knows_cache_and_safety(
+        self, word: str, cached: bool, safe: bool
+    ) -> None:
         mode = cache_modes.parse_cache_mode(word)
         self.assertEqual(word, mode.value)
         self.assertIs(cached, mode.uses_rbd_cache)
@@ -85,7 +87,9 @@ class CacheModeTestCase(refusals.RefusalTestCase):
             [CacheMode.NONE, CacheMode.WRITEBACK],
         ],
     )
-    def test_list(self, value: str, expected: list[CacheMode]) -> None:
+    def test_list_keeps_order(
+        self, value: str, expected: list[CacheMode]
+    ) -> None:
         self.assertEqual(tuple(expected), cache_modes.parse_cache_modes(value))
 
     @ddt.named_data(

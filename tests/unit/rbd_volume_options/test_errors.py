@@ -38,7 +38,7 @@ class OriginTestCase(refusals.RefusalTestCase):
             [origin.label for origin in sorted(Origin)],
         )
 
-    def test_codes(self) -> None:
+    def test_codes_are_sorted_by_precedence(self) -> None:
         self.assertEqual(
             [
                 'volume_metadata',
@@ -77,7 +77,9 @@ class ShownTestCase(refusals.RefusalTestCase):
         ['too_long', 'x' * 65, f"'{'x' * 64}'... (65 characters)"],
         ['much_too_long', '1' * 300, f"'{'1' * 64}'... (300 characters)"],
     )
-    def test_shown(self, value: object, expected: str) -> None:
+    def test_value_is_shown_escaped_and_shortened(
+        self, value: object, expected: str
+    ) -> None:
         self.assertEqual(expected, errors.shown(value))
 
     def test_any_text_is_one_printable_ascii_line(self) -> None:
@@ -117,7 +119,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             error.code,
         )
 
-    def test_text(self) -> None:
+    def test_text_names_key_value_origin_and_allowed(self) -> None:
         self.assertEqual(
             "rbd:stripe_count = '0' (volume type): not a positive whole "
             'number; allowed: a whole number of at least 1',
@@ -147,7 +149,7 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         self.assertEqual(Origin.VOLUME_TYPE, self.error.origin)
 
     @ddt.data(*range(pickle.HIGHEST_PROTOCOL + 1))
-    def test_pickles(self, protocol: int) -> None:
+    def test_error_survives_pickling(self, protocol: int) -> None:
         loaded = pickle.loads(  # noqa: S301 - made one line above
             pickle.dumps(self.error, protocol)
         )
@@ -163,12 +165,12 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
         self.assertEqual(self._parts(error), self._parts(loaded))
 
     @ddt.data(copy.copy, copy.deepcopy)
-    def test_copies(
+    def test_error_survives_copying(
         self, how: Callable[[errors.OptionError], errors.OptionError]
     ) -> None:
         self.assertEqual(self._parts(self.error), self._parts(how(self.error)))
 
-    def test_renamed(self) -> None:
+    def test_renamed_error_names_options(self) -> None:
         error = errors.OptionError(
             'rbd:stripe_unit',
             '64K',

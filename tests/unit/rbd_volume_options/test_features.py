@@ -50,7 +50,7 @@ class FeaturesTestCase(refusals.RefusalTestCase):
         ['journaling', 'journaling', 64],
         ['data_pool', 'data-pool', 128],
     )
-    def test_bit(self, name: str, bit: int) -> None:
+    def test_bits_are_those_of_librbd(self, name: str, bit: int) -> None:
         self.assertEqual(name, features.FEATURES[name].name)
         self.assertEqual(bit, features.to_mask([name]))
         self.assertEqual({name}, features.from_mask(bit))
@@ -58,7 +58,7 @@ class FeaturesTestCase(refusals.RefusalTestCase):
     def test_there_are_no_others(self) -> None:
         self.assertEqual(8, len(features.FEATURES))
 
-    def test_groups(self) -> None:
+    def test_groups_are_those_of_librbd(self) -> None:
         # RBD_FEATURES_MUTABLE and RBD_FEATURES_SINGLE_CLIENT.
         one_client = {
             'exclusive-lock',
@@ -73,7 +73,7 @@ class FeaturesTestCase(refusals.RefusalTestCase):
             features.CHOOSABLE,
         )
 
-    def test_prerequisites(self) -> None:
+    def test_prerequisites_are_those_of_librbd(self) -> None:
         self.assertEqual(
             {
                 'object-map': ('exclusive-lock',),
@@ -242,7 +242,7 @@ class ParseFeaturesTestCase(refusals.RefusalTestCase):
             'layering is missing, which clones require',
         ],
     )
-    def test_refused(self, value: str, reason: str) -> None:
+    def test_invalid_list_is_refused(self, value: str, reason: str) -> None:
         self.assertRefused(
             lambda: features.parse_features(value),
             'rbd:features',
@@ -298,14 +298,14 @@ class ParseObjectMapTestCase(refusals.RefusalTestCase):
         *('true', 'True', 'TRUE', 't', 'yes', 'y', 'on', '1'),
         *('<is> True', '<is> true', '<is> 1'),
     )
-    def test_true(self, value: str) -> None:
+    def test_true_words_are_accepted(self, value: str) -> None:
         self.assertIs(True, features.parse_object_map(value))
 
     @ddt.data(
         *('false', 'False', 'FALSE', 'f', 'no', 'n', 'off', '0'),
         *('<is> False', '<is> false'),
     )
-    def test_false(self, value: str) -> None:
+    def test_false_words_are_accepted(self, value: str) -> None:
         self.assertIs(False, features.parse_object_map(value))
 
     def test_boolean_of_an_option(self) -> None:
@@ -331,7 +331,7 @@ class ParseObjectMapTestCase(refusals.RefusalTestCase):
         ['fullwidth_letters', '\uff54\uff52\uff55\uff45'],
         ['long', 'true' * 100],
     )
-    def test_refused(self, value: str) -> None:
+    def test_other_words_are_refused(self, value: str) -> None:
         self.assertRefused(
             lambda: features.parse_object_map(value),
             keys.OBJECT_MAP,

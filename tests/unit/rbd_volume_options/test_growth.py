@@ -40,7 +40,9 @@ class GrowthTestCase(base.TestCase):
         (4 * _MIB, 768, 3),
     )
     @ddt.unpack
-    def test_step(self, unit: int, count: int, gib: int) -> None:
+    def test_step_is_smallest_whole_size(
+        self, unit: int, count: int, gib: int
+    ) -> None:
         striped = _layout(unit, count)
         self.assertEqual(gib, growth.step(striped))
         given = {precedence.Part.STRIPING: errors.Origin.VOLUME_METADATA}

@@ -178,7 +178,7 @@ class FeaturesTest(base.TestCase):
             _LEAST | {'exclusive-lock'},
         ],
     )
-    def test_inherited(
+    def test_features_are_inherited_if_requested_and_allowed(
         self, origin: Origin, settable: list[str], made: frozenset[str]
     ) -> None:
         source = _source(origin, image_features=_LEAST | {'exclusive-lock'})
@@ -197,7 +197,7 @@ class FeaturesTest(base.TestCase):
 
 
 class DataPoolTest(base.TestCase):
-    def test_never(self) -> None:
+    def test_data_pool_is_never_inherited(self) -> None:
         made = _made(_source(Origin.CLUSTER), settable=_ALL_KEYS)
         self.assertIsNone(made.data_pool)
 

@@ -59,7 +59,7 @@ class KeysTestCase(base.TestCase):
             self.assertFalse(keys.is_ours(name), name[:5])
             self.assertFalse(keys.is_misspelled(name), name[:5])
 
-    def test_longest(self) -> None:
+    def test_longest_name_is_normalised(self) -> None:
         name = 'RBD:' + 'x' * 251
         self.assertEqual(name.lower(), keys.normal(name))
         self.assertTrue(keys.is_misspelled(name))

@@ -60,7 +60,9 @@ class ParseObjectSizeTestCase(refusals.RefusalTestCase):
         ['one_more', '4194305', 'not a power of two'],
         ['zero', '0', 'not a power of two'],
     )
-    def test_refused(self, value: str, reason: str) -> None:
+    def test_invalid_object_size_is_refused(
+        self, value: str, reason: str
+    ) -> None:
         self.assertRefused(
             lambda: layout.parse_object_size(value),
             'rbd:object_size',
@@ -93,7 +95,9 @@ class ParseStripeUnitTestCase(refusals.RefusalTestCase):
         ['one_less', '65535', 'not a power of two'],
         ['one_more', '513', 'not a power of two'],
     )
-    def test_refused(self, value: str, reason: str) -> None:
+    def test_invalid_stripe_unit_is_refused(
+        self, value: str, reason: str
+    ) -> None:
         self.assertRefused(
             lambda: layout.parse_stripe_unit(value),
             'rbd:stripe_unit',
@@ -120,7 +124,7 @@ class ParseStripeCountTestCase(refusals.RefusalTestCase):
         ['librbd_has_no_upper_bound', '100000', 100000],
         ['largest', '2147483647', 2**31 - 1],
     )
-    def test_count(self, value: str, expected: int) -> None:
+    def test_stripe_count_is_parsed(self, value: str, expected: int) -> None:
         self.assertEqual(expected, layout.parse_stripe_count(value))
 
     def test_beyond_31_bits(self) -> None:
@@ -165,7 +169,7 @@ class ImageLayoutTestCase(refusals.RefusalTestCase):
         )
         self.assertEqual('8 MiB objects, 64 KiB x 16', str(striped))
 
-    def test_width(self) -> None:
+    def test_width_is_unit_times_count(self) -> None:
         self.assertEqual(MIB, layout.Striping(64 * KIB, 16).width)
 
     @ddt.named_data(
@@ -282,7 +286,7 @@ class ChunkSizeTestCase(base.TestCase):
                 mebibytes << 20, layout.parse_chunk_size(mebibytes)
             )
 
-    def test_others(self) -> None:
+    def test_invalid_chunk_size_is_refused(self) -> None:
         for mebibytes in (0, -4, 3, 6, 64):
             error = self.assertRaises(
                 errors.OptionError, layout.parse_chunk_size, mebibytes
@@ -300,7 +304,9 @@ class UnitTestCase(refusals.RefusalTestCase):
         ['smallest_object', 4 * KIB, 4 * KIB],
         ['largest_object', 32 * MIB, 32 * MIB],
     )
-    def test_factor(self, object_size: int, unit: int) -> None:
+    def test_factor_of_object_size_is_accepted(
+        self, object_size: int, unit: int
+    ) -> None:
         layout.check_unit(
             layout.ImageLayout(object_size, layout.Striping(unit, 8))
         )

@@ -25,7 +25,7 @@ Origin = errors.Origin
 
 
 class DefaultsTestCase(refusals.RefusalTestCase):
-    def test_defaults(self) -> None:
+    def test_defaults_restrict_little(self) -> None:
         default = limits.Limits()
         self.assertEqual(64, default.max_stripe_count)
         self.assertIs(True, default.require_whole_stripes)
@@ -43,7 +43,9 @@ class StripeCountTestCase(refusals.RefusalTestCase):
 
     @ddt.data((1, 1), (16, 64), (64, 64))
     @ddt.unpack
-    def test_allowed(self, count: int, most: int) -> None:
+    def test_count_up_to_maximum_is_allowed(
+        self, count: int, most: int
+    ) -> None:
         self._check(count, most)
 
     @ddt.data((2, 1), (65, 64), (100000, 64))
@@ -80,7 +82,9 @@ class WholeStripesTestCase(refusals.RefusalTestCase):
         ['three_in_three_gib', 4 * MIB, 3, 3 * GIB],
         ['odd_count_of_small_units', 512, 3, 3 * GIB],
     )
-    def test_whole(self, unit: int, count: int, size: int) -> None:
+    def test_whole_stripes_are_allowed(
+        self, unit: int, count: int, size: int
+    ) -> None:
         self._check(layout.Striping(unit, count), size)
 
     @ddt.named_data(

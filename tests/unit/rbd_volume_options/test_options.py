@@ -182,7 +182,9 @@ class ContradictionTestCase(refusals.RefusalTestCase):
         ['map_and_true', 'layering,exclusive-lock,object-map', 'true'],
         ['no_map_and_false', 'layering,exclusive-lock', 'false'],
     )
-    def test_none(self, listed: str, object_map: str) -> None:
+    def test_consistent_features_and_map_are_accepted(
+        self, listed: str, object_map: str
+    ) -> None:
         _parse({'rbd:features': listed, 'rbd:object_map': object_map})
 
     @ddt.named_data(
@@ -204,7 +206,7 @@ class ContradictionTestCase(refusals.RefusalTestCase):
             'rbd:features without object-map, or only one of the two',
         ],
     )
-    def test_contradiction(
+    def test_contradicting_features_and_map_are_refused(
         self,
         listed: str,
         object_map: str,
@@ -227,7 +229,7 @@ class ContradictionTestCase(refusals.RefusalTestCase):
 @ddt.ddt
 class PoolTestCase(refusals.RefusalTestCase):
     @ddt.data('p', 'volumes-data', 'a.b_c-1', '.rgw', '1', 'x' * 128)
-    def test_pool(self, name: str) -> None:
+    def test_name_of_pool_is_accepted(self, name: str) -> None:
         self.assertEqual(name, definitions.parse_pool(name))
 
     @ddt.named_data(

@@ -54,7 +54,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             f"'rbd:{'x' * 60}'... (255 characters)",
         ],
     )
-    def test_unknown(self, key: str, named: str) -> None:
+    def test_unknown_key_is_refused(self, key: str, named: str) -> None:
         self.assertRefused(
             lambda: _parse({key: '4M'}, _VOLUME, Origin.VOLUME_METADATA),
             named,
@@ -65,7 +65,7 @@ class KeyTestCase(refusals.RefusalTestCase):
         )
 
     @ddt.data('rbd:Object_Size', 'rbd:object_size ', 'rbd:\xf8bject_size')
-    def test_misspelled(self, key: str) -> None:
+    def test_misspelled_key_names_exact_spelling(self, key: str) -> None:
         self.assertRefused(
             lambda: _parse({key: '4M'}, _VOLUME, Origin.VOLUME_METADATA),
             ascii(key),
@@ -111,7 +111,9 @@ class KeyTestCase(refusals.RefusalTestCase):
             'set without rbd:stripe_count',
         ],
     )
-    def test_alone(self, key: str, value: str, reason: str) -> None:
+    def test_half_of_striping_is_refused(
+        self, key: str, value: str, reason: str
+    ) -> None:
         self.assertRefused(
             lambda: _parse({key: value, 'rbd:object_size': '4M'}),
             key,
@@ -140,7 +142,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             'not a power of two',
         ],
     )
-    def test_pair(
+    def test_invalid_half_of_striping_is_named(
         self, unit: str, count: str, key: str, value: str, reason: str
     ) -> None:
         self.assertRefused(

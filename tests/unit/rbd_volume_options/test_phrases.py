@@ -27,7 +27,7 @@ class PhraseTestCase(base.TestCase):
         self.assertEqual('up to 1,000 objects', self.phrase)
         self.assertEqual('"up to 1,000 objects"', json.dumps(self.phrase))
 
-    def test_parts(self) -> None:
+    def test_phrase_has_template_and_values(self) -> None:
         self.assertEqual('up to {maximum:,} objects', self.phrase.template)
         self.assertEqual({'maximum': 1000}, self.phrase.values)
 

@@ -95,7 +95,7 @@ def _code(case: Case) -> str | None:
 @ddt.ddt
 class SharedCasesTestCase(base.TestCase):
     @ddt.data(*CASES['problems'])
-    def test_problem(self, case: Case) -> None:
+    def test_problem_has_shared_code(self, case: Case) -> None:
         self.assertEqual(case['code'], _code(case), case['name'])
 
     def test_problems_have_every_code(self) -> None:
@@ -131,7 +131,7 @@ class SharedCasesTestCase(base.TestCase):
             self.assertEqual(case['objects'], found.object_count(case['size']))
             self.assertIs(case['striped'], found.striping is not None)
 
-    def test_words(self) -> None:
+    def test_words_cover_all_codes_and_origins(self) -> None:
         words = CASES['words']
         self.assertEqual(
             {code.value for code in errors.Code}, {*words['codes']}
@@ -141,7 +141,7 @@ class SharedCasesTestCase(base.TestCase):
             set(), {*words['keys']} - {*definitions.volume_keys()}
         )
 
-    def test_numbers(self) -> None:
+    def test_numbers_are_those_of_the_rules(self) -> None:
         self.assertEqual(
             {
                 'MAX_OBJECT_MAP_OBJECTS': features.MAX_OBJECT_MAP_OBJECTS,

@@ -120,7 +120,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
         ['layout', {'object_size': 4096, 'striping': layout.Striping(512, 8)}],
         ['data_pool', {'data_pool': 'ec-data'}],
     )
-    def test_allowed(self, said: dict[str, Any]) -> None:
+    def test_unlocked_image_may_be_shared(self, said: dict[str, Any]) -> None:
         for origin in _ASKED:
             sharing.check_shareable(_resolved(origin, **said), True, False)
 
@@ -176,7 +176,9 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
         ['no_map', {'object_map': False}],
         ['cache', {'plain': {keys.CACHE_MODE: CacheMode.WRITEBACK}}],
     )
-    def test_allowed(self, said: dict[str, Any]) -> None:
+    def test_journaled_image_may_be_replicated(
+        self, said: dict[str, Any]
+    ) -> None:
         for origin in _ASKED:
             sharing.check_shareable(_resolved(origin, **said), False, True)
 

@@ -179,5 +179,7 @@ class FormatSizeTestCase(refusals.RefusalTestCase):
         ['gib', 2**30, '1 GiB'],
         ['tib', 2 * 2**40, '2048 GiB'],
     )
-    def test_format(self, size: int, expected: str) -> None:
+    def test_size_is_formatted_in_whole_units(
+        self, size: int, expected: str
+    ) -> None:
         self.assertEqual(expected, sizes.format_size(size))

@@ -179,7 +179,7 @@ class WireTestCase(base.TestCase):
     def _names(self) -> dict[str, object]:
         return {k: v for k, v in vars(wire).items() if k.isupper()}
 
-    def test_contract(self) -> None:
+    def test_names_are_those_of_the_contract(self) -> None:
         self.assertEqual(_CONTRACT, self._names())
 
     def test_no_two_names_are_the_same(self) -> None:

@@ -42,7 +42,7 @@ class AnswersTest(base.TestCase):
             if told['default'] is not None
         }
 
-    def test_features(self) -> None:
+    def test_features_of_type_imply_object_map(self) -> None:
         specs = {keys.FEATURES: 'layering,exclusive-lock,object-map'}
         found = self._defaults(specs)
         names = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
@@ -103,7 +103,7 @@ class AnswersTest(base.TestCase):
             [keys.OBJECT_MAP], [k for k, v in told.items() if v['settable']]
         )
 
-    def test_sorted(self) -> None:
+    def test_types_are_sorted_by_name(self) -> None:
         found = answers.of_types([{'name': 'b'}, {'name': 'a'}])
         self.assertEqual(
             ['a', 'b'], [each['name'] for each in found['volume_types']]

@@ -194,7 +194,7 @@ class OfferTest(AttachmentsTestCase):
         self.assertEqual([_connector('none')], self.seen())
 
     @ddt.data(None, 'text', [], {'connector': None}, {'connector': 'text'})
-    def test_malformed(self, part: Any) -> None:
+    def test_malformed_request_gets_stock_refusal(self, part: Any) -> None:
         """Cinder's schemas refuse malformed requests."""
         attachment = self.reserved(self.volume(_MODE))
         body = {'attachment': part}
@@ -219,7 +219,7 @@ class RefusalTest(AttachmentsTestCase):
             volume, 'offers no cache modes', self.put(again, 'writeback')
         )
 
-    def test_update(self) -> None:
+    def test_update_refuses_mode_that_host_does_not_offer(self) -> None:
         volume = self.volume(_MODE)
         attachment = self.reserved(volume)
         for offer, words in (
@@ -232,7 +232,7 @@ class RefusalTest(AttachmentsTestCase):
         self.ok(*self.put(attachment, 'writeback'), app=self.nova)
         self.assertEqual([_connector('writeback')], self.seen())
 
-    def test_create(self) -> None:
+    def test_create_refuses_mode_that_host_does_not_offer(self) -> None:
         volume = self.volume(_MODE)
         request = self.post(volume, 'none')
         self.check_refused(volume, 'does not offer it', request, self.nova)
@@ -241,7 +241,7 @@ class RefusalTest(AttachmentsTestCase):
         self.assertEqual(0, len(current.volume_attachment))
         self.ok(*self.post(volume, 'writeback'), app=self.nova)
 
-    def test_action(self) -> None:
+    def test_action_refuses_mode_that_host_does_not_offer(self) -> None:
         volume = self.volume(_MODE)
         self.ok(*self.action(volume))
         self.asked_driver[1].reset_mock()
@@ -326,7 +326,7 @@ class UncheckedAttachmentTest(AttachmentsTestCase):
         self.ok(*self.post(self.volume(_MODE), server=None))
         self.assertEqual('', self.refusal(volume))
 
-    def test_lenient(self) -> None:
+    def test_lenient_backend_accepts_missing_offer(self) -> None:
         pool = base.pool('rbd', base.settings())
         pool['capabilities']['rbd_cache_mode_enforcement'] = 'lenient'
         self.get_pools.return_value = [pool]
@@ -367,7 +367,7 @@ class UncheckedAttachmentTest(AttachmentsTestCase):
             self.assertIn(response.status_int, (403, 404), response.text)
         self.assertEqual('', self.refusal(volume))
 
-    def test_reader(self) -> None:
+    def test_reader_gets_stock_refusal(self) -> None:
         self.enforce_new_defaults()
         volume = self.volume(_MODE)
         request = self.put(self.reserved(volume))

@@ -63,7 +63,7 @@ class AttributesTest(base.ApiTestCase):
             if key.startswith('os-rbd-volume-options:')
         }
 
-    def test_made(self) -> None:
+    def test_attributes_show_image_and_hide_pool_from_tenants(self) -> None:
         made = {**base.MADE, 'rbd:data_pool': 'ec'}
         volume = self.volume({'rbd:object_size': '1M'}, made)
         for app in (self.app, self.admin, self.reader):
@@ -77,7 +77,7 @@ class AttributesTest(base.ApiTestCase):
             (shown,) = self.ok('GET', '/volumes/detail', app=app)['volumes']
             self.assertEqual(wanted, self.attributes(shown))
 
-    def test_origins(self) -> None:
+    def test_origins_are_shown_in_words(self) -> None:
         origins = 'object_size=volume_type,striping=backend,features=cluster'
         volume = self.volume(made={**base.MADE, 'rbd:origins': origins})
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
@@ -152,7 +152,7 @@ class AttributesTest(base.ApiTestCase):
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertIsNone(self.attributes(shown)['attach_refused'])
 
-    def test_conversion(self) -> None:
+    def test_conversion_is_shown_while_it_runs(self) -> None:
         volume = self.volume(made=base.MADE)
         found = marker.Marker('req-1', volume.volume_type_id, '10a')
         marker.begin(volume.id, dataclasses.replace(found, percent=42))

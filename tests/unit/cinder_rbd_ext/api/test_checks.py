@@ -29,7 +29,7 @@ _STRIPED = options.VolumeOptions(striping=layout.Striping(4096, 8))
 class ChecksTest(base.TestCase):
     """Direct calls of the checks."""
 
-    def test_ours(self) -> None:
+    def test_ours_picks_valid_rbd_items(self) -> None:
         for items, wanted in (
             (None, {}),
             ({}, {}),
@@ -60,7 +60,7 @@ class ChecksTest(base.TestCase):
             found = checks.whole_number(given)
             self.assertTrue(found == wanted, f'{given!s:.20}')
 
-    def test_changed(self) -> None:
+    def test_changed_lists_added_removed_and_replaced_keys(self) -> None:
         before = {'same': '1', 'other': '1', 'gone': '1'}
         after = {'same': '1', 'other': '2', 'new': '1'}
         self.assertEqual(

@@ -20,7 +20,7 @@ from tests.unit.cinder_rbd_ext.api import base
 
 
 class ImportTest(base.ApiTestCase):
-    def test_alone(self) -> None:
+    def test_extension_can_be_imported_first(self) -> None:
         """Some of Cinder's modules must not be the first to be imported."""
         command = 'import cinder_rbd_ext.api.extension'
         done = subprocess.run(
@@ -34,7 +34,7 @@ class ImportTest(base.ApiTestCase):
 class LoadedTest(base.ApiTestCase):
     """Tests with the extension in osapi_volume_extension."""
 
-    def test_listed(self) -> None:
+    def test_extension_is_listed(self) -> None:
         path = f'/extensions/{wire.ALIAS}'
         found = self.ok('GET', path)['extension']
         self.assertEqual('RBDVolumeOptions', found['name'])

@@ -80,7 +80,7 @@ class CorrectionsTest(base.ApiTestCase):
         )
         self.ok('DELETE', f'{path}/rbd:object_size', app=self.admin)
 
-    def test_tenants(self) -> None:
+    def test_tenants_may_not_correct_fixed_keys(self) -> None:
         words = 'fixed at creation of the volume'
         self.refused(400, words, 'PUT', self.path, self._fixed())
         path = f'{self.path}/rbd:object_size'

@@ -113,7 +113,7 @@ class GroupsTest(GroupsTestCase):
         self.assertEqual((groups + 1, volumes + 1), self._counts())
         self.create_group.assert_called_once()
 
-    def test_group(self) -> None:
+    def test_clone_of_group_checks_each_source(self) -> None:
         group = self._group()
         words = (
             _WORDS,
@@ -198,7 +198,9 @@ class GroupsTest(GroupsTestCase):
         {'source_group_id': fake.UUID1, 'group_snapshot_id': fake.UUID2},
         {'source_group_id': fake.UUID1, 'group_snapshot_id': None},
     )
-    def test_malformed(self, asked: Any) -> None:
+    def test_malformed_group_source_gets_stock_refusal(
+        self, asked: Any
+    ) -> None:
         """Cinder refuses it."""
         self._refused(400, '', asked)
 
@@ -231,14 +233,14 @@ class ConsistencyGroupsTest(GroupsTestCase):
         self.refused(status, words, 'POST', path, body, version='3.0')
         self.assertEqual(before, self._counts())
 
-    def test_group(self) -> None:
+    def test_clone_of_consistency_group_checks_each_source(self) -> None:
         self._refused(400, _WORDS, {'source_cgid': self.group})
 
     def test_group_snapshot(self) -> None:
         taken = self._group_snapshot(self.group)
         self._refused(400, _WORDS, {'cgsnapshot_id': taken})
 
-    def test_malformed(self) -> None:
+    def test_malformed_consistency_group_gets_stock_refusal(self) -> None:
         self._refused(400, '', {})
         both = {'source_cgid': self.group, 'cgsnapshot_id': fake.UUID1}
         self._refused(400, '', both)

@@ -150,7 +150,7 @@ class ExtendTest(base.ApiTestCase):
             response = self.call('POST', path, body)
             self.assertEqual(400, response.status_int, response.text[:99])
 
-    def test_others(self) -> None:
+    def test_stock_policy_applies_before_ours(self) -> None:
         volume = self.volume(_KEYS, _MADE, size=3)
         path, body = self._path(volume), {'os-extend': {'new_size': 4}}
         self.refused(404, volume.id, 'POST', path, body, app=self.stranger)

@@ -44,7 +44,7 @@ class ImageMetadataTest(base.ApiTestCase):
         self.assertEqual(400, response.status_int, response.text)
         self.assertNotIn('not allowed in image', response.text)
 
-    def test_malformed(self) -> None:
+    def test_malformed_body_gets_stock_refusal(self) -> None:
         path = f'/volumes/{self.volume().id}/action'
         for asked in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):
             response = self.call(

@@ -51,7 +51,7 @@ class KnownTypesTest(base.ApiTestCase):
             self._specs()
             self.assertEqual(reads, self.read.call_count)
 
-    def test_change(self) -> None:
+    def test_change_is_seen_once_types_are_forgotten(self) -> None:
         self._specs()
         self.set_specs('any', rbd__object_map='true')
         self.assertEqual({}, self._specs()['any'])

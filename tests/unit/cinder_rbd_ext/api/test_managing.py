@@ -52,7 +52,7 @@ class ManageTest(base.ApiTestCase):
                 self.ok('POST', path, body, app=self.admin)
             method.assert_called_once()
 
-    def test_refused(self) -> None:
+    def test_invalid_metadata_is_refused(self) -> None:
         for metadata, name, words in (
             ({'rbd:stripes': '8'}, 'rbd', 'unknown key'),
             ({'RBD:object_size': '1M'}, 'rbd', 'the exact spelling is'),
@@ -64,7 +64,7 @@ class ManageTest(base.ApiTestCase):
         ):
             self._refused(words, self._body(metadata, name))
 
-    def test_type(self) -> None:
+    def test_keys_of_the_type_are_checked(self) -> None:
         self.set_specs('striped', rbd__stripe_unit='3K')
         body = self._body({}, 'rbd', volume_type='striped')
         self._refused('not a power of two', body)
@@ -99,7 +99,7 @@ class ManageTest(base.ApiTestCase):
         body['volume']['host'] = 'two@member#rbd'
         self._accepted(body)
 
-    def test_policies(self) -> None:
+    def test_policy_of_managing_applies_first(self) -> None:
         body = self._body({'rbd:bad': 'x'})
         for path in _PATHS:
             self.refused(403, 'volume_manage', 'POST', path, body)

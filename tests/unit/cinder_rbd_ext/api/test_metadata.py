@@ -225,7 +225,7 @@ class MetadataTest(base.ApiTestCase):
                 answer = self.call(method, where, body, app=self.reader)
                 self.assertEqual(403, answer.status_int, (method, where))
 
-    def test_others(self) -> None:
+    def test_stock_policy_applies_to_cache_mode(self) -> None:
         body = {'metadata': {'rbd:cache_mode': 'none'}}
         self.refused(404, self.id, 'POST', self.path, body, app=self.stranger)
         self.refused(403, 'Policy', 'POST', self.path, body, app=self.reader)
@@ -237,7 +237,7 @@ class MetadataTest(base.ApiTestCase):
         self.ok('DELETE', f'{self.path}/a')
         self.get_pools.assert_not_called()
 
-    def test_malformed(self) -> None:
+    def test_malformed_body_gets_stock_refusal(self) -> None:
         bodies: Any = ([], {}, {'metadata': None}, {'metadata': []})
         for body in bodies:
             for method in ('POST', 'PUT'):

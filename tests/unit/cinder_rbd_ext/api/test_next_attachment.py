@@ -71,7 +71,7 @@ class NextAttachmentTest(base.ApiTestCase):
         ):
             self.assertEqual((None, None), self.required(volume))
 
-    def test_lenient(self) -> None:
+    def test_lenient_backend_requires_no_mode(self) -> None:
         lenient = dataclasses.replace(base.settings(), strict_cache_mode=False)
         self.get_pools.return_value = [base.pool('rbd', lenient)]
         volume = self.volume({'rbd:cache_mode': 'writeback'})

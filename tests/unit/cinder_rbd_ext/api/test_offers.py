@@ -33,7 +33,7 @@ def _offer(specs: dict[str, str], *settings: Any) -> offers.TypeOffer:
 class OfferTest(base.TestCase):
     """Combined offers of several back ends."""
 
-    def test_reasons(self) -> None:
+    def test_reason_says_why_type_offers_nothing(self) -> None:
         ours = api_base.settings()
         for settings, reason in (
             ((), offers.NO_BACKEND),
@@ -66,6 +66,6 @@ class OfferTest(base.TestCase):
         none = {keys.TENANT_OPTIONS: ''}
         self.assertEqual(frozenset(), _offer(none, *two).tenant_options)
 
-    def test_multiattach(self) -> None:
+    def test_multiattach_follows_extra_spec(self) -> None:
         self.assertTrue(_offer({'multiattach': '<is> True'}).multiattach)
         self.assertFalse(_offer({}).multiattach)

@@ -83,7 +83,7 @@ class OptionsTest(base.ApiTestCase):
         self.assertFalse(fake['supported'])
         self.assertIn('no back end of the volume type', fake['reason'])
 
-    def test_intersection(self) -> None:
+    def test_type_on_two_backends_offers_what_both_allow(self) -> None:
         both = self.get('both')['options']
         self.assertEqual(4, both['rbd:stripe_count']['maximum'])
         self.assertEqual(
@@ -123,7 +123,7 @@ class OptionsTest(base.ApiTestCase):
         response = self.call('GET', f'{_PATH}/rbd', app=self.reader)
         self.assertNotIn('writable', response.text)
 
-    def test_multiattach(self) -> None:
+    def test_multiattach_type_offers_no_cache_and_no_map(self) -> None:
         shared = self.get('shared')['options']
         self.assertEqual(['none'], shared['rbd:cache_mode']['allowed'])
         self.assertEqual('none', shared['rbd:cache_mode']['default'])

@@ -73,7 +73,7 @@ class ReportedPoolsTest(base.TestCase):
         self.assertEqual([], self._matching(volume_backend_name='other'))
         self.assertEqual(2, self.scheduler.get_pools.call_count)
 
-    def test_matching(self) -> None:
+    def test_pools_match_extra_specs(self) -> None:
         self.assertEqual(
             ['host@rbd'], self._matching(volume_backend_name='rbd')
         )
@@ -87,7 +87,7 @@ class ReportedPoolsTest(base.TestCase):
         self.assertEqual([], self._matching(volume_backend_name='<or>'))
         self.assertEqual([], self._matching(rbd_max_stripe_count='s< x'))
 
-    def test_holding(self) -> None:
+    def test_pool_of_volume_is_found_by_host(self) -> None:
         pool = self._holding(host='host@rbd#rbd')
         self.assertIsNotNone(pool)
         self.assertIsNone(self._holding(host='host@none#none'))

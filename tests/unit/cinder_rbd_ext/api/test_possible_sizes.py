@@ -51,7 +51,7 @@ class CheckTest(base.TestCase):
             return False
         return True
 
-    def test_bounds(self) -> None:
+    def test_bounds_hold_a_size_of_whole_stripes(self) -> None:
         for count, low, high in itertools.product(
             (1, 3, 5, 8), (1, 2, 4), (1, 4, 5, 7)
         ):

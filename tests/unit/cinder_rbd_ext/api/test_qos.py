@@ -79,7 +79,7 @@ class QosLimitsTest(base.ApiTestCase):
         self.limit('rbd', internal_tier='secret')
         self.assertIsNone(self.limits()['rbd'])
 
-    def test_policy(self) -> None:
+    def test_policy_hides_limits(self) -> None:
         self.limit('rbd', total_iops_sec='500')
         self.assertNotEqual('absent', self.limits(app=self.reader)['rbd'])
         allows = policies.allows

@@ -56,7 +56,7 @@ class RefusalsTest(base.TestCase):
 
         self.assertRaises(KeyError, raises)
 
-    def test_unavailable(self) -> None:
+    def test_unavailable_is_a_503_with_reason(self) -> None:
         answer = refusals.unavailable('Nobody knows.')
         self.assertEqual(503, answer.status_int)
         self.assertIn('Nobody knows.', answer.explanation)

@@ -63,7 +63,7 @@ class RestrictionsTest(base.ApiTestCase):
     def test_what_must_be_looked_up(self, values: Any) -> None:
         self.assertTrue(self._may_refuse(**values))
 
-    def test_size(self) -> None:
+    def test_known_size_cannot_be_refused_later(self) -> None:
         self.set_specs('striped', rbd__stripe_unit='1M', rbd__stripe_count='3')
         for values in ({}, {'imageRef': 'x'}, {'volume_type': 'striped'}):
             self.assertTrue(self._may_refuse(**values))

@@ -121,7 +121,7 @@ class RoutesTest(base.ApiTestCase):
             self.assertEqual(in_api, bool(route.past), route.request)
             self.assertIn(route.without_extension, routes.table())
 
-    def test_documentation(self) -> None:
+    def test_every_route_is_documented(self) -> None:
         table = routes.table()
         for request in (*self.table, *self.others):
             self.assertIn(f'``{request}``', table)

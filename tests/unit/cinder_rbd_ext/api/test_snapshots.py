@@ -50,7 +50,7 @@ class SnapshotsTest(base.ApiTestCase):
         snapshot['metadata'] = None
         self.ok('POST', '/snapshots', {'snapshot': snapshot})
 
-    def test_changes(self) -> None:
+    def test_snapshot_metadata_refuses_our_keys(self) -> None:
         for key in ('rbd:object_size', 'RBD:object_size', 'rbd:cache_mode'):
             meta = {key: '2M'}
             for method, where, body in (
@@ -72,7 +72,7 @@ class SnapshotsTest(base.ApiTestCase):
         body = {'metadata': {'rbd:object_size': '1M'}}
         self.refused(404, self.id, 'POST', self.path, body, app=self.stranger)
 
-    def test_malformed(self) -> None:
+    def test_malformed_body_gets_stock_refusal(self) -> None:
         bodies: Any = ([], {}, {'metadata': None}, {'metadata': []})
         for body in bodies:
             for method in ('POST', 'PUT'):

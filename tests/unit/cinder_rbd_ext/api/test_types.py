@@ -191,7 +191,7 @@ class SpecsTest(base.ApiTestCase):
         body = {'volume_type': {'name': 'early', 'extra_specs': _GOOD}}
         self.ok('POST', '/types', body, app=self.admin)
 
-    def test_members(self) -> None:
+    def test_members_may_not_change_extra_specs(self) -> None:
         path = f'/types/{self.types["rbd"]}/extra_specs'
         for app in (self.app, self.reader, self.stranger):
             body: Any = {'extra_specs': {'rbd:object_map': 'true'}}
@@ -214,7 +214,7 @@ class SpecsTest(base.ApiTestCase):
         self.ok('POST', '/types', body, app=self.admin)
         self.get_pools.assert_not_called()
 
-    def test_malformed(self) -> None:
+    def test_malformed_body_gets_stock_refusal(self) -> None:
         path = f'/types/{self.types["rbd"]}/extra_specs'
         bodies: Any = (
             [],

@@ -66,6 +66,6 @@ class FindTest(base.ApiTestCase):
             found = visible_types.find(self.context, name)
             self.assertEqual(self.ident, found.id)
 
-    def test_administrator(self) -> None:
+    def test_administrator_sees_private_type(self) -> None:
         found = visible_types.find(self.admin_context, 'secret')
         self.assertEqual({'rbd:object_size': '1M'}, found.extra_specs)

@@ -105,7 +105,7 @@ class SourceTestCase(base.ApiTestCase):
 class SourceTest(SourceTestCase):
     """POST volumes with snapshot_id, source_volid, backup_id, imageRef."""
 
-    def test_volume(self) -> None:
+    def test_source_volume_is_part_of_the_plan(self) -> None:
         source = self.volume(made=base.MADE, size=3)
         words = (
             'not a factor of the object size, 1 MiB',
@@ -120,7 +120,7 @@ class SourceTest(SourceTestCase):
         more = {**_WRONG_UNIT, 'rbd:object_size': '4M'}
         self._accepted(more, source_volid=source.id)
 
-    def test_snapshot(self) -> None:
+    def test_source_snapshot_is_part_of_the_plan(self) -> None:
         source = self.volume(made=base.MADE)
         ident = self._snapshot(source)
         self._refused('the source has', _WRONG_UNIT, snapshot_id=ident)
@@ -143,7 +143,7 @@ class SourceTest(SourceTestCase):
             'a power of two', {'rbd:object_size': '3M'}, source_volid=source.id
         )
 
-    def test_backup(self) -> None:
+    def test_size_of_backup_is_part_of_the_plan(self) -> None:
         backup = db.backup_create(
             self.admin_context,
             {
@@ -157,7 +157,7 @@ class SourceTest(SourceTestCase):
         asked = {'rbd:object_size': '4K', 'rbd:object_map': 'true'}
         self._refused('256,000,000', asked, backup_id=backup['id'])
 
-    def test_image(self) -> None:
+    def test_volume_from_glance_image_is_checked_without_source(self) -> None:
         self._glance(_Glance())
         bad = {'rbd:object_size': '3M'}
         unit = {'rbd:stripe_unit': '32M', 'rbd:stripe_count': '2'}
@@ -243,7 +243,7 @@ class NovaImageTest(SourceTestCase):
         self.snapshot = self._snapshot(self.source)
         self._glance(_Glance.of_a_server(self.snapshot))
 
-    def test_keys(self) -> None:
+    def test_layout_of_nova_image_is_part_of_the_plan(self) -> None:
         for reference in (_IMAGE, 'linux'):
             self._refused(
                 'the source has',
@@ -302,7 +302,7 @@ class NovaImageTest(SourceTestCase):
         self._refused('Invalid image', None, imageRef=_IMAGE, size=1)
         self._refused('Invalid image', _WRONG_UNIT, imageRef=_IMAGE, size=1)
 
-    def test_policy(self) -> None:
+    def test_policy_of_stock_route_applies(self) -> None:
         """Cinder checks volume:create, not volume:create_from_image."""
         file = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'p'
         file.write_text('"volume:create_from_image": "!"\n')

@@ -45,7 +45,7 @@ class CreateTest(base.ApiTestCase):
         (None, {}),
     )
 
-    def test_accepted(self) -> None:
+    def test_accepted_metadata_is_stored_as_requested(self) -> None:
         for metadata, values in self.ACCEPTED:
             answer = self.ok('POST', _VOLUMES, self.create(metadata, **values))
             self.assertEqual(metadata or {}, answer['volume']['metadata'])
@@ -113,13 +113,13 @@ class CreateTest(base.ApiTestCase):
         ),
     )
 
-    def test_refused(self) -> None:
+    def test_invalid_request_creates_no_volume(self) -> None:
         for metadata, values, words in self.REFUSED:
             body = self.create(metadata, **values)
             self.refused(400, words, 'POST', _VOLUMES, body)
             self.assertEqual(0, self.volumes())
 
-    def test_microversions(self) -> None:
+    def test_every_microversion_checks_metadata(self) -> None:
         for version in (
             '3.0',
             '3.12',
@@ -253,7 +253,7 @@ class CreateTest(base.ApiTestCase):
             body = self.create({key: '1M'})
             self.refused(400, words, 'POST', _VOLUMES, body)
 
-    def test_reader(self) -> None:
+    def test_stock_policy_applies_before_ours(self) -> None:
         self.enforce_new_defaults()
         body = self.create({'rbd:object_size': '1M'})
         # Cinder's policy applies first.
@@ -373,7 +373,7 @@ class RetypeTest(base.ApiTestCase):
         body = self._body('fake')
         self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
 
-    def test_malformed(self) -> None:
+    def test_malformed_retype_gets_stock_refusal(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
         for body in ({'os-retype': None}, {'os-retype': {'new_type': 5}}):
             path = f'/volumes/{volume.id}/action'

@@ -106,13 +106,13 @@ class AgreeTest(base.TestCase):
         self.assertIs(bool(words), found.error is not None)
 
     @ddt.data(*_CASES)
-    def test_strict(self, case: str) -> None:
+    def test_strict_backend_refuses_unsupported_mode(self, case: str) -> None:
         found = self.agree(case)
         self.check(case, found)
         self.assertIs(_CASES[case][-2], found.refused)
 
     @ddt.data(*_CASES)
-    def test_lenient(self, case: str) -> None:
+    def test_lenient_backend_attaches_without_mode(self, case: str) -> None:
         found = self.agree(case, rbd_cache_mode_enforcement='lenient')
         self.check(case, found)
         self.assertIs(_CASES[case][-1], found.refused)

@@ -61,7 +61,7 @@ def _mode(
 @ddt.ddt
 class CacheModeTest(base.TestCase):
     @ddt.data(*_MODES)
-    def test_mode(self, case: str) -> None:
+    def test_mode_follows_precedence(self, case: str) -> None:
         metadata, specs, options, mode = _MODES[case]
         volume = cinder_objects.volume(
             metadata, cinder_objects.volume_type(**specs)
@@ -74,7 +74,9 @@ class CacheModeTest(base.TestCase):
         ('backend', errors.Origin.BACKEND),
     )
     @ddt.unpack
-    def test_origin(self, case: str, origin: errors.Origin) -> None:
+    def test_asked_mode_names_its_origin(
+        self, case: str, origin: errors.Origin
+    ) -> None:
         metadata, specs, options, _ = _MODES[case]
         volume = cinder_objects.volume(
             metadata, cinder_objects.volume_type(**specs)

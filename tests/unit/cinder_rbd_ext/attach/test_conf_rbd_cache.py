@@ -38,7 +38,7 @@ class CacheOverrideTest(test_existing.ImagesTestCase):
         ('-1', True),
     )
     @ddt.unpack
-    def test_found(self, value: str, cached: bool) -> None:
+    def test_reads_setting_of_image(self, value: str, cached: bool) -> None:
         image = self.image()
         self.assertIsNone(conf_rbd_cache.of_image(image))
         image.metadata_set('conf_rbd_cache', value)
@@ -51,7 +51,7 @@ class CacheOverrideTest(test_existing.ImagesTestCase):
         image.metadata_set('conf_rbd_cache', 'true')
         self.assertIs(True, conf_rbd_cache.of_image(image))
 
-    def test_removed(self) -> None:
+    def test_drop_removes_only_conf_rbd_cache(self) -> None:
         image = self.image()
         image.metadata_set('conf_rbd_cache', 'false')
         image.metadata_set('conf_rbd_cache_size', '1')
@@ -61,14 +61,16 @@ class CacheOverrideTest(test_existing.ImagesTestCase):
         )
         self.assertIn('setting conf_rbd_cache from', self.log.output)
 
-    def test_none(self) -> None:
+    def test_drop_without_setting_does_nothing(self) -> None:
         self.assertFalse(conf_rbd_cache.drop(self.image()))
 
 
 @ddt.ddt
 class OverrideTest(base.TestCase):
     @ddt.data(*CacheMode)
-    def test_override(self, mode: CacheMode) -> None:
+    def test_contradicting_setting_is_refused_for_each_mode(
+        self, mode: CacheMode
+    ) -> None:
         wanted = attachment_mode.Asked(mode, errors.Origin.VOLUME_TYPE)
         conf_rbd_cache.check(wanted, None)
         conf_rbd_cache.check(wanted, mode.uses_rbd_cache)
@@ -97,7 +99,7 @@ class OverrideTest(base.TestCase):
             )
             self.assertLess(len(str(error)), 256)
 
-    def test_text(self) -> None:
+    def test_refusal_names_setting_and_allowed_modes(self) -> None:
         error = self.assertRaises(
             errors.OptionError, conf_rbd_cache.check, _ASKED, False
         )

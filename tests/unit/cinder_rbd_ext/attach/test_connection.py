@@ -140,7 +140,7 @@ class ServerTest(AttachingTestCase):
         self.data(volume, _PLAIN)
         self.assertIsNone(self.refusal(volume))
 
-    def test_multiattach(self) -> None:
+    def test_multiattach_volume_gets_mode_none(self) -> None:
         """Nova sets `none` for multi-attach, with or without the plug-in."""
         volume = self.waiting(
             None,

@@ -62,7 +62,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         self.assertEqual('writeback', data['cache_mode'])
         self.assertIn('not allowed by this back end', self.log.output)
 
-    def test_evacuation(self) -> None:
+    def test_evacuation_keeps_mode(self) -> None:
         """An evacuation ends the old attachment before the new one."""
         self.reserve(self.volume)
         self.detach()
@@ -88,7 +88,7 @@ class ReplacedTest(test_connection.AttachingTestCase):
         {'host': 'compute-0', 'rbd_cache_modes': ['none']},
         {**_PLUGGED, 'host': 'compute-0'},
     )
-    def test_rebuild(self, connector: dict[str, Any]) -> None:
+    def test_rebuild_keeps_mode(self, connector: dict[str, Any]) -> None:
         """A rebuild on the same host keeps the mode, whatever has changed."""
         stored = self.cluster.stored(self.volume.name)
         stored.metadata['conf_rbd_cache'] = 'false'

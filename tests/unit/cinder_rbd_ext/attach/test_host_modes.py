@@ -62,7 +62,7 @@ _OFFERS: dict[str, tuple[dict[str, Any], frozenset[CacheMode] | None]] = {
 @ddt.ddt
 class OfferTest(base.TestCase):
     @ddt.data(*_OFFERS)
-    def test_offer(self, case: str) -> None:
+    def test_offer_is_read_from_connector(self, case: str) -> None:
         connector, offer = _OFFERS[case]
         self.assertEqual(offer, host_modes.of_connector(connector))
 
@@ -82,7 +82,7 @@ class OfferTest(base.TestCase):
 @ddt.ddt
 class CheckTest(base.TestCase):
     @ddt.data(*CacheMode)
-    def test_offered(self, mode: CacheMode) -> None:
+    def test_offered_mode_is_accepted(self, mode: CacheMode) -> None:
         wanted = attachment_mode.Asked(mode, errors.Origin.BACKEND)
         host_modes.check(wanted, frozenset({mode}))
 

@@ -92,14 +92,14 @@ class OfServerTest(test.TestCase):
         self.attachment(mode)
         self.assertIsNone(self.mode())
 
-    def test_others(self) -> None:
+    def test_other_attachments_say_nothing(self) -> None:
         self.assertEqual('nothing', self.mode())
         self.attachment(server=_OTHER)
         self.attachment(attach_status='reserved')
         self.attachment(connection_info={})
         self.assertEqual('nothing', self.mode(-1))
 
-    def test_host(self) -> None:
+    def test_earlier_attachment_knows_its_host(self) -> None:
         self.attachment(attached_host='compute-1')
         found: Any = replacement.of_server(self.volume.id, _SERVER)
         self.assertTrue(found.is_on({'host': 'compute-1'}))

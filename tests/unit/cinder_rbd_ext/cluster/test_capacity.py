@@ -35,7 +35,7 @@ class _Driver:
 
 
 class LookingAtTest(base.TestCase):
-    def test_view(self) -> None:
+    def test_view_looks_at_another_pool(self) -> None:
         driver = _Driver()
         view = capacity.looking_at(driver, 'data')
         self.assertEqual('data', view.pool())

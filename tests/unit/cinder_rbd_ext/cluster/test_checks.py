@@ -145,7 +145,7 @@ class ChecksTest(base.TestCase):
         self._lend()
         self.assertEqual(3, len(self.connected))
 
-    def test_refused(self) -> None:
+    def test_blocklisted_client_alone_is_replaced(self) -> None:
         """A client on the blocklist says nothing about the others."""
         self._crowd()
         self.now += 60
@@ -180,7 +180,7 @@ class ChecksTest(base.TestCase):
         self.assertEqual(1, len(asked))
         self.assertEqual(1, len(self.connected))
 
-    def test_interrupted(self) -> None:
+    def test_interrupted_check_is_repeated(self) -> None:
         """The next operation checks the connection again."""
         self._lend()
         self.now += 60

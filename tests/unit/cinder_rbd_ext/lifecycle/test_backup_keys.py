@@ -56,7 +56,7 @@ class RestoredKeysTest(base.TestCase):
         backup_keys.settled({}, _PAIR, lambda *asked: seen.append(asked))
         self.assertEqual([(_PAIR, frozenset(_PAIR))], seen)
 
-    def test_refused(self) -> None:
+    def test_keys_that_cannot_be_restored_are_dropped(self) -> None:
         self.assertEqual(
             {'x': 'y'},
             backup_keys.settled({}, {**_PAIR, 'x': 'y'}, _nothing),

@@ -52,7 +52,7 @@ class CloneSourcesTest(librbd_case.LibrbdTestCase):
     def _snapshots(self) -> list[str]:
         return [s.name for s in self.cluster.stored('source').snapshots]
 
-    def test_reference(self) -> None:
+    def test_reference_names_snapshot_of_clone(self) -> None:
         self._clone()
         with self._open('clone') as image:
             self.assertEqual(

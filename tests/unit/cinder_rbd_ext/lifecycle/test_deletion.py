@@ -52,7 +52,7 @@ class DeleteTest(base.DriverTestCase):
             image.create_snap(name)
             image.protect_snap(name)
 
-    def test_removed(self) -> None:
+    def test_deleted_clone_leaves_no_snapshot_of_its_own(self) -> None:
         self._take('of-somebody')
         self.driver.delete_volume(self.clone)
         self.assertEqual(['of-somebody'], self.snapshots_of(self.source.name))
@@ -149,7 +149,7 @@ class LostTest(base.DriverTestCase):
         self.lost = fake_images.OSError('lost')
         self.lost.errno = errno.ESHUTDOWN
 
-    def test_repeated(self) -> None:
+    def test_lost_connection_repeats_removal_of_snapshot(self) -> None:
         source = self.made_volume()
         clone = self.new_volume(source_volid=source.id)
         self.driver.create_cloned_volume(clone, source)
@@ -180,7 +180,7 @@ class LostTest(base.DriverTestCase):
 
 
 class AtOnceTest(base.DriverTestCase):
-    def test_bounded(self) -> None:
+    def test_concurrent_deletions_are_limited(self) -> None:
         """Limit concurrent deletions; the others wait."""
         volumes = [self.made_volume() for _ in range(30)]
         lock = threading.Lock()

@@ -29,7 +29,7 @@ class ExtendTest(base.DriverTestCase):
     def _size(self, volume: Any) -> int:
         return int(self.cluster.stored(volume.name).size)
 
-    def test_extended(self) -> None:
+    def test_extend_resizes_image(self) -> None:
         volume = self.made_volume(base.ASKED)
         self.driver.extend_volume(volume, '3')
         self.assertEqual(3 * base.GIB, self._size(volume))

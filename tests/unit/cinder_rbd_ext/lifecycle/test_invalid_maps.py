@@ -47,7 +47,7 @@ class _Image:
 
 
 class RebuildTest(base.TestCase):
-    def test_which(self) -> None:
+    def test_rebuilds_large_sparse_images_only(self) -> None:
         for image, expected in (
             (_Image(), True),
             (_Image(used=15), True),

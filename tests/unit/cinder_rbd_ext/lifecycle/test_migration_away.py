@@ -46,7 +46,7 @@ class FinishedTest(base.DriverTestCase):
     def _metadata(self, volume: Any) -> dict[str, str]:
         return dict(db.volume_metadata_get(self.admin, volume.id))
 
-    def test_left(self) -> None:
+    def test_keys_and_record_are_removed_with_the_image(self) -> None:
         volume, former = self._migrated()
         self.driver.delete_volume(former)
         self.assertEqual([], self.cluster.names())
@@ -86,7 +86,7 @@ class FinishedTest(base.DriverTestCase):
         self.driver.delete_volume(former)
         self.assertEqual([], self.cluster.names())
 
-    def test_failure(self) -> None:
+    def test_image_is_deleted_if_keys_remain(self) -> None:
         """Delete the image even if the keys cannot be removed."""
         _, former = self._migrated()
         with mock.patch.object(

@@ -44,7 +44,7 @@ class ManageTest(base.DriverTestCase):
     def _manage(self, volume: Any) -> Any:
         return self.driver.manage_existing(volume, {'source-name': 'found'})
 
-    def test_recorded(self) -> None:
+    def test_managed_image_is_recorded(self) -> None:
         volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
         self._manage(volume)
         self.assertEqual([volume.name], self.cluster.names())
@@ -65,7 +65,9 @@ class ManageTest(base.DriverTestCase):
         {keys.OBJECT_MAP: 'true'},
         {keys.OBJECT_SIZE: '3M'},
     )
-    def test_refused(self, metadata: dict[str, str]) -> None:
+    def test_contradicting_key_is_refused_and_name_kept(
+        self, metadata: dict[str, str]
+    ) -> None:
         volume = self.new_volume(metadata)
         error = self.assertRaises(
             exception.ManageExistingVolumeTypeMismatch, self._manage, volume
@@ -88,7 +90,7 @@ class ManageTest(base.DriverTestCase):
         hasattr(stock.RBDDriver, '_is_valid_type'),
         'this Cinder sets up no volume that it manages',
     )
-    def test_undone(self) -> None:
+    def test_failed_set_up_restores_the_name(self) -> None:
         volume = self.new_volume(
             volume_type=self.make_type(multiattach='<is> True')
         )

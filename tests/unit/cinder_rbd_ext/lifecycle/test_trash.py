@@ -39,7 +39,7 @@ class _Rbd:
 
 
 class DeferralTest(base.TestCase):
-    def test_moves(self) -> None:
+    def test_uninspected_image_is_moved_to_trash(self) -> None:
         """An image is moved, too, if it could not be inspected."""
         rbd, deferral = _Rbd(), trash.Deferral(fake_images, 7)
         deferral.remove(rbd, None, 'volume')

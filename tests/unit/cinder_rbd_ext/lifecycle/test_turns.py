@@ -231,7 +231,7 @@ class TurnsTest(base.TestCase):
         self.turns.run('one', 'a', lambda: self.turns.check('one', fail))
         self.assertIn('no answer', log.output)
 
-    def test_failure(self) -> None:
+    def test_failed_deletion_frees_its_turn(self) -> None:
         """It is raised, and the deletion can be repeated."""
 
         def fail() -> None:

@@ -153,7 +153,7 @@ class NeededTest(base.TestCase):
         )
 
     @ddt.data(*_OBSTACLES)
-    def test_obstacle(self, case: str) -> None:
+    def test_obstacle_excludes_changes(self, case: str) -> None:
         state, specs, key, there = _OBSTACLES[case]
         change = changes.needed(_request({}, specs), state, _GIB)
         assert_error(self, change.obstacle, key, there)
@@ -219,7 +219,9 @@ class ContradictionTest(base.TestCase):
         {'rbd_features': 'layering,exclusive-lock'},
         {**_MULTIATTACH, 'rbd_features': 'layering'},
     )
-    def test_none(self, specs: dict[str, str]) -> None:
+    def test_plain_image_contradicts_nothing(
+        self, specs: dict[str, str]
+    ) -> None:
         self.assertIsNone(changes.contradiction(_request({}, specs), _PLAIN))
 
     @ddt.data(*_OBSTACLES)

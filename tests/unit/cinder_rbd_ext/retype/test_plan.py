@@ -99,7 +99,7 @@ class TargetTest(base.TestCase):
         (_PLAIN, {}, {}, {keys.DATA_POOL: 'fast'}, _POOLED),
     )
     @ddt.unpack
-    def test_target(
+    def test_target_layout_follows_precedence(
         self, state: Any, metadata: Any, former: Any, specs: Any, target: Any
     ) -> None:
         if target is None:
@@ -108,7 +108,7 @@ class TargetTest(base.TestCase):
         found = self._conversion(state, metadata, former, specs)
         self.assertEqual(target, found and found.state)
 
-    def test_origins(self) -> None:
+    def test_origin_of_new_striping_is_the_type(self) -> None:
         found = self._conversion(_PLAIN, {}, {}, _PAIR)
         self.assertEqual(
             errors.Origin.VOLUME_TYPE,
@@ -121,7 +121,9 @@ class TargetTest(base.TestCase):
         ({}, {'replication_enabled': '<is> True'}),
     )
     @ddt.unpack
-    def test_none(self, former: Any, specs: Any) -> None:
+    def test_shared_and_replicated_volumes_are_not_converted(
+        self, former: Any, specs: Any
+    ) -> None:
         """The stock driver changes features itself."""
         found = self._conversion(
             _PLAIN,
@@ -142,7 +144,7 @@ class PoolTest(base.TestCase):
         ({keys.DATA_POOL: 'fast'}, {}, {'rbd_volume_data_pool': 'slow'}),
     )
     @ddt.unpack
-    def test_migration(
+    def test_other_data_pool_needs_migration(
         self, former: Any, specs: Any, options: dict[str, Any]
     ) -> None:
         found = _obstacle(_POOLED, {}, former, specs, **options)
@@ -174,7 +176,7 @@ class LayoutTest(base.TestCase):
         ({}, {}, {keys.TENANT_OPTIONS: keys.STRIPE_UNIT}, True),
     )
     @ddt.unpack
-    def test_migration(
+    def test_layout_that_tenants_may_not_set_needs_migration(
         self, metadata: Any, former: Any, specs: Any, requested: bool | None
     ) -> None:
         found = _obstacle(_STRIPED, metadata, former, specs, requested)
@@ -182,7 +184,7 @@ class LayoutTest(base.TestCase):
             found and found.key, (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
         )
 
-    def test_limit(self) -> None:
+    def test_stripe_count_above_limit_needs_migration(self) -> None:
         found = _obstacle(_STRIPED, {}, _PAIR, {}, rbd_max_stripe_count=4)
         self.assertIsNotNone(found)
 

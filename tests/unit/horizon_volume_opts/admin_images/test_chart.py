@@ -25,7 +25,7 @@ def _row(name: str, **numbers: int) -> census.MapRow:
 
 
 class ChartTestCase(base.TestCase):
-    def test_nothing(self) -> None:
+    def test_no_images_draw_no_bars(self) -> None:
         drawn = chart.draw([])
         self.assertEqual(0, len(drawn.bars))
 

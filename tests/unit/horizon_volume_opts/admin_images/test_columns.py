@@ -29,7 +29,7 @@ class ColumnsTestCase(base.TestCase):
             {each.name for each in columns.COLUMNS}, set(query.SORTS)
         )
 
-    def test_csv(self) -> None:
+    def test_csv_has_a_line_per_image(self) -> None:
         image = images.Image(
             'h@b#p',
             'gold, "fast"',
@@ -58,7 +58,7 @@ class ColumnsTestCase(base.TestCase):
         self.assertEqual('', found['Striping'])
         self.assertEqual('', found['Used (GiB)'])
 
-    def test_formulas(self) -> None:
+    def test_csv_escapes_formulas(self) -> None:
         """Spreadsheets also skip a line break before a formula."""
         for start in ('=', '+', '-', '@', '\t', '\r', '\n'):
             image = images.Image(
@@ -67,7 +67,7 @@ class ColumnsTestCase(base.TestCase):
             _head, row = csv.reader(columns.csv_lines([image], {}))
             self.assertEqual(f"'{start}=1", row[2])
 
-    def test_findings(self) -> None:
+    def test_findings_are_exported_in_words(self) -> None:
         found = [
             {
                 'kind': 'orphan-disk',

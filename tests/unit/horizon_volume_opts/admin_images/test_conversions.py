@@ -38,7 +38,7 @@ class ConversionsTest(base.TestCase):
         self.cinder.volumes.all.append(volume)
         return conversions.read(mock.sentinel.request)
 
-    def test_conversion(self) -> None:
+    def test_running_conversion_is_listed(self) -> None:
         told = {'percent': 0, 'at': '2026-01-02T03:04:05Z', 'reason': None}
         (found,) = self.read(conversion={**told, 'new_type_id': '2'})
         self.assertEqual(('vol', 'rbd'), (found.name, found.former))
@@ -62,7 +62,7 @@ class ConversionsTest(base.TestCase):
             self.assertEqual((found.ident, ''), (found.name, found.former))
             self.assertIsNone(found.at)
 
-    def test_others(self) -> None:
+    def test_volumes_without_conversion_are_not_listed(self) -> None:
         """A migration, a stock API, and a conversion that was refused."""
         refused = {'percent': None, 'at': None, 'reason': 'clones'}
         self.assertEqual([], self.read(conversion=None))

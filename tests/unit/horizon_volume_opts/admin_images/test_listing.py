@@ -67,7 +67,7 @@ class ListingTestCase(base.TestCase):
         cache.cache.delete(f'{_KEY}:rows:1000')
         self.assertIsNone(listing.load(_KEY))
 
-    def test_forgotten(self) -> None:
+    def test_forgotten_listing_is_not_loaded(self) -> None:
         listing.store(_KEY, _listing(1))
         listing.forget(_KEY)
         self.assertIsNone(listing.load(_KEY))

@@ -77,7 +77,9 @@ class QueryTestCase(base.TestCase):
         ('sort=password&page=x&secret=1', 'abc'),
     )
     @ddt.unpack
-    def test_selection(self, address: str, expected: str) -> None:
+    def test_query_filters_and_sorts(
+        self, address: str, expected: str
+    ) -> None:
         self.assertEqual(expected, self.selected(address))
 
     @ddt.data(*query.SORTS)
@@ -87,17 +89,17 @@ class QueryTestCase(base.TestCase):
 
     @ddt.data(('3', 3), ('0', 1), ('-1', 1), ('9' * 99, 1), ('\u00b2', 1))
     @ddt.unpack
-    def test_page(self, text: str, expected: int) -> None:
+    def test_invalid_page_is_the_first(self, text: str, expected: int) -> None:
         self.assertEqual(expected, query.Query.of({'page': text}).page)
 
-    def test_address(self) -> None:
+    def test_address_keeps_filters(self) -> None:
         address = 'q=a+%26&map=none&sort=-size&page=2'
         asked = query.Query.of(dict(parse.parse_qsl(address)))
         self.assertEqual(address, asked.address())
         self.assertEqual('q=a+%26&map=none&sort=size', asked.sorted_by('size'))
         self.assertEqual('q=a+%26&map=none', asked.sorted_by('name'))
 
-    def test_choices(self) -> None:
+    def test_choices_come_from_the_images(self) -> None:
         found = query.choices(_IMAGES)
         self.assertEqual(['gold'], found['type'])
         self.assertEqual(['h@a#p', 'h@b#p'], found['pool'])

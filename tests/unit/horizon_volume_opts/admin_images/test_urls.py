@@ -20,7 +20,7 @@ from tests.unit import base
 
 
 class AddressTestCase(base.TestCase):
-    def test_index(self) -> None:
+    def test_index_is_routed(self) -> None:
         address = reverse('horizon:admin:rbd_images:index')
         found = resolve(address)
         self.assertIs(views.IndexView, found.func.view_class)

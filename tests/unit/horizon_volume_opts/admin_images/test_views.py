@@ -101,7 +101,7 @@ class PageTestCase(page_case.PageCase):
         self.assertContains(response, 'No images')
         self.assertNotContains(response, '"><script>')
 
-    def test_csv(self) -> None:
+    def test_csv_holds_filtered_images(self) -> None:
         self.have('silver', None)
         response = self.client.get(f'{_PATH}csv/', {'type': 'gold'})
         lines = b''.join(response.streaming_content).decode().splitlines()

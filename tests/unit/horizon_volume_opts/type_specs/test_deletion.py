@@ -106,7 +106,7 @@ class DeletionTestCase(helpers.BaseAdminViewTests):
         self.delete('rbd:stripe_count')
         self.assertEqual({'volume_backend_name': 'rbd'}, self.type.specs)
 
-    def test_others(self) -> None:
+    def test_other_keys_are_deleted_by_stock(self) -> None:
         self.delete('volume_backend_name')
         self.assertEqual(['volume_backend_name'], self.type.deleted)
 

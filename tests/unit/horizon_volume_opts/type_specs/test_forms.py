@@ -113,14 +113,14 @@ class FailureTestCase(PagesTestCase):
         self.assertContains(response, 'value="8M"')
 
     @ddt.data(*_FAILURES)
-    def test_reading(self, failure: Exception) -> None:
+    def test_failure_to_read_keeps_the_form(self, failure: Exception) -> None:
         self.type.unreadable = failure
         for key in ('rbd:object_size', 'volume_backend_name'):
             self.check_kept(self.create(key, '8M'), failure)
         self.check_kept(self.edit('rbd:object_size', '8M'), failure)
 
     @ddt.data(*_FAILURES)
-    def test_saving(self, failure: Exception) -> None:
+    def test_failure_to_save_keeps_the_form(self, failure: Exception) -> None:
         self.type.refuses = failure
         self.check_kept(self.create('rbd:object_size', '8M'), failure)
         self.check_kept(self.edit('rbd:object_size', '8M'), failure)

@@ -76,7 +76,7 @@ class DataPoolsTestCase(base.TestCase):
         self.assertIn('can write to no other pool', text)
         self.assertNotIn('<select', text)
 
-    def test_unknown(self) -> None:
+    def test_unknown_pools_show_no_list(self) -> None:
         text = widgets.KeyPick().render('x', '', {'id': 'id_x'})
         self.assertNotIn('rbd-data-pools', text)
 

@@ -52,7 +52,7 @@ class ModeChoiceTestCase(base.TestCase):
             self.assertTrue(_choice(name).reason, name)
 
     @ddt.data('directsync', 'writeback', '')
-    def test_allowed(self, wanted: str) -> None:
+    def test_allowed_and_current_modes_are_accepted(self, wanted: str) -> None:
         # The current mode is valid even if it is no longer allowed.
         _choice().check(wanted)
 
@@ -63,7 +63,7 @@ class ModeChoiceTestCase(base.TestCase):
         ({'multiattach': True}, 'none', 'not coherent'),
     )
     @ddt.unpack
-    def test_refused(
+    def test_invalid_mode_is_refused(
         self, changes: dict[str, Any], wanted: str, words: str
     ) -> None:
         error = self.assertRaises(

@@ -145,7 +145,7 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
     def test_menu_of_the_details(self) -> None:
         self.assertIn(_PAGE, self.menu('/project/volumes/v/'))
 
-    def test_administrators(self) -> None:
+    def test_administrators_have_their_own_page(self) -> None:
         self.login('admin')
         page = _PAGE.replace('project', 'admin')
         for shown in (

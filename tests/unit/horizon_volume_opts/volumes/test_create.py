@@ -235,7 +235,7 @@ class SentTestCase(FormTestCase):
             self.made()['metadata'],
         )
 
-    def test_features(self) -> None:
+    def test_chosen_features_are_sent(self) -> None:
         response = self.post(
             rbd_choose_features='on',
             rbd_features=['exclusive-lock', 'object-map'],

@@ -211,7 +211,7 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
         )
         return details.in_brief(cinder.Volume(_Resource(shown)))
 
-    def test_layout(self) -> None:
+    def test_brief_shows_layout(self) -> None:
         self.assertEqual('8\xa0MiB objects, 64\xa0KiB\xa0×\xa08', self.brief())
 
     def test_object_map(self) -> None:
@@ -225,10 +225,10 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
             ),
         )
 
-    def test_unknown(self) -> None:
+    def test_brief_of_unknown_image_is_a_dash(self) -> None:
         self.assertEqual('-', self.brief(object_size=None))
 
-    def test_refusals(self) -> None:
+    def test_brief_shows_refusals(self) -> None:
         self.assertEqual(
             'creation refused', self.brief(object_size=None, refused='x')
         )
@@ -241,7 +241,7 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
             ),
         )
 
-    def test_german(self) -> None:
+    def test_brief_is_translated_to_german(self) -> None:
         with translation.override('de'):
             self.assertEqual(
                 'Objekte mit 8\xa0MiB, 64\xa0KiB\xa0×\xa08', self.brief()

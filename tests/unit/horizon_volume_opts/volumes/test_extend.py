@@ -118,7 +118,7 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
         self.assertFalse(self.asked())
 
-    def test_extended(self) -> None:
+    def test_valid_size_extends_volume(self) -> None:
         self.check_done(self.post(12))
         self.assertEqual(12, self.volume['size'])
 

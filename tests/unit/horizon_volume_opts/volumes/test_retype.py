@@ -92,7 +92,7 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         self.assertIn('limits the volume to 500 reads', found['alike'])
         self.assertNotIn('limits', found['small'])
 
-    def test_changed(self) -> None:
+    def test_accepted_type_is_set(self) -> None:
         self.check_done(self.post())
         self.assertEqual('alike', self.volume['volume_type'])
 

@@ -33,7 +33,9 @@ class NamesTest(base.TestCase):
         (f'{_ID}_disk.eph0', names.Owner.SERVER_DISK),
     )
     @ddt.unpack
-    def test_images(self, name: str, owner: names.Owner) -> None:
+    def test_name_of_image_tells_owner(
+        self, name: str, owner: names.Owner
+    ) -> None:
         self.assertEqual(names.Name(owner, _ID), names.of_image(name))
 
     @ddt.data(
@@ -42,11 +44,13 @@ class NamesTest(base.TestCase):
         (f'backup.{_ID}.snap.1700000000.25', names.Owner.BACKUP),
     )
     @ddt.unpack
-    def test_snapshots(self, name: str, owner: names.Owner) -> None:
+    def test_name_of_snapshot_tells_owner(
+        self, name: str, owner: names.Owner
+    ) -> None:
         self.assertEqual(names.Name(owner, _ID), names.of_snapshot(name))
 
     @ddt.data('', 'volume-1', f'volume-{_ID}.backup', f'{_ID}\n', 'snap')
-    def test_unknown(self, name: str) -> None:
+    def test_other_names_have_no_owner(self, name: str) -> None:
         self.assertEqual(names.Name(names.Owner.UNKNOWN), names.of_image(name))
         self.assertEqual(
             names.Name(names.Owner.UNKNOWN), names.of_snapshot(name)

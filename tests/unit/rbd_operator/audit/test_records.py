@@ -211,7 +211,7 @@ class RecordsTest(base.TestCase):
         error = self.assertRaises(ValueError, records._cloud_id, reports)
         self.assertIn('one, two', str(error))
 
-    def test_volume(self) -> None:
+    def test_volume_is_read_from_the_api(self) -> None:
         body = {
             'id': facts.IDENT,
             'status': 'in-use',

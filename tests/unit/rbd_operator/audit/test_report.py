@@ -49,7 +49,7 @@ class ReportTest(base.TestCase):
         self.assertEqual(findings.Severity.NOTICE, made.severity)
         self.assertEqual(3, made.number)
 
-    def test_counts(self) -> None:
+    def test_counts_group_by_type_owner_and_map(self) -> None:
         self.assertEqual(
             [
                 ('', 'unknown', 'valid', 1, None),
@@ -68,7 +68,7 @@ class ReportTest(base.TestCase):
             ],
         )
 
-    def test_plain(self) -> None:
+    def test_plain_report_can_be_written_as_json(self) -> None:
         finding = findings.Finding(findings.GHOST, 'volumes', 'b')
         plain = json.loads(json.dumps(self.make(finding).plain()))
         self.assertEqual(wire.AUDIT_THIS_VERSION, plain['version'])

@@ -41,7 +41,7 @@ class RulesTest(base.TestCase):
             for each in rules.of_pool(there, known, _NOW)
         ]
 
-    def test_healthy(self) -> None:
+    def test_healthy_image_has_no_finding(self) -> None:
         made = {
             wire.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
             wire.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
@@ -60,7 +60,9 @@ class RulesTest(base.TestCase):
         ('features', ['layering']),
     )
     @ddt.unpack
-    def test_contradiction(self, attribute: str, value: object) -> None:
+    def test_contradicting_attribute_is_found(
+        self, attribute: str, value: object
+    ) -> None:
         known = facts.known(
             facts.volume(made={f'{wire.ALIAS}:{attribute}': value})
         )
@@ -77,7 +79,7 @@ class RulesTest(base.TestCase):
         ('available', 1, ['unfinished-rbd-migration']),
     )
     @ddt.unpack
-    def test_conversion(
+    def test_stopped_conversion_is_found(
         self, status: str, minutes: int | None, codes: list[str]
     ) -> None:
         made: dict[str, Any] = {wire.ATTRIBUTE_OBJECT_SIZE: 2**20}
@@ -213,7 +215,9 @@ class RulesTest(base.TestCase):
         ({'pool': 'host@other#other'}, 0),
     )
     @ddt.unpack
-    def test_ghosts(self, values: dict[str, Any], number: int) -> None:
+    def test_ghosts_are_available_volumes_without_image(
+        self, values: dict[str, Any], number: int
+    ) -> None:
         known = facts.known(facts.volume(**values))
         found = rules.ghosts([facts.pool()], known)
         self.assertEqual(number, len(list(found)))

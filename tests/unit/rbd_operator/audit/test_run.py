@@ -30,7 +30,7 @@ class RunTest(base.TestCase):
         found = run.run(self.cluster, ['volumes'], lambda: known).found
         return [each.kind.code for each in found]
 
-    def test_orphan(self) -> None:
+    def test_orphans_need_records_of_the_cloud(self) -> None:
         self.assertEqual(
             ['orphan-volume', 'configuration-override'],
             self.kinds(facts.known()),

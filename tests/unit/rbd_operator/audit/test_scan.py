@@ -66,7 +66,7 @@ class ScanTest(base.TestCase):
         self.pool.errors['bad'] = lost
         self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
 
-    def test_timeout(self) -> None:
+    def test_timeout_is_set_on_the_client(self) -> None:
         limited = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me', 7)
         limited.pools()
         self.assertEqual(
@@ -91,7 +91,7 @@ class ScanTest(base.TestCase):
         self.pool.forbidden = stubs.Error('other')
         self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
 
-    def test_cancelled(self) -> None:
+    def test_cancelled_scan_ends(self) -> None:
         self.cluster.cancel()
         self.assertRaises(scan.Cancelled, self.cluster.scan, 'volumes')
 

@@ -38,7 +38,7 @@ def _image(
 
 @ddt.ddt
 class UseTest(base.TestCase):
-    def test_unused(self) -> None:
+    def test_unwatched_image_is_unused(self) -> None:
         self.assertEqual(use.Use(), use.of_image(_image([])))
 
     @ddt.data(
@@ -49,7 +49,7 @@ class UseTest(base.TestCase):
         ([], ('client.41', 'auto 99'), 'internal', False),
     )
     @ddt.unpack
-    def test_owner(
+    def test_owner_of_lock_is_told(
         self,
         watchers: list[dict[str, Any]],
         locker: tuple[str, str],

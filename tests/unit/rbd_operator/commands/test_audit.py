@@ -62,14 +62,14 @@ class AuditTest(base.TestCase):
         found: list[dict[str, Any]] = json.loads(self.out.getvalue())
         return found
 
-    def test_rows(self) -> None:
+    def test_rows_show_findings(self) -> None:
         (row,) = self.rows()
         self.assertEqual('configuration-override', row['Kind'])
         self.assertEqual(f'volume-{facts.IDENT}', row['Image'])
         self.assertEqual('rbd_cache = false', row['Detail'])
         self.assertIn('1 images in 1 pools, 1 findings', self.err.getvalue())
 
-    def test_status(self) -> None:
+    def test_status_follows_worst_finding(self) -> None:
         self.assertEqual(0, self.audit())
         self.pool.images.append(f'volume-{facts.OTHER}.deleted')
         self.assertEqual(1, self.audit())
@@ -86,7 +86,7 @@ class AuditTest(base.TestCase):
         self.assertIn('not readable: volumes\n', self.err.getvalue())
         self.assertEqual(4, self.audit('--no-cloud'))
 
-    def test_failure(self) -> None:
+    def test_unreachable_cluster_ends_with_status_3(self) -> None:
         self.connected.side_effect = OSError('no \x1b[1mcluster')
         self.assertEqual(3, self.audit())
         self.assertIn('no \\x1b[1mcluster', self.err.getvalue())
@@ -103,11 +103,11 @@ class AuditTest(base.TestCase):
         self.out.seek(0)
         self.assertEqual(1, len(self.rows('--no-cloud')))
 
-    def test_kinds(self) -> None:
+    def test_kind_selects_findings(self) -> None:
         self.assertEqual([], self.rows('--kind', 'orphan-volume'))
         self.assertEqual(64, self.audit('--kind', 'none-such'))
 
-    def test_counts(self) -> None:
+    def test_counts_are_shown_in_words(self) -> None:
         (row,) = self.rows('--counts')
         self.assertEqual(
             ('volumes', 'volume', 'type', 'none', 1, 2**23),
@@ -125,7 +125,7 @@ class AuditTest(base.TestCase):
         self.audit('--counts', '--used')
         self.assertIn('4 MiB', self.out.getvalue())
 
-    def test_output(self) -> None:
+    def test_output_writes_whole_report(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))
         self.audit('--output', str(path))
         self.assertEqual(1, len(json.loads(path.read_text())['images']))

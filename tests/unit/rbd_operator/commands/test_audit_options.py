@@ -30,7 +30,7 @@ class AuditOptionsTest(base.TestCase):
         audit_options.add(parser)
         return parser.parse_args(words)
 
-    def test_defaults(self) -> None:
+    def test_defaults_come_from_environment(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF', '/x'))
         self.assertEqual(
             {
@@ -44,11 +44,11 @@ class AuditOptionsTest(base.TestCase):
         )
 
     @ddt.data('0', '65', 'x')
-    def test_workers(self, number: str) -> None:
+    def test_number_of_workers_is_limited(self, number: str) -> None:
         self.useFixture(fixtures.MonkeyPatch('sys.stderr', mock.MagicMock()))
         self.assertRaises(SystemExit, self.parsed, '--workers', number)
 
-    def test_timeout(self) -> None:
+    def test_timeout_reaches_the_audit(self) -> None:
         connected = mock.patch.object(
             run, 'connected', autospec=True, side_effect=OSError
         )

@@ -36,7 +36,7 @@ class PlanTest(base.TestCase):
             for each in backend_types.plan(pools, types)
         }
 
-    def test_plan(self) -> None:
+    def test_plan_has_one_type_per_backend(self) -> None:
         pools = [
             _pool('one'),
             _pool('one'),
@@ -77,7 +77,7 @@ class PlanTest(base.TestCase):
                 {'one': ('one', 'there')}, self._actions([_pool('one')], order)
             )
 
-    def test_specs(self) -> None:
+    def test_planned_type_enables_object_map(self) -> None:
         (made,) = backend_types.plan([_pool('one')], [])
         wanted = {'volume_backend_name': 'one', 'rbd:object_map': 'true'}
         self.assertEqual(wanted, made.specs)
@@ -99,7 +99,7 @@ class PlanNamedTest(base.TestCase):
             pools, types, 'new', {'rbd:cache_mode': 'writeback'}, **kwargs
         ).action
 
-    def test_actions(self) -> None:
+    def test_existing_type_of_same_name_is_compared(self) -> None:
         self.assertEqual('make', self._action({}))
         self.assertEqual('make', self._action({}, backend='one'))
         same = {

@@ -60,7 +60,7 @@ class DoctorTest(base.TestCase):
     def check(self, *words: str) -> int:
         return shell.main(['doctor', *words])
 
-    def test_rows(self) -> None:
+    def test_rows_escape_control_characters(self) -> None:
         words = ('--cinder-conf', self.conf, '-f', 'json')
         self.assertEqual(0, self.check(*words))
         rows = json.loads(self.out.getvalue())
@@ -71,7 +71,7 @@ class DoctorTest(base.TestCase):
         self.check(*words, '--problems')
         self.assertEqual(1, len(json.loads(self.out.getvalue())))
 
-    def test_status(self) -> None:
+    def test_status_follows_worst_finding(self) -> None:
         self.found.append(findings.Finding('c', 'd', _S.WARNING))
         self.assertEqual(1, self.check('--nova-conf', self.conf))
         self.found.append(findings.Finding('c', 'd', _S.ERROR))

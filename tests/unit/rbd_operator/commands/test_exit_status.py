@@ -48,11 +48,11 @@ class StatusListerTest(base.TestCase):
         arguments = self.check.get_parser('check').parse_args([])
         return self.check.run(arguments)
 
-    def test_status(self) -> None:
+    def test_status_of_lister_is_returned(self) -> None:
         self.assertEqual(2, self.run_check())
         self.assertEqual('', self.shown.getvalue())
 
-    def test_failure(self) -> None:
+    def test_failure_is_shown_and_unknown(self) -> None:
         self.check.failure = OSError('no \x1b[1mcluster')
         self.assertEqual(exit_status.UNKNOWN, self.run_check())
         self.assertEqual('no \\x1b[1mcluster\n', self.shown.getvalue())
@@ -62,7 +62,7 @@ class StatusListerTest(base.TestCase):
         self.check.failure = OSError('no cluster')
         self.assertRaises(OSError, self.run_check)
 
-    def test_cancelled(self) -> None:
+    def test_cancelled_run_is_unknown(self) -> None:
         self.check.failure = KeyboardInterrupt()
         self.assertEqual(exit_status.UNKNOWN, self.run_check())
         self.assertEqual('Cancelled.\n', self.shown.getvalue())

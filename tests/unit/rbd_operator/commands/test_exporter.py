@@ -82,7 +82,7 @@ class ExporterTest(base.TestCase):
     def export(self, *words: str) -> int:
         return shell.main(['exporter', '--no-cloud', *words])
 
-    def test_file(self) -> None:
+    def test_text_file_holds_metrics(self) -> None:
         self.assertEqual(0, self.export('--textfile', str(self.path)))
         text = self.path.read_text()
         self.assertIn('rbd_audit_up 1.0', text)
@@ -135,5 +135,5 @@ class ExporterTest(base.TestCase):
         self.assertEqual(0, running.wait(30))
 
     @ddt.data('--interval', '--ceph-timeout')
-    def test_times(self, option: str) -> None:
+    def test_times_must_be_positive(self, option: str) -> None:
         self.assertEqual(64, self.export(option, '0'))

@@ -28,7 +28,7 @@ class OptionsTest(base.TestCase):
         maintenance.add_bytes_option(parser)
         return parser.parse_args(arguments)
 
-    def test_values(self) -> None:
+    def test_rates_are_parsed(self) -> None:
         found = self.parsed(
             *('--bytes-per-second', '2G', '--images-per-minute', '0.5')
         )
@@ -43,7 +43,9 @@ class OptionsTest(base.TestCase):
         ('--images-per-minute', 'inf'),
         ('--images-per-minute', 'x'),
     )
-    def test_invalid(self, arguments: tuple[str, str]) -> None:
+    def test_invalid_rates_are_refused(
+        self, arguments: tuple[str, str]
+    ) -> None:
         self.assertRaises(SystemExit, self.parsed, *arguments)
 
     def test_number_from(self) -> None:

@@ -37,7 +37,7 @@ class ObjectMapTest(commands.CommandTestCase):
         )
         self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
 
-    def test_check(self) -> None:
+    def test_check_refuses_image_without_map(self) -> None:
         self.assertEqual(1, self.object_map('check', '--volumes'))
         (row,) = self.rows()
         self.assertEqual('refused', row['Status'])
@@ -106,11 +106,13 @@ class ObjectMapTest(commands.CommandTestCase):
         ((facts.IDENT, '--volumes'), 'already includes'),
     )
     @ddt.unpack
-    def test_selection(self, words: tuple[str, ...], text: str) -> None:
+    def test_selection_must_be_unambiguous(
+        self, words: tuple[str, ...], text: str
+    ) -> None:
         self.assertEqual(3, self.object_map('enable', *words, '--dry-run'))
         self.assertIn(text, self.err.getvalue())
 
-    def test_record(self) -> None:
+    def test_record_is_corrected_with_cinder_config(self) -> None:
         self.known = facts.known(
             facts.volume(made={wire.ATTRIBUTE_FEATURES: ['layering']})
         )
@@ -122,7 +124,7 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertEqual(0, self.object_map(*words, '--cinder-config', 'c'))
         recorder.assert_called_once_with('c')
 
-    def test_interrupted(self) -> None:
+    def test_interrupted_scan_ends_with_status_3(self) -> None:
         self.replace(scan.Cluster, 'scan', side_effect=KeyboardInterrupt)
         self.assertEqual(3, self.object_map('check', '--volumes'))
         self.assertIn('Cancelled', self.err.getvalue())

@@ -95,7 +95,9 @@ class RetypeTest(commands.CommandTestCase):
         (('--limit', '1'), 'a'),
     )
     @ddt.unpack
-    def test_choice(self, words: tuple[str, ...], expected: str) -> None:
+    def test_volumes_are_chosen_by_project_id_and_limit(
+        self, words: tuple[str, ...], expected: str
+    ) -> None:
         self.assertEqual(dict.fromkeys(expected, 'done'), self.retype(*words))
 
     def test_named_volume_of_another_type(self) -> None:
@@ -129,7 +131,7 @@ class RetypeTest(commands.CommandTestCase):
         self.assertIn('image features', details['a'])
         self.assertIn('wait for status retyping', details['b'])
 
-    def test_journal(self) -> None:
+    def test_journal_resumes_a_run(self) -> None:
         """The second run reports what the first one has done."""
         words = ('--journal', str(self.journal))
         self.retype('--limit', '1', *words)
@@ -189,7 +191,7 @@ class RetypeTest(commands.CommandTestCase):
         shown = 'is not read' in self.err.getvalue()
         self.assertIs(case != 'not wanted', shown)
 
-    def test_interrupted(self) -> None:
+    def test_volume_without_progress_is_reported_running(self) -> None:
         real = self.cinder.retype
 
         def give_up(ident: str, wanted: retypes.Wanted) -> str:
@@ -204,7 +206,7 @@ class RetypeTest(commands.CommandTestCase):
         (row,) = self.rows()
         self.assertEqual('running', row['Status'])
 
-    def test_policy(self) -> None:
+    def test_policy_reaches_the_request(self) -> None:
         self.retype('--migration-policy', 'on-demand', '--limit', '1')
         wanted = self.service.retype.call_args.args[1]
         self.assertEqual(

@@ -29,7 +29,7 @@ class OptionsTest(base.TestCase):
         retype_options.add(parser)
         return parser.parse_args(arguments)
 
-    def test_defaults(self) -> None:
+    def test_defaults_never_migrate(self) -> None:
         found = self.parsed(*_TYPES)
         self.assertEqual(('a', 'b'), (found.former, found.target))
         self.assertEqual('never', found.migration_policy)
@@ -43,5 +43,7 @@ class OptionsTest(base.TestCase):
         (*_TYPES, '--limit', 'x'),
         (*_TYPES, '--migration-policy', 'always'),
     )
-    def test_invalid(self, arguments: tuple[str, ...]) -> None:
+    def test_invalid_arguments_are_refused(
+        self, arguments: tuple[str, ...]
+    ) -> None:
         self.assertRaises(SystemExit, self.parsed, *arguments)

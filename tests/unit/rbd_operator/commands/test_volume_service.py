@@ -53,7 +53,7 @@ def _service(answer: Any) -> volume_service.VolumeService:
 
 @ddt.ddt
 class VolumeServiceTest(base.TestCase):
-    def test_type(self) -> None:
+    def test_type_is_found_by_id_or_name(self) -> None:
         """The id of one type is the name of another."""
         there = _service(fake_cloud.response(200, {'volume_types': _TYPES}))
         for given in ('1', 'old'):
@@ -61,7 +61,7 @@ class VolumeServiceTest(base.TestCase):
         error = self.assertRaises(ValueError, there.type_of, 'x')
         self.assertIn('1, old', str(error))
 
-    def test_show(self) -> None:
+    def test_show_returns_volume_or_none(self) -> None:
         volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
         there = _service(fake_cloud.response(200, {'volume': volume}))
         self.assertEqual('retyping', getattr(there.show('a'), 'status', ''))
@@ -69,7 +69,7 @@ class VolumeServiceTest(base.TestCase):
         there = _service(fake_cloud.fault(403, 'not allowed'))
         self.assertRaises(exceptions.CommandError, there.show, 'a')
 
-    def test_volumes(self) -> None:
+    def test_volumes_of_all_projects_are_listed(self) -> None:
         body = {'volumes': [{'id': 'a', 'status': 'available'}]}
         storage = _Storage(fake_cloud.response(200, body))
         there = volume_service.VolumeService(storage)
@@ -78,7 +78,7 @@ class VolumeServiceTest(base.TestCase):
         ((path, _),) = storage.requests
         self.assertIn('all_tenants=1', path)
 
-    def test_retype(self) -> None:
+    def test_retype_returns_warning(self) -> None:
         answer = fake_cloud.response(202)
         answer.headers['Warning'] = '299 - "removes keys"'
         storage = _Storage(answer)
@@ -90,7 +90,7 @@ class VolumeServiceTest(base.TestCase):
         )
 
     @ddt.data(400, 413, 500)
-    def test_refused(self, status: int) -> None:
+    def test_refused_retype_raises_its_reason(self, status: int) -> None:
         there = _service(fake_cloud.fault(status, 'detach it'))
         error = self.assertRaises(retypes.Refusal, there.retype, 'a', _WANTED)
         self.assertIn('detach it', str(error))
@@ -101,7 +101,7 @@ class VolumeServiceTest(base.TestCase):
         keystone.ConnectTimeout('too slow'),
         keystone.ServiceUnavailable('Keystone'),
     )
-    def test_unavailable(self, answer: Any) -> None:
+    def test_unavailable_service_can_be_retried(self, answer: Any) -> None:
         there = _service(answer)
         self.assertRaises(retypes.Unavailable, there.show, 'a')
         self.assertRaises(retypes.Unavailable, there.retype, 'a', _WANTED)

@@ -38,7 +38,7 @@ class ApiPartsTest(base.TestCase):
     def answer(self, path: str, **body: object) -> None:
         self.cinder.answers[path] = body
 
-    def test_check(self) -> None:
+    def test_ceph_pool_without_our_driver_is_reported(self) -> None:
         ours = {wire.RBD_VOLUME_OPTIONS: True}
         self.answer(
             _POOLS,

@@ -39,14 +39,14 @@ class CinderPartsTest(base.TestCase):
         self.assertNotIn('secret', str(found))
         return hosts.problems(found)
 
-    def test_names(self) -> None:
+    def test_class_names_are_those_of_the_code(self) -> None:
         self.assertEqual(cinder_parts.OURS, _path(driver.RBDExtDriver))
         self.assertEqual(cinder_parts.STOCK, _path(stock.RBDDriver))
         self.assertEqual(
             cinder_parts.EXTENSION, _path(extension.RBDVolumeOptions)
         )
 
-    def test_healthy(self) -> None:
+    def test_healthy_configuration_has_no_problem(self) -> None:
         self.assertEqual([], self.check())
         (access,) = cinder_parts.accesses(self.conf, {'fast': {'types'}})
         self.assertEqual(
@@ -70,7 +70,7 @@ class CinderPartsTest(base.TestCase):
         ),
     )
     @ddt.unpack
-    def test_problems(
+    def test_problems_name_section_and_option(
         self, replaced: dict[str, str], expected: tuple[str, _S]
     ) -> None:
         self.assertEqual([expected], self.check(**replaced))
@@ -86,6 +86,6 @@ class CinderPartsTest(base.TestCase):
         self.assertNotIn(problem, self.check(transport_url=shared))
 
     @ddt.data('-1', '0', '21')
-    def test_timeouts(self, seconds: str) -> None:
+    def test_unusual_timeouts_are_accepted(self, seconds: str) -> None:
         line = f'rados_connect_timeout = {seconds}'
         self.assertEqual([], self.check(rbd_pool=line))

@@ -34,7 +34,7 @@ class ConfigurationTest(base.TestCase):
             paths[-1].write_text(text)
         return configuration.Configuration(paths)
 
-    def test_values(self) -> None:
+    def test_values_are_read_as_oslo_config_does(self) -> None:
         conf = self.read(
             '[DEFAULT]\na = 1\na = 2\nb = x, y,\n[c]\nd = %(e)s\n'
         )
@@ -54,10 +54,10 @@ class ConfigurationTest(base.TestCase):
         self.assertEqual(f'{self.folder}/0, {self.folder}/1', str(conf))
 
     @ddt.data('a = 1', '[a\nb = 1', '\x00')
-    def test_invalid(self, text: str) -> None:
+    def test_invalid_file_is_refused(self, text: str) -> None:
         self.assertRaises(ValueError, self.read, text)
 
-    def test_missing(self) -> None:
+    def test_missing_file_is_refused(self) -> None:
         error = self.assertRaises(
             ValueError,
             configuration.Configuration,

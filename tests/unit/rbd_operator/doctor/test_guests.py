@@ -44,7 +44,7 @@ class GuestsTest(base.TestCase):
         (folder / 'cmdline').write_bytes('\0'.join((*words, '')).encode())
         (folder / 'maps').write_text(f'7f00-7f01 r-xp 0 00:00 0 {maps}\n')
 
-    def test_servers(self) -> None:
+    def test_running_guests_are_described(self) -> None:
         self.process(1, *_GOOD, maps='/usr/lib/libtcmalloc_minimal.so.4')
         self.process(2, *_SLOW, maps='/usr/lib/libc.so.6')
         self.process(3, '/usr/bin/qemu-kvm', '-drive', 'file=/disk')

@@ -35,7 +35,7 @@ class OtherPartsTest(base.TestCase):
         super().setUp()
         self.folder = self.useFixture(fixtures.TempDir()).path
 
-    def test_glance(self) -> None:
+    def test_glance_stores_are_checked(self) -> None:
         conf = hosts.conf(self.folder, hosts.GLANCE)
         self.assertEqual(
             [('Glance store old', _S.NOTICE)],
@@ -51,7 +51,7 @@ class OtherPartsTest(base.TestCase):
             hosts.problems(other_parts.check_glance(conf)),
         )
 
-    def test_horizon(self) -> None:
+    def test_horizon_plugin_is_looked_for(self) -> None:
         root = pathlib.Path(self.folder)
         self.assertEqual([], list(other_parts.check_horizon(root)))
         folder = root / other_parts.ENABLED_FOLDERS[0]
@@ -66,7 +66,7 @@ class OtherPartsTest(base.TestCase):
         enabled = tree.ROOT / 'horizon_volume_opts/enabled'
         self.assertTrue((enabled / other_parts.ENABLED).is_file())
 
-    def test_nova(self) -> None:
+    def test_nova_configuration_is_checked(self) -> None:
         conf = hosts.conf(self.folder, hosts.NOVA)
         self.assertEqual([], hosts.problems(other_parts.check_nova(conf)))
         (access,) = other_parts.nova_accesses(conf)

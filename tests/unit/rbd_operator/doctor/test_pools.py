@@ -109,14 +109,16 @@ class PoolsTest(base.TestCase):
         ('remove_object', errno.EPERM, 'profile rbd pool=p'),
     )
     @ddt.unpack
-    def test_refused(self, operation: str, number: int, remedy: str) -> None:
+    def test_refused_operation_has_a_remedy(
+        self, operation: str, number: int, remedy: str
+    ) -> None:
         self.ceph.fails[operation] = number
         (found,) = self.clients.check_pools(_ACCESS)
         self.assertEqual(_S.ERROR, found.severity)
         self.assertIn(remedy, found.remedy)
         self.assertEqual('shutdown', self.ceph.done[-1])
 
-    def test_options(self) -> None:
+    def test_options_of_the_client_are_read(self) -> None:
         values = self.clients.options(_ACCESS)
         self.assertEqual('0', values['rbd_cache'])
         self.assertNotIn('ms_client_mode', values)

@@ -50,7 +50,7 @@ class RunTest(base.TestCase):
         doctor = run.Doctor(**values)  # type: ignore[arg-type]
         return hosts.problems(doctor.check())
 
-    def test_controller(self) -> None:
+    def test_controller_reports_missing_ceph_conf(self) -> None:
         self.assertEqual(
             [('/etc/ceph/ceph.conf as client.cinder', _S.WARNING)],
             self.found(),
@@ -79,6 +79,6 @@ class RunTest(base.TestCase):
         self.assertEqual(_S.WARNING, found['Nova plug-in'])
         self.assertEqual(_S.NOTICE, found['QEMU'])
 
-    def test_program(self) -> None:
+    def test_program_returns_status_and_output(self) -> None:
         self.assertEqual((0, 'a\n', ''), run.program(['echo', 'a']))
         self.assertRaises(OSError, run.program, ['/none'])

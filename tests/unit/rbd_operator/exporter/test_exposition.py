@@ -32,7 +32,7 @@ class ExpositionTest(base.TestCase):
             for sample in family.samples
         }
 
-    def test_file(self) -> None:
+    def test_text_can_be_parsed_by_prometheus(self) -> None:
         state = refresher.State(
             True, (metrics.Sample(metrics.TRASH, 2, (_NAME,)),), 1.0
         )

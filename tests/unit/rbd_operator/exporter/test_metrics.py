@@ -75,7 +75,7 @@ class MetricsTest(base.TestCase):
             values.get(('rbd_audit_last_success_timestamp_seconds',)),
         )
 
-    def test_snapshots(self) -> None:
+    def test_maps_of_snapshots_are_counted(self) -> None:
         values = self.values(
             facts.image(snapshots=(facts.snapshot('a'), facts.snapshot('b')))
         )

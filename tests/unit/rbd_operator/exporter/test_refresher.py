@@ -106,7 +106,7 @@ class RefresherTest(base.TestCase):
         self.assertEqual(['cancelled'], ended)
         self.assertEqual([], self.failures)
 
-    def test_repeats(self) -> None:
+    def test_audit_is_repeated(self) -> None:
         number = threading.Semaphore(0)
 
         def audit(progress: run.Progress) -> report.Report:

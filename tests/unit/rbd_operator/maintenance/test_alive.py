@@ -70,7 +70,7 @@ class ClientsTest(base.TestCase):
 
 
 class EndTest(base.TestCase):
-    def test_end(self) -> None:
+    def test_end_exits_with_status_3(self) -> None:
         with mock.patch('os._exit', autospec=True) as ended:
             alive._end('volumes/name')
         ended.assert_called_once_with(3)

@@ -64,7 +64,7 @@ class PlanTest(base.TestCase):
         (_Action.DISABLE, _NO_MAP, ''),
     )
     @ddt.unpack
-    def test_plan(
+    def test_plan_lists_missing_steps_only(
         self, action: _Action, values: dict[str, Any], expected: str
     ) -> None:
         found = decisions.plan(action, _target(**values))
@@ -83,7 +83,7 @@ class PlanTest(base.TestCase):
         (_Action.REBUILD, ['layering'], False),
     )
     @ddt.unpack
-    def test_record(
+    def test_plan_tells_whether_record_changes(
         self, action: _Action, recorded: list[str], expected: bool
     ) -> None:
         target = _target({'made': {wire.ATTRIBUTE_FEATURES: recorded}})
@@ -105,7 +105,7 @@ class ObstacleTest(base.TestCase):
         return found and found[0]
 
     @ddt.data(*_Action)
-    def test_nothing(self, action: _Action) -> None:
+    def test_healthy_image_has_no_obstacle(self, action: _Action) -> None:
         self.assertIsNone(self.obstacle(action, _target({})))
         self.assertIsNone(self.obstacle(action, _target()))
 
@@ -135,12 +135,12 @@ class ObstacleTest(base.TestCase):
         (_Action.ENABLE, {'metadata': {'colour': 'blue'}}, None),
     )
     @ddt.unpack
-    def test_volume(
+    def test_state_of_volume_is_an_obstacle(
         self, action: _Action, volume: dict[str, Any], expected: Any
     ) -> None:
         self.assertIs(expected, self.obstacle(action, _target(volume)))
 
-    def test_type(self) -> None:
+    def test_type_may_forbid_the_map(self) -> None:
         specs = {'rbd:features': 'layering', 'multiattach': '<is> True'}
         found = self.obstacle(_Action.ENABLE, _target({}), specs)
         self.assertIs(decisions.NOT_WANTED, found)
@@ -156,7 +156,7 @@ class ObstacleTest(base.TestCase):
             (decisions.NOT_WANTED, 'set in volume metadata'), found
         )
 
-    def test_image(self) -> None:
+    def test_state_of_image_is_an_obstacle(self) -> None:
         migrating = _target(migrating=True)
         self.assertIs(
             decisions.BUSY, self.obstacle(_Action.REBUILD, migrating)
@@ -172,7 +172,7 @@ class ObstacleTest(base.TestCase):
             decisions.NO_MAP, self.obstacle(_Action.REBUILD, without)
         )
 
-    def test_record(self) -> None:
+    def test_outdated_record_is_an_obstacle_without_recorder(self) -> None:
         target = _target({'made': {wire.ATTRIBUTE_FEATURES: ['layering']}})
         self.assertIs(
             decisions.RECORDED, self.obstacle(_Action.ENABLE, target)
@@ -190,7 +190,7 @@ class ObstacleTest(base.TestCase):
         (_LOCKED, use.Use((), 'b', False), decisions.OWNER_GONE),
     )
     @ddt.unpack
-    def test_use(
+    def test_open_image_without_lock_is_an_obstacle(
         self, there: features.Features, found: use.Use, expected: Any
     ) -> None:
         obstacle = decisions.obstacle_in_use(there, found)

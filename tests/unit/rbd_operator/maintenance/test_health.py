@@ -58,7 +58,9 @@ class HealthTest(base.TestCase):
         (_report('HEALTH_ERR'), ['HEALTH_ERR']),
     )
     @ddt.unpack
-    def test_troubles(self, report: dict[str, Any], expected: Any) -> None:
+    def test_troubles_ignore_muted_and_harmless_checks(
+        self, report: dict[str, Any], expected: Any
+    ) -> None:
         found = health.troubles(_Connection(report))
         if isinstance(expected, int):
             self.assertEqual(expected, len(found))
@@ -73,7 +75,7 @@ class HealthTest(base.TestCase):
         )
         self.assertIn('access denied', str(error))
 
-    def test_pause(self) -> None:
+    def test_wait_pauses_until_healthy(self) -> None:
         said: list[str] = []
         stop = threading.Event()
         there = _Connection(_SLOW, _SLOW, _OK)
@@ -86,7 +88,7 @@ class HealthTest(base.TestCase):
             said,
         )
 
-    def test_watch(self) -> None:
+    def test_watch_asks_rarely(self) -> None:
         """An unhealthy cluster is not asked again for a while."""
         said: list[str] = []
         now = 0.0

@@ -47,7 +47,7 @@ class JournalTest(base.TestCase):
             for each in statuses:
                 written.end(_outcome(each))
 
-    def test_new(self) -> None:
+    def test_new_journal_is_private(self) -> None:
         with self.open() as written:
             self.assertFalse(written.resumed)
             self.assertFalse(written.done(*_KEY))
@@ -64,7 +64,7 @@ class JournalTest(base.TestCase):
         ((), False),
     )
     @ddt.unpack
-    def test_resumed(
+    def test_resumed_journal_knows_what_is_done(
         self, statuses: tuple[outcomes.Status, ...], done: bool
     ) -> None:
         self.write(*statuses)

@@ -50,7 +50,7 @@ class ObjectMapsTest(base.TestCase):
             map_changes.planned(action, targets, {}, cluster, self.record)
         )
 
-    def test_enable(self) -> None:
+    def test_enable_adds_features_and_rebuilds_maps(self) -> None:
         (change,) = self.planned(_Action.ENABLE, _target())
         self.assertEqual(outcomes.Status.PLANNED, change.outcome.status)
         self.assertEqual(facts.IDENT, change.outcome.volume)
@@ -70,7 +70,7 @@ class ObjectMapsTest(base.TestCase):
         )
         self.record.assert_not_called()
 
-    def test_disable(self) -> None:
+    def test_disable_removes_features(self) -> None:
         self.image.there = facts.MAPPED
         target = selection.Target(facts.image())
         (change,) = self.planned(_Action.DISABLE, target)
@@ -79,7 +79,7 @@ class ObjectMapsTest(base.TestCase):
             change.apply(None, None, frozenset()),
         )
 
-    def test_record(self) -> None:
+    def test_record_is_corrected_after_change(self) -> None:
         target = _target(made={wire.ATTRIBUTE_FEATURES: ['layering']})
         (change,) = self.planned(_Action.ENABLE, target)
         self.assertIn(
@@ -98,7 +98,7 @@ class ObjectMapsTest(base.TestCase):
         )
         self.assertEqual('multiattach', found[1].code)
 
-    def test_size(self) -> None:
+    def test_size_counts_maps_of_snapshots(self) -> None:
         image = facts.image(
             snapshots=(facts.snapshot('one'), facts.snapshot('two')),
             map_state=images.MapState.INVALID,
@@ -106,7 +106,7 @@ class ObjectMapsTest(base.TestCase):
         (change,) = self.planned(_Action.REBUILD, selection.Target(image))
         self.assertEqual(3 * 2**30, change.size)
 
-    def test_checked(self) -> None:
+    def test_checked_images_tell_state_of_maps(self) -> None:
         snapshot = facts.snapshot('one', map_state=images.MapState.INVALID)
         found = map_changes.checked(
             [
@@ -124,6 +124,6 @@ class ObjectMapsTest(base.TestCase):
             [each.detail for each in found],
         )
 
-    def test_unreadable(self) -> None:
+    def test_unreadable_image_has_failed(self) -> None:
         found = map_changes.unreadable('volumes', 'image', 'no header')
         self.assertEqual(outcomes.Status.FAILED, found.status)

@@ -30,13 +30,13 @@ class OutcomesTest(base.TestCase):
         ((_Status.FAILED,), True, 3),
     )
     @ddt.unpack
-    def test_severity(
+    def test_severity_is_that_of_the_worst_outcome(
         self, statuses: tuple[_Status, ...], interrupted: bool, expected: int
     ) -> None:
         found = [outcomes.Outcome(each, 'pool', 'image') for each in statuses]
         self.assertEqual(expected, outcomes.severity(found, interrupted))
 
-    def test_refused(self) -> None:
+    def test_refused_outcome_has_reason_and_remedy(self) -> None:
         reason = outcomes.Reason('code', 'a rule', 'Do this.')
         about = outcomes.Outcome(_Status.PLANNED, 'pool', 'image', volume='v')
         found = about.refused(outcomes.Refused(reason, 'by 1.2.3.4'))

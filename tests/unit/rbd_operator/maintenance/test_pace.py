@@ -49,9 +49,9 @@ class PaceTest(base.TestCase):
     def test_bytes_per_second(self) -> None:
         self.assertEqual([9, 9], self.waited(self.make(None, 100), 1000))
 
-    def test_both(self) -> None:
+    def test_pace_obeys_both_limits(self) -> None:
         self.assertEqual([4, 4], self.waited(self.make(12, 1000), 1000))
 
-    def test_stopped(self) -> None:
+    def test_stopped_pace_does_not_wait(self) -> None:
         self.stop.is_set.return_value = True
         self.assertFalse(self.make().wait())

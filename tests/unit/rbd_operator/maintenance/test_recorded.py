@@ -60,7 +60,7 @@ class RecordedTest(test.TestCase):
         recorded.correct(self.volume.id, _THERE)
         self.assertEqual({}, self.recorded())
 
-    def test_recorder(self) -> None:
+    def test_recorder_reads_cinder_configuration(self) -> None:
         with (
             mock.patch.object(config, 'CONF', autospec=True) as conf,
             mock.patch.object(objects, 'register_all', autospec=True),

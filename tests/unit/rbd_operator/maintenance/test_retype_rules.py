@@ -27,7 +27,7 @@ from tests.unit.rbd_operator.audit import facts
 @ddt.ddt
 class RulesTest(base.TestCase):
     @ddt.data('available', 'in-use')
-    def test_ready(self, status: str) -> None:
+    def test_idle_volume_may_be_retyped(self, status: str) -> None:
         retype_rules.check(facts.volume(status=status), 'type')
 
     @ddt.data(
@@ -36,7 +36,7 @@ class RulesTest(base.TestCase):
         ({'volume_type': ''}, 'other-type', 'none'),
     )
     @ddt.unpack
-    def test_refused(
+    def test_busy_volume_and_other_type_are_refused(
         self, values: dict[str, str], code: str, text: str
     ) -> None:
         error = self.assertRaises(
@@ -54,16 +54,18 @@ class RulesTest(base.TestCase):
         ({}, False),
     )
     @ddt.unpack
-    def test_running(self, values: dict[str, Any], expected: bool) -> None:
+    def test_retyping_or_migrating_volume_is_running(
+        self, values: dict[str, Any], expected: bool
+    ) -> None:
         found = retype_rules.is_running(facts.volume(**values))
         self.assertIs(expected, found)
 
-    def test_percent(self) -> None:
+    def test_percent_is_that_of_the_conversion(self) -> None:
         self.assertIsNone(retype_rules.percent(facts.volume()))
         made = {wire.ATTRIBUTE_CONVERSION: {'percent': 7}}
         self.assertEqual(7, retype_rules.percent(facts.volume(made=made)))
 
-    def test_outcomes(self) -> None:
+    def test_unchanged_volume_has_failed(self) -> None:
         volume = facts.volume()
         about = retypes.about(volume)
         found = retype_rules.unchanged(about, volume)

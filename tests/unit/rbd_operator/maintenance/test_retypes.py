@@ -100,7 +100,7 @@ class RetypesTest(base.TestCase):
         self.assertEqual((5, 5, {}), self.shown[-1])
         self.assertIn((0, 5, {'a': 50, 'b': 50}), self.shown)
 
-    def test_rate(self) -> None:
+    def test_rate_spaces_requests(self) -> None:
         """Sixty a minute: the fifth begins after four seconds."""
         self.run_all(at_once=5, per_minute=60)
         self.assertGreater(self.time, 4)
@@ -127,7 +127,7 @@ class RetypesTest(base.TestCase):
         self.assertEqual(_Status.FAILED, found['b'].status)
         self.assertIn('cinder-scheduler', found['b'].remedy)
 
-    def test_deleted(self) -> None:
+    def test_deleted_volume_is_unchanged(self) -> None:
         volumes = self.cinder.volumes
         self.health = collections.deque([True])
         real = self.cinder.show
@@ -159,14 +159,14 @@ class RetypesTest(base.TestCase):
         self.assertEqual(_Status.REFUSED, self.statuses()['e'])
         self.assertEqual(2, self.cinder.requested.count('e'))
 
-    def test_migrating(self) -> None:
+    def test_migrating_volume_is_not_requested(self) -> None:
         self.cinder.change('a', migrating=True)
         found = self.run_all(patience=0.05)
         self.assertEqual(_Status.FAILED, found['a'].status)
         self.assertIn('no progress', found['a'].detail)
         self.assertNotIn('a', self.cinder.requested)
 
-    def test_stopped(self) -> None:
+    def test_stopped_run_reports_accepted_retypes(self) -> None:
         """What Cinder has accepted continues without the command."""
         real = self.cinder.retype
 
@@ -177,7 +177,7 @@ class RetypesTest(base.TestCase):
         self.cinder.retype = retype  # type: ignore[method-assign]
         self.assertEqual({'a': _Status.RUNNING}, self.statuses())
 
-    def test_unhealthy(self) -> None:
+    def test_unhealthy_cluster_pauses_requests(self) -> None:
         """Nothing begins; what was begun is still looked at."""
         self.health = collections.deque([True, *[False] * 9, True])
         self.assertEqual(dict.fromkeys('abcde', _Status.DONE), self.statuses())

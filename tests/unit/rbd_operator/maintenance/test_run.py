@@ -92,7 +92,7 @@ class RunTest(base.TestCase):
                 runner.run(changes, lambda *where: self.progress.append(where))
             )
 
-    def test_outcomes(self) -> None:
+    def test_each_change_has_its_outcome(self) -> None:
         refused = outcomes.Refused(decisions.MULTIATTACH)
         found = self.run_changes(
             self.change('a'),
@@ -122,7 +122,7 @@ class RunTest(base.TestCase):
             self.assertFalse(written.done('volumes', 'a', 'id'))
             self.assertEqual({'client.41'}, written.clients)
 
-    def test_stopped(self) -> None:
+    def test_stopped_run_changes_nothing(self) -> None:
         self.stop.set()
         self.assertEqual([], self.run_changes(self.change('a')))
 
@@ -134,7 +134,7 @@ class RunTest(base.TestCase):
         self.assertEqual([], self.run_changes(self.change('a')))
         self.assertIn('Paused', self.said[0])
 
-    def test_signals(self) -> None:
+    def test_first_signal_stops_and_second_ends(self) -> None:
         before = signal.getsignal(signal.SIGINT)
         with run.stoppable(self.stop, self.said.append):
             os.kill(os.getpid(), signal.SIGINT)

@@ -68,7 +68,9 @@ class SelectionTest(base.TestCase):
         ({'servers': True}, {_DISK}),
     )
     @ddt.unpack
-    def test_chosen(self, values: dict[str, Any], names: set[str]) -> None:
+    def test_images_are_chosen_by_owner(
+        self, values: dict[str, Any], names: set[str]
+    ) -> None:
         chosen = selection.Selection(**values)
         self.assertEqual(names, self.chosen(chosen))
 
