@@ -22,6 +22,8 @@ import sys
 NAME = 'nova-rbd-cache'
 #: The package with the libraries that the commands import.
 REQUIRED = 'cliff'
+#: The extra of the distribution that installs it.
+EXTRA = 'nova'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(
             f'{NAME}: {error}. Install {REQUIRED} in this environment '
-            f'({sys.prefix}).',
+            f'({sys.prefix}), or this distribution with the extra {EXTRA}.',
             file=sys.stderr,
         )
         return 1

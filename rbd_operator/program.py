@@ -22,6 +22,8 @@ import sys
 NAME = 'cinder-rbd-ext'
 #: The packages with the libraries that the commands import.
 REQUIRED = 'python-openstackclient'
+#: The extra of the distribution that installs them.
+EXTRA = 'client'
 #: Exit status of commands that could not do their work; 1 is for findings.
 _FAILED = 3
 
@@ -33,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(
             f'{NAME}: {error}. Install {REQUIRED} in this environment '
-            f'({sys.prefix}).',
+            f'({sys.prefix}), or this distribution with the extra {EXTRA}.',
             file=sys.stderr,
         )
         return _FAILED

@@ -38,6 +38,9 @@ _HINT = (
     f'reason is in the log of cinder-volume.'
 )
 
+#: The statuses of a volume that may have no image.
+_WITHOUT_IMAGE = ('creating', 'downloading', 'error')
+
 
 def rows_of_type(told: Record) -> Iterator[Row]:
     """Return a row for each key of a type, or one row with the reason."""
@@ -172,7 +175,12 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     for option in definitions.with_values():
         if option.attribute and option not in of_attachments:
             value = volume.get(option.attribute)
-            yield option.key, value, _origin(option.key, volume, told)
+            origin = (
+                _why_unset(volume)
+                if value is None
+                else _origin(option.key, volume, told)
+            )
+            yield option.key, value, origin
     yield from _discard(volume)
     for option in of_attachments:
         yield from _rows_of_attachments(option, volume, told)
@@ -192,6 +200,18 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     elif conversion:
         done = conversion[wire.CONVERSION_PERCENT]
         yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
+
+
+def _why_unset(volume: Record) -> str | None:
+    """Return why there is no value; None if the image has none.
+
+    The driver records all values of an image that it created or took over.
+    """
+    if volume.get(wire.ATTRIBUTE_OBJECT_SIZE) is not None:
+        return None
+    if volume.get('status') in _WITHOUT_IMAGE:
+        return 'unknown (no image was recorded)'
+    return 'unknown (created by another driver)'
 
 
 def _discard(volume: Record) -> Iterator[Row]:

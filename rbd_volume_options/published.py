@@ -13,7 +13,8 @@
 """Documents for other programs, derived from the definitions.
 
 These are the JSON schema of the API extension's responses, the schemas of the
-attributes of volumes, and the metadata definitions for Glance.
+attributes of volumes and of the keys themselves, and the metadata definitions
+for Glance.
 """
 
 from typing import Any
@@ -253,6 +254,74 @@ def attribute_schemas() -> dict[str, Document]:
                 value = {'type': 'object', 'additionalProperties': value}
             found[option.attribute] = value
     return found
+
+
+#: How a form writes a value of each type. Cinder accepts more spellings.
+_SPELLED: dict[definitions.ValueType, Document] = {
+    definitions.ValueType.SIZE: {'pattern': '^[1-9][0-9]*[KMG]?$'},
+    definitions.ValueType.COUNT: {'pattern': '^[1-9][0-9]*$'},
+    definitions.ValueType.BOOLEAN: {'enum': ['true', 'false']},
+    definitions.ValueType.FEATURES: {'pattern': '^[a-z-]+(,[a-z-]+)*$'},
+    definitions.ValueType.KEYS: {'pattern': '^([a-z:_]+(,[a-z:_]+)*)?$'},
+}
+
+
+def _key_schema(option: definitions.Option) -> Document:
+    schema = {
+        'type': 'string',
+        'title': str(option.title),
+        'description': option.description,
+        **_SPELLED.get(option.value_type, {}),
+    }
+    if option.choices:
+        schema['enum'] = list(option.choices)
+    if option.suggestions and 'enum' not in schema:
+        schema['examples'] = [
+            text.removesuffix('iB') for text in option.suggestions
+        ]
+    if option.takes_effect:
+        schema['x-takes-effect'] = option.takes_effect
+    return {**schema, 'x-fixed-at-creation': option.fixed}
+
+
+def _keys_schema(scope: definitions.Scope) -> Document:
+    options = [x for x in definitions.OPTIONS.values() if scope in x.scopes]
+    return {
+        'type': 'object',
+        'properties': {each.key: _key_schema(each) for each in options},
+        'dependentRequired': {
+            each.key: [each.partner] for each in options if each.partner
+        },
+        'propertyNames': {
+            'anyOf': [
+                {'enum': [each.key for each in options]},
+                {'not': {'pattern': f'^{keys.PREFIX}'}},
+            ]
+        },
+        'additionalProperties': _TEXT,
+    }
+
+
+def keys_schema() -> Document:
+    """Return the JSON schema of the keys, for programs that make forms.
+
+    It accepts what the rules of each key accept, without the limits of a
+    volume type, and only one spelling of each value.
+    """
+    return {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        'title': 'RBD volume options',
+        'description': (
+            'Keys in the metadata of a volume and in the extra specs of a '
+            'volume type. The limits of each volume type are in the '
+            f'responses of GET {_ROUTE}.'
+        ),
+        '$defs': {
+            'volume_metadata': _keys_schema(definitions.Scope.VOLUME),
+            'extra_specs': _keys_schema(definitions.Scope.TYPE),
+        },
+        '$ref': '#/$defs/volume_metadata',
+    }
 
 
 def metadefs() -> Document:

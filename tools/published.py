@@ -60,6 +60,7 @@ def _json() -> dict[str, str]:
         path: json.dumps(document, indent=2) + '\n'
         for path, document in (
             ('doc/source/api/options.json', published.response_schema()),
+            ('doc/source/api/keys.json', published.keys_schema()),
             ('etc/metadefs/rbd-volume-options.json', published.metadefs()),
         )
     }

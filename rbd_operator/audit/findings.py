@@ -100,7 +100,7 @@ IN_TRASH = Kind(
 RBD_MIGRATION = Kind(
     'unfinished-rbd-migration',
     _ERROR,
-    'Finish it: rbd migration execute, then commit; or abort it.',
+    'Finish it: rbd migration execute, then rbd migration commit.',
 )
 RETYPE_LEFT = Kind(
     'retype-leftover',

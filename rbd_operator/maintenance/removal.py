@@ -98,7 +98,7 @@ IN_GROUP = _Reason(
 MIGRATING = _Reason(
     'migrating',
     'a migration of librbd is not committed',
-    'Finish it: rbd migration execute, then commit; or abort it.',
+    'Finish it: rbd migration execute, then rbd migration commit.',
 )
 NOT_A_REST = _Reason(
     'not-a-rest',

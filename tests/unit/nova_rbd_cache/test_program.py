@@ -44,6 +44,7 @@ class ProgramTest(base.TestCase):
         self.assertIn('cliff', line)
         self.assertIn('Install cliff in', line)
         self.assertIn(sys.prefix, line)
+        self.assertIn('with the extra nova.', line)
 
     def test_runs_the_command_line(self) -> None:
         shown = io.StringIO()

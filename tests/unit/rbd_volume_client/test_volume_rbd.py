@@ -229,6 +229,8 @@ class ShowTest(base.TestCase):
         volume = {
             'metadata': {'rbd:object_map': 'true', 'rbd:cache_mode': 'none'},
             'os-rbd-volume-options:object_size': 1 << 20,
+            'os-rbd-volume-options:stripe_unit': 65536,
+            'os-rbd-volume-options:stripe_count': 1,
             'os-rbd-volume-options:features': ['layering', 'object-map'],
             'os-rbd-volume-options:cache_modes': {'1': 'writeback'},
         }
@@ -237,13 +239,14 @@ class ShowTest(base.TestCase):
         self.assertEqual(
             {
                 'rbd:object_size': (1 << 20, 'backend configuration'),
-                'rbd:stripe_unit': (None, 'Ceph configuration'),
-                'rbd:stripe_count': (None, 'volume type'),
+                'rbd:stripe_unit': (65536, 'Ceph configuration'),
+                'rbd:stripe_count': (1, 'volume type'),
                 'rbd:features': (
                     ['layering', 'object-map'],
                     'volume metadata',
                 ),
-                'rbd:data_pool': (None, 'Ceph configuration'),
+                # The image has no data pool, so nothing set one.
+                'rbd:data_pool': (None, None),
                 'rbd:cache_mode': ('none', 'volume metadata'),
                 'attachment 1': (
                     'writeback',
@@ -257,6 +260,25 @@ class ShowTest(base.TestCase):
             volume_rbd.rows_of_volume({**volume, 'snapshot_id': '2'}, _RBD)
         )
         self.assertEqual('source volume', rows[0][2])
+
+    def test_volume_of_another_driver_has_no_invented_origins(self) -> None:
+        for status, origin in (
+            ('available', 'unknown (created by another driver)'),
+            ('in-use', 'unknown (created by another driver)'),
+            ('creating', 'unknown (no image was recorded)'),
+            ('error', 'unknown (no image was recorded)'),
+        ):
+            volume = {
+                'status': status,
+                'metadata': {'rbd:stripe_count': '4'},
+                wire.ATTRIBUTE_FEATURES: None,
+            }
+            of_image = [
+                row[1:]
+                for row in volume_rbd.rows_of_volume(volume, _RBD)
+                if row[0] != 'rbd:cache_mode'
+            ]
+            self.assertEqual([(None, origin)] * 5, of_image, status)
 
     def test_striped_volume_says_what_discards_free(self) -> None:
         volume = {
@@ -279,6 +301,7 @@ class ShowTest(base.TestCase):
         volume = {
             'metadata': {'rbd:object_size': '8M'},
             'os-rbd-volume-options:object_size': 1 << 20,
+            'os-rbd-volume-options:stripe_unit': 65536,
             'os-rbd-volume-options:origins': {
                 'object_size': 'source volume',
                 'striping': 'volume type',

@@ -65,3 +65,46 @@ class PublishedTestCase(base.TestCase):
 
     def test_metadata_definitions_are_serializable(self) -> None:
         self.assertTrue(json.dumps(published.metadefs()))
+
+    def _of_keys(self, name: str) -> jsonschema.Draft202012Validator:
+        schema = published.keys_schema()
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.Draft202012Validator(
+            {**schema, '$ref': f'#/$defs/{name}'}
+        )
+
+    def test_schema_of_keys_accepts_what_the_rules_accept(self) -> None:
+        volume, extra_specs = map(
+            self._of_keys, ('volume_metadata', 'extra_specs')
+        )
+        for option in definitions.OPTIONS.values():
+            described = published.keys_schema()['$defs']['extra_specs'][
+                'properties'
+            ][option.key]
+            texts = described.get('enum') or described.get('examples') or []
+            for text in texts:
+                option.parse(text)
+                metadata = {option.key: text}
+                if option.partner:
+                    metadata[option.partner] = '8'
+                self.assertTrue(extra_specs.is_valid(metadata), metadata)
+                self.assertEqual(
+                    definitions.Scope.VOLUME in option.scopes,
+                    volume.is_valid(metadata),
+                    metadata,
+                )
+
+    def test_schema_of_keys_refuses_what_no_type_accepts(self) -> None:
+        volume = self._of_keys('volume_metadata')
+        self.assertTrue(
+            volume.is_valid({'mine': 'x', 'rbd:object_map': 'true'})
+        )
+        for metadata in (
+            {'rbd:stripe_unit': '64K'},
+            {'rbd:stripe_unit': '64K', 'rbd:stripe_count': 'many'},
+            {'rbd:cache_mode': 'wb'},
+            {'rbd:stripes': '8'},
+            {'rbd:data_pool': 'flash'},
+            {'rbd:object_map': True},
+        ):
+            self.assertFalse(volume.is_valid(metadata), metadata)
