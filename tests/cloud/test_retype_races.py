@@ -164,10 +164,16 @@ class RacesTest(base.CloudTestCase):
         return str(self.until(status, seconds))
 
     def discard(self, kind: str, ident: str) -> None:
-        """Delete a resource that the trial has created."""
-        self.respond('DELETE', f'/{kind}/{ident}')
-        if self.settled(kind, ident) != _GONE:
-            self.remove(ident, kind)
+        """Delete a resource that the trial has created.
+
+        A snapshot is not deleted before the retype of its volume has ended.
+        """
+
+        def is_deleted() -> bool:
+            self.respond('DELETE', f'/{kind}/{ident}')
+            return self.settled(kind, ident) == _GONE
+
+        self.until(is_deleted)
 
     def _act(self, volume: _Volume, **action: Any) -> Any:
         path = f'/volumes/{volume.id}/action'
