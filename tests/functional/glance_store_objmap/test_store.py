@@ -82,6 +82,15 @@ class CephStoreTestCase(base.StoreTestCase):
             )
         return sum(extents)
 
+
+class UploadsTest(CephStoreTestCase, behaviour.Uploads):
+    """Upload tests on real Ceph."""
+
+
+@ddt.ddt
+class ImagesTest(CephStoreTestCase, behaviour.Images):
+    """Image tests on real Ceph."""
+
     def test_image_has_the_mark_of_the_cloud(self) -> None:
         cloud = str(uuid.uuid4())
         ours = self.make_store(rbd_cloud_id=cloud, **self.cluster_options)
@@ -93,15 +102,6 @@ class CephStoreTestCase(base.StoreTestCase):
                 image.id(),
             )
         self.assertEqual(cloud, owner)
-
-
-class UploadsTest(CephStoreTestCase, behaviour.Uploads):
-    """Upload tests on real Ceph."""
-
-
-@ddt.ddt
-class ImagesTest(CephStoreTestCase, behaviour.Images):
-    """Image tests on real Ceph."""
 
     def test_no_user_is_the_default_one(self) -> None:
         made = self.make_store(rbd_store_user=None)
