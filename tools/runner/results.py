@@ -14,6 +14,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import itertools
 import pathlib
 import subprocess
 import time
@@ -61,8 +62,9 @@ class Results(testtools.StreamToDict):
         elif status != 'exists':
             # 'inprogress' is a test whose worker died.
             self.failed += 1
-            self.failures.append(name)
-            self._print(f'FAILED ({status}) {name}\n{_said(test["details"])}')
+            said = _said(test['details'])
+            self.failures.append(f'{name}: {_error(said) or status}')
+            self._print(f'FAILED ({status}) {name}\n{said}')
         if time.monotonic() - self._shown > _PROGRESS_SECONDS:
             self._print(f'... {self} so far')
 
@@ -81,6 +83,17 @@ def _said(details: Mapping[str, Any]) -> str:
         elif content.content_type.type == 'text':
             logs.append(f'--- {name}\n{_end_of(content.as_text())}')
     return '\n'.join(tracebacks + logs)
+
+
+def _error(said: str) -> str:
+    """Return the line with which a test's first traceback ends.
+
+    Of the output of a long run often only the end is kept.
+    """
+    lines = said.splitlines()
+    below = itertools.dropwhile(lambda x: not x.startswith('Traceback'), lines)
+    ends = (x for x in itertools.islice(below, 1, None) if x[:1].strip())
+    return next(ends, '')[:_WIDTH]
 
 
 def _end_of(text: str) -> str:

@@ -55,14 +55,14 @@ class ResultsTestCase(base.TestCase):
     def test_results_are_counted_by_outcome(self) -> None:
         found = self._follow(1, 'success', 'success', 'fail', 'skip', 'xfail')
         self.assertEqual('2 passed, 1 failed, 2 skipped', str(found))
-        self.assertEqual(['t2'], found.failures)
+        self.assertEqual(['t2: fail'], found.failures)
 
     def test_an_unexpected_success_has_failed(self) -> None:
         self.assertEqual(1, self._follow(1, 'uxsuccess').failed)
 
     def test_a_test_that_never_ended_has_failed(self) -> None:
         found = self._follow(1, 'inprogress')
-        self.assertEqual(['t0'], found.failures)
+        self.assertEqual(['t0: inprogress'], found.failures)
 
     def test_tests_that_are_only_listed_are_none(self) -> None:
         found = self._follow(0, 'exists')
@@ -96,8 +96,14 @@ class ResultsTestCase(base.TestCase):
             eof=True,
         )
         stream.seek(0)
-        results._read(stream, results.Results(show=True))
+        self.read = results.Results(show=True)
+        results._read(stream, self.read)
         return self._shown()
+
+    def test_list_of_failures_names_the_error(self) -> None:
+        text = 'Traceback (most recent call last):\n  File "a"\n    x\n'
+        self._told('traceback', f'{text}KeyError: 1\n\nDuring\n{text}E: 2')
+        self.assertEqual(['t: KeyError: 1'], self.read.failures)
 
     def test_tracebacks_are_shown_whole(self) -> None:
         lines = '\n'.join(f'line {number} ' * 50 for number in range(99))
@@ -116,4 +122,4 @@ class ResultsTestCase(base.TestCase):
         results.check(['false'], self.folder / 'c.subunit')
         found = results.total(self.folder)
         self.assertEqual('2 passed, 1 failed, 0 skipped', str(found))
-        self.assertEqual(['c'], found.failures)
+        self.assertEqual(['c: fail'], found.failures)
