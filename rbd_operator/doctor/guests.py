@@ -48,7 +48,7 @@ class Guest:
     has_iothread: bool
 
 
-def running(proc: pathlib.Path = pathlib.Path('/proc')) -> Iterator[Guest]:
+def running(proc: pathlib.Path) -> Iterator[Guest]:
     """Yield the QEMU processes that have RBD disks."""
     for folder in sorted(proc.glob('[0-9]*')):
         # A process may end at any time and may belong to another user.

@@ -45,7 +45,7 @@ class Host:
     :ivar cinder: configuration of cinder-volume and cinder-api
     :ivar glance: configuration of glance-api
     :ivar nova: configuration of nova-compute
-    :ivar root: the root of the paths of the dashboard's files
+    :ivar root: the root of /proc and of the paths of the dashboard's files
     """
 
     cinder: configuration.Configuration | None = None
@@ -125,7 +125,7 @@ class Doctor:
             yield from other_parts.check_nova_plugin(
                 self._run, host.nova.paths
             )
-            yield from guests.check(guests.running())
+            yield from guests.check(guests.running(host.root / 'proc'))
 
     def _check_cloud(self, cloud: Callable[[], Any]) -> Iterator[Finding]:
         try:

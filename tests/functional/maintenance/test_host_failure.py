@@ -129,7 +129,7 @@ class HostFailureTest(testtools.TestCase):
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
-                timeout=60,
+                timeout=300,
             )
         self.assertEqual(bool(done.stderr), bool(done.returncode))
         return done.stderr
