@@ -66,7 +66,7 @@ class Acceptance:
 
 
 def of_type(
-    given: Mapping[str, str],
+    metadata: Mapping[str, str],
     specs: Mapping[str, str],
     settings: backend_settings.BackendSettings | None,
     size: int,
@@ -74,7 +74,7 @@ def of_type(
 ) -> Acceptance:
     """Return which of a volume's own keys a type on a back end accepts.
 
-    :param given: the volume's metadata
+    :param metadata: the volume's metadata
     :param specs: the type's extra specs
     :param settings: of the back end; None for another driver
     :param size: of the volume, in GiB
@@ -83,7 +83,7 @@ def of_type(
     :raises OptionError: if the options of the type are not possible even
         without these keys
     """
-    own = options.ours(given)
+    own = options.ours(metadata)
     if settings is None:
         return Acceptance({}, dict.fromkeys(own, _FOREIGN))
     known = definitions.volume_keys()

@@ -95,16 +95,16 @@ def _reported_limits(bounds: limits.Limits) -> dict[str, Any]:
     }
 
 
-def _reported_options(given: options.VolumeOptions) -> dict[str, Any]:
-    values = given.values()
+def _reported_options(configured: options.VolumeOptions) -> dict[str, Any]:
+    values = configured.values()
     return {
         option.conf_name: definitions.as_capability(values.get(option.key))
         for option in definitions.with_values()
     }
 
 
-def _joined(found: features.Features | None) -> str | None:
-    return None if found is None else features.joined(found)
+def _joined(names: features.Features | None) -> str | None:
+    return None if names is None else features.joined(names)
 
 
 def location_of(
@@ -210,9 +210,9 @@ def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
     return layout.Striping(unit, count) if unit and count else None
 
 
-def _names(found: Any) -> tuple[str, ...] | None:
+def _names(reported: Any) -> tuple[str, ...] | None:
     """Return reported names; None if the back end did not report any."""
-    return None if found is None else tuple(map(str, found))
+    return None if reported is None else tuple(map(str, reported))
 
 
 def _known(names: str | None) -> features.Features | None:

@@ -97,8 +97,10 @@ class RBDExtDriver(rbd.RBDDriver):
         :raises InvalidBackendOptions: if an option is invalid
         """
         with option_errors.of_back_end(self.backend_name):
-            found = backend_settings.BackendSettings.read(self.configuration)
-        return found
+            settings = backend_settings.BackendSettings.read(
+                self.configuration
+            )
+        return settings
 
     @property
     def slow_deletions(self) -> tuple[int, int]:
@@ -450,8 +452,12 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _get_usage_info(self) -> int:
         """Return the provisioned capacity of the pool in GiB."""
-        found = capacity.provisioned(self)
-        return int(super()._get_usage_info()) if found is None else found
+        provisioned = capacity.provisioned(self)
+        return (
+            int(super()._get_usage_info())
+            if provisioned is None
+            else provisioned
+        )
 
     def _get_pool_stats(self) -> Any:
         """Return free and total capacity of the pool that holds the data."""

@@ -152,9 +152,9 @@ _OTHER_OPTS: list[cfg.Opt] = [
 
 def backend_opts() -> list[cfg.Opt]:
     """Return the options of a back end."""
-    found = []
+    opts = []
     for option in definitions.OPTIONS.values():
-        found.append(
+        opts.append(
             cfg.Opt(
                 option.conf_name,
                 type=checked_text.config_type(option.parse, option.conf_type),
@@ -166,7 +166,7 @@ def backend_opts() -> list[cfg.Opt]:
             )
         )
         if option.allowed:
-            found.append(
+            opts.append(
                 cfg.Opt(
                     option.allowed.option,
                     type=checked_text.config_type(
@@ -178,7 +178,7 @@ def backend_opts() -> list[cfg.Opt]:
                     help=option.allowed.conf_help,
                 )
             )
-    return [*found, *_OTHER_OPTS]
+    return [*opts, *_OTHER_OPTS]
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:

@@ -229,14 +229,14 @@ def check(context: Any, action: str, target: Any = None) -> None:
         )
 
 
-def check_keys(context: Any, given: Iterable[str], target: Any = None) -> None:
+def check_keys(context: Any, names: Iterable[str], target: Any = None) -> None:
     """Check that the caller may set keys in the metadata of a volume.
 
     Unknown keys have no policy. Other checks refuse them.
 
     :raises HTTPForbidden: with the first key that the caller may not set
     """
-    for key in sorted(given):
+    for key in sorted(names):
         action = _policy_of(key)
         if action and not allows(context, action, target):
             raise webob.exc.HTTPForbidden(

@@ -73,10 +73,11 @@ def origins(
 
 
 def _origins_as_text(
-    given: Mapping[precedence.Part, errors.Origin],
+    by_part: Mapping[precedence.Part, errors.Origin],
 ) -> str:
     return ','.join(
-        f'{part.value}={origin.name.lower()}' for part, origin in given.items()
+        f'{part.value}={origin.name.lower()}'
+        for part, origin in by_part.items()
     )
 
 
@@ -149,25 +150,25 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
 
 
 def _configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
-    found = {}
+    values = {}
     for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
         with contextlib.suppress(KeyError, errors.OptionError):
-            found[option.key] = option.parse(admin_metadata[option.key])
-    return found
+            values[option.key] = option.parse(admin_metadata[option.key])
+    return values
 
 
 def made(
     volume_id: str,
     state: plan.ImageState,
     backend: str | None = None,
-    given: Mapping[precedence.Part, errors.Origin] | None = None,
+    by_part: Mapping[precedence.Part, errors.Origin] | None = None,
     accepted: Mapping[str, str] | None = None,
 ) -> None:
     """Record the image that was created for a volume.
 
     :param backend: the back end, as from :func:`backend_of`; None to keep the
         recorded one
-    :param given: where each part was set; None to keep the recorded origins
+    :param by_part: where each part was set; None to keep the recorded origins
     :param accepted: the metadata with which the volume was accepted; None if
         it was not checked again
     """
@@ -175,8 +176,8 @@ def made(
     entry = as_metadata(state) | _accepted(accepted or {})
     if backend:
         entry[wire.RECORD_RECORDED_BY] = backend
-    if given is not None:
-        entry[wire.RECORD_ORIGINS] = _origins_as_text(given)
+    if by_part is not None:
+        entry[wire.RECORD_ORIGINS] = _origins_as_text(by_part)
     # Keys that the image does not have any more, such as a data pool.
     stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
     _write(admin, volume_id, entry, stale)
@@ -235,7 +236,7 @@ def moved(
     volume_id: str,
     state: plan.ImageState | None,
     backend: str | None = None,
-    given: Mapping[precedence.Part, errors.Origin] | None = None,
+    by_part: Mapping[precedence.Part, errors.Origin] | None = None,
 ) -> None:
     """Record the image of a volume after a migration.
 
@@ -244,11 +245,11 @@ def moved(
 
     :param state: None if the image is unchanged, with or without a record
     :param backend: as for :func:`made`
-    :param given: as for :func:`made`
+    :param by_part: as for :func:`made`
     """
     try:
         if state:
-            made(volume_id, state, backend, given)
+            made(volume_id, state, backend, by_part)
         else:
             _moved_as_it_is(volume_id, backend)
     except Exception:

@@ -98,9 +98,9 @@ def after_fork(method: Callable[[], None]) -> None:
     of_object = weakref.WeakMethod(method)
 
     def run() -> None:
-        found = of_object()
-        if found is not None:
-            found()
+        bound_method = of_object()
+        if bound_method is not None:
+            bound_method()
 
     os.register_at_fork(after_in_child=run)
 

@@ -35,5 +35,5 @@ DEFAULTS: dict[str, Any] = {
 
 def get(name: str) -> Any:
     """Return a setting, or its default if it is unset."""
-    given = getattr(settings, 'RBD_VOLUME_OPTIONS', None) or {}
-    return given.get(name, DEFAULTS[name])
+    configured = getattr(settings, 'RBD_VOLUME_OPTIONS', None) or {}
+    return configured.get(name, DEFAULTS[name])

@@ -90,8 +90,8 @@ def of_ident(request: Any, ident: str) -> offers.UserOffer | None:
     :param ident: ID of the type
     :raises Unavailable: if Cinder does not respond
     """
-    found = by_type(request, [ident]).values()
-    return next((each for each in found if each.ident == ident), None)
+    visible = by_type(request, [ident]).values()
+    return next((each for each in visible if each.ident == ident), None)
 
 
 def _read(answer: Any) -> dict[str, offers.UserOffer]:
@@ -131,16 +131,16 @@ def _ask(request: Any) -> Any:
     try:
         client = _client(request)
         _response, body = client.get(wire.ROUTE)
-        found = body['volume_types']
+        types = body['volume_types']
         # An invalid response must fail here, not where it is used.
-        for offer in _read(found).values():
+        for offer in _read(types).values():
             if offer.is_invalid:
                 LOG.warning(
                     'The response of Cinder for volume type %s is invalid; '
                     'forms do not show its RBD volume options',
                     offer.name,
                 )
-        return found
+        return types
     except (
         cinder_exceptions.NotFound,
         cinder_exceptions.Forbidden,

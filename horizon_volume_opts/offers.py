@@ -101,10 +101,10 @@ class UserOffer:
 
         Only administrators know them.
         """
-        found: Sequence[str] | None = self.options.get(keys.DATA_POOL, {}).get(
+        pools: Sequence[str] | None = self.options.get(keys.DATA_POOL, {}).get(
             wire.WRITABLE
         )
-        return found
+        return pools
 
     @property
     def settable(self) -> frozenset[str]:
@@ -166,13 +166,13 @@ class UserOffer:
         """
         origin = Origin.VOLUME_METADATA
         asked = options_module.parse(metadata, keys.Scope.VOLUME, origin)
-        given = options_module.ours(metadata)
-        if self.reason and given:
-            key = min(given)
+        requested = options_module.ours(metadata)
+        if self.reason and requested:
+            key = min(requested)
             raise errors.OptionError(
                 key, metadata[key], self.reason, keys.NO_KEY, origin
             )
-        definitions.check_tenant(given, self.settable)
+        definitions.check_tenant(requested, self.settable)
         self._check_allowed(asked)
         if size is not None:
             levels = [precedence.Level(origin, asked)]

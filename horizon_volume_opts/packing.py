@@ -58,11 +58,11 @@ class Distinct:
 
 
 def packed(
-    found: Mapping[str, offers.UserOffer], wanted: tuple[str, ...]
+    by_type: Mapping[str, offers.UserOffer], wanted: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return offers for a script.
 
-    :param found: the offers by type name
+    :param by_type: the offers by type name
     :param wanted: the keys that the script uses
     :returns: ``keys``; ``options``, the distinct descriptions; ``types``: the
         reason why a type offers nothing, or whether it requires whole stripes
@@ -73,7 +73,7 @@ def packed(
     options = Distinct()
     types: dict[str, Any] = {}
     limits: dict[str, list[str]] = {}
-    for name, offer in found.items():
+    for name, offer in by_type.items():
         if limited := qos.text(offer.limits_on_use):
             limits.setdefault(limited, []).append(name)
         if offer.reason is not None:

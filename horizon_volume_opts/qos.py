@@ -47,9 +47,9 @@ def text(limits: Mapping[str, str]) -> str:
         are ignored.
     """
     return ', '.join(
-        _one(found, value)
+        _one(limit, value)
         for name, value in limits.items()
-        if (found := _KNOWN.fullmatch(name))
+        if (limit := _KNOWN.fullmatch(name))
     )
 
 

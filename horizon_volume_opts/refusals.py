@@ -76,10 +76,10 @@ def readable(text: str, key: str = '') -> str:
     :param key: the key whose value begins the message, if one does
     """
 
-    def sized(found: re.Match[str]) -> str:
-        if not found['key'] and key not in _SIZES:
-            return found[0]
-        return found['key'] + layouts.size(int(found['number']))
+    def sized(match: re.Match[str]) -> str:
+        if not match['key'] and key not in _SIZES:
+            return match[0]
+        return match['key'] + layouts.size(int(match['number']))
 
     return _BYTES.sub(sized, text)
 

@@ -41,10 +41,10 @@ class Types(generic.View):
         without that type is too old and is not used.
         """
         try:
-            found = discovery.by_type(request, request.GET.getlist('named'))
+            by_type = discovery.by_type(request, request.GET.getlist('named'))
         except discovery.Unavailable:
             return utils.JSONResponse('unavailable', UNAVAILABLE)
-        return packing.packed(found, definitions.volume_keys())
+        return packing.packed(by_type, definitions.volume_keys())
 
 
 class Source(generic.View):
@@ -61,14 +61,14 @@ class Source(generic.View):
 
         ``made`` is null if there is no record of the image.
         """
-        found = source.find(request, kind, ident)
-        made = found.state and {
-            'object_size': found.state.layout.object_size,
-            'stripe_unit': found.state.layout.stripe_unit,
-            'stripe_count': found.state.layout.stripe_count,
-            'features': sorted(found.state.image_features),
+        origin = source.find(request, kind, ident)
+        made = origin.state and {
+            'object_size': origin.state.layout.object_size,
+            'stripe_unit': origin.state.layout.stripe_unit,
+            'stripe_count': origin.state.layout.stripe_count,
+            'features': sorted(origin.state.image_features),
         }
-        return {'volume_type': found.volume_type, 'made': made}
+        return {'volume_type': origin.volume_type, 'made': made}
 
 
 def sources_url() -> str:

@@ -94,15 +94,15 @@ def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:
         shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size,
         shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1,
     ]
-    found = shown.get(wire.ATTRIBUTE_FEATURES) or []
+    names = shown.get(wire.ATTRIBUTE_FEATURES) or []
     pool = shown.get(wire.ATTRIBUTE_DATA_POOL)
     if not all(map(_is_positive, numbers)):
         return None
-    if not isinstance(found, list) or not all(map(_text, found)):
+    if not isinstance(names, list) or not all(map(_text, names)):
         return None
     return plan.ImageState(
         layout.ImageLayout.of(*numbers),
-        frozenset(found),
+        frozenset(names),
         pool if _text(pool) else None,
     )
 

@@ -103,12 +103,12 @@ def _blocklist(subject: str, values: Values) -> Finding | None:
 
 def _features(subject: str, values: Values) -> Finding | None:
     name = 'rbd_default_features'
-    given = values.get(name, '')
+    configured = values.get(name, '')
     try:
-        mask = int(given or features.to_mask({features.EXCLUSIVE_LOCK}))
+        mask = int(configured or features.to_mask({features.EXCLUSIVE_LOCK}))
         there = features.from_mask(mask)
     except ValueError:
-        there = frozenset(each.strip() for each in given.split(','))
+        there = frozenset(each.strip() for each in configured.split(','))
     if features.EXCLUSIVE_LOCK in there:
         return None
     return Finding(

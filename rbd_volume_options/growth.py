@@ -25,7 +25,7 @@ from rbd_volume_options import sizes
 
 def check(
     state: plan.ImageState,
-    given: Mapping[precedence.Part, errors.Origin],
+    origins: Mapping[precedence.Part, errors.Origin],
     size: int,
     bounds: limits.Limits,
 ) -> None:
@@ -33,18 +33,18 @@ def check(
 
     Striping that was not set by our keys or options is not restricted.
 
-    :param given: where each part of the image was set
+    :param origins: where each part of the image was set
     :param size: the new size, in bytes
     :raises OptionError: for a size that the layout or the object map does not
         allow
     """
-    striping = given.get(precedence.Part.STRIPING)
+    striping = origins.get(precedence.Part.STRIPING)
     if striping in precedence.GIVEN:
         limits.check_whole_stripes(state.layout, size, bounds, striping)
     asked = [
-        given[part]
+        origins[part]
         for part in (precedence.Part.STRIPING, precedence.Part.OBJECT_SIZE)
-        if given.get(part) in precedence.ASKED
+        if origins.get(part) in precedence.ASKED
     ]
     if asked:
         limits.check_object_count(

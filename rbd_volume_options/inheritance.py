@@ -70,25 +70,25 @@ class Bounds:
 
 def levels(
     source: Source,
-    given: Callable[..., precedence.Resolved],
+    resolve: Callable[..., precedence.Resolved],
     bounds: Bounds,
     own: Callable[[], plan.ImageState],
 ) -> list[precedence.Level]:
     """Return the levels that a source adds to those of a new volume.
 
-    :param given: resolves the options of the volume together with the levels
+    :param resolve: resolves the options of the volume together with the levels
         that are passed to it
     :param own: returns the image that the stock driver would create for a
         new volume. It is called only if a part may not be inherited.
     """
-    inherited = given(source.level)
+    inherited = resolve(source.level)
     dropped = [
         group
         for group, may in (
             (_LAYOUT, _may_inherit_layout),
             ((Part.FEATURES,), _may_inherit_features),
         )
-        if not may(source, inherited, given, bounds, own)
+        if not may(source, inherited, resolve, bounds, own)
     ]
     if not dropped:
         return [source.level]
@@ -140,7 +140,7 @@ def _without(
 def _may_inherit_layout(
     source: Source,
     inherited: precedence.Resolved,
-    given: Callable[..., precedence.Resolved],
+    resolve: Callable[..., precedence.Resolved],
     bounds: Bounds,
     own: Callable[[], plan.ImageState],
 ) -> bool:
@@ -165,7 +165,7 @@ def _may_inherit_layout(
     if not missing:
         return True
     stock = own()
-    would_have = given(plan.level_of(Origin.CLUSTER, stock)).layout_over(
+    would_have = resolve(plan.level_of(Origin.CLUSTER, stock)).layout_over(
         stock.layout
     )
     has = inherited.layout_over(stock.layout)
@@ -183,16 +183,16 @@ def _fits(source: Source, inherited: precedence.Resolved) -> bool:
     If a key in the metadata of the volume is not consistent with the source,
     that is an error instead, which the creator of the volume can correct.
     """
-    found = inherited.image_layout
-    given = {inherited.origins[part] for part in _LAYOUT}
+    inherited_layout = inherited.image_layout
+    origins = {inherited.origins[part] for part in _LAYOUT}
     if (
-        found is None
-        or source.level.origin not in given
-        or Origin.VOLUME_METADATA in given
+        inherited_layout is None
+        or source.level.origin not in origins
+        or Origin.VOLUME_METADATA in origins
     ):
         return True
     try:
-        layout.check_unit(found)
+        layout.check_unit(inherited_layout)
     except errors.OptionError:
         return False
     return True
@@ -222,7 +222,7 @@ def _within_limits(
 def _may_inherit_features(
     source: Source,
     inherited: precedence.Resolved,
-    given: Callable[..., precedence.Resolved],
+    resolve: Callable[..., precedence.Resolved],
     bounds: Bounds,
     own: Callable[[], plan.ImageState],
 ) -> bool:
@@ -235,7 +235,7 @@ def _may_inherit_features(
     ):
         return True
     stock = own()
-    would_have = given(plan.level_of(Origin.CLUSTER, stock)).features_over(
+    would_have = resolve(plan.level_of(Origin.CLUSTER, stock)).features_over(
         stock.image_features
     )
     has = inherited.features_over(choice.value)

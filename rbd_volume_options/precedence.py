@@ -160,14 +160,14 @@ class Resolved:
     @property
     def origins(self) -> dict[Part, Origin]:
         """Where each part was set; the cluster for unset parts."""
-        found = {
+        choices = {
             Part.OBJECT_SIZE: self.object_size,
             Part.STRIPING: self.striping,
             Part.FEATURES: self.features_choice,
         }
         return {
             part: choice.origin if choice else Origin.CLUSTER
-            for part, choice in found.items()
+            for part, choice in choices.items()
         }
 
     @property

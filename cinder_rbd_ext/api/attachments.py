@@ -227,10 +227,10 @@ class _Door:
         settings = self._settings(volume)
         if settings is None:
             return
-        found = agreement.agree(
+        agreed = agreement.agree(
             volume, connector, settings, certain=True, earlier=earlier
         )
-        if found.error is None or not found.refused:
+        if agreed.error is None or not agreed.refused:
             return
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
@@ -239,12 +239,12 @@ class _Door:
                 'advice': host_modes.ADVICE,
                 'id': volume.id,
                 'host': host_modes.host_of(connector),
-                'error': found.error,
+                'error': agreed.error,
             },
         )
-        refused_attachment.tell(volume, found.error)
+        refused_attachment.tell(volume, agreed.error)
         with refusals.bad_request():
-            raise found.error
+            raise agreed.error
 
     def _settings(
         self, volume: Any

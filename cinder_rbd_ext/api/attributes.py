@@ -87,13 +87,13 @@ def _conversion(
         which may be one that tenants cannot see
     """
     shown = dict.fromkeys(_CONVERSION)
-    found = marker.read(recorded)
-    if found is not None and volume.status == marker.RETYPING:
-        new_type = found.type_id if shows_type else None
+    running = marker.read(recorded)
+    if running is not None and volume.status == marker.RETYPING:
+        new_type = running.type_id if shows_type else None
         return {
             **shown,
-            wire.CONVERSION_PERCENT: found.percent,
-            wire.CONVERSION_AT: found.at,
+            wire.CONVERSION_PERCENT: running.percent,
+            wire.CONVERSION_AT: running.at,
             wire.CONVERSION_NEW_TYPE: new_type,
         }
     reason = marker.refusal(recorded)
@@ -103,8 +103,8 @@ def _conversion(
 def _admin_metadata(volume: Any) -> Mapping[str, str]:
     if not volume.obj_attr_is_set('admin_metadata'):
         return {}
-    found: Mapping[str, str] = volume.admin_metadata or {}
-    return found
+    items: Mapping[str, str] = volume.admin_metadata or {}
+    return items
 
 
 def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
@@ -120,11 +120,11 @@ def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
 @functools.lru_cache(maxsize=64)
 def _labels(text: str) -> Mapping[str, str]:
     """Return the labels of recorded origins, of which there are few."""
-    found = record.origins({wire.RECORD_ORIGINS: text}) or {}
+    by_part = record.origins({wire.RECORD_ORIGINS: text}) or {}
     part = precedence.Part.OBJECT_SIZE
-    if found[part] is errors.Origin.CLUSTER:
-        found[part] = errors.Origin.BACKEND
-    return {part.value: origin.label for part, origin in found.items()}
+    if by_part[part] is errors.Origin.CLUSTER:
+        by_part[part] = errors.Origin.BACKEND
+    return {part.value: origin.label for part, origin in by_part.items()}
 
 
 def _of_attachments(volume: Any, item: str) -> dict[str, Any]:

@@ -54,28 +54,28 @@ def ours(items: Any) -> dict[str, str] | None:
         return {}
     if not isinstance(items, dict):
         return None
-    found = {
+    items_of_ours = {
         key: value
         for key, value in items.items()
         if isinstance(key, str) and keys.is_ours(key)
     }
-    if not all(isinstance(value, str) for value in found.values()):
+    if not all(isinstance(value, str) for value in items_of_ours.values()):
         return None
-    return found
+    return items_of_ours
 
 
 def check_syntax(
-    given: Items, scope: keys.Scope, origin: errors.Origin
+    items: Items, scope: keys.Scope, origin: errors.Origin
 ) -> None:
     """Check keys and values without their type and back end.
 
     :raises OptionError: for options that are invalid on all volumes
     """
     try:
-        options.check_keys(given, scope)
+        options.check_keys(items, scope)
     except errors.OptionError as error:
         raise error.at(origin) from None
-    options.parse(given, scope, origin)
+    options.parse(items, scope, origin)
 
 
 def check_removable(
@@ -101,7 +101,7 @@ def check_removable(
 
 def check_created(
     offer: offers.TypeOffer,
-    given: Items,
+    items: Items,
     size: int,
     source: volume_source.Source,
     settable: frozenset[str] | None = None,
@@ -114,10 +114,10 @@ def check_created(
     :raises OptionError: for options that any of the possible back ends of the
         volume would refuse
     """
-    offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+    offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     if settable is None:
         settable = frozenset(definitions.volume_keys())
-    for asked, settings in offer.requests(given):
+    for asked, settings in offer.requests(items):
         bounds = inheritance.Bounds(
             asked.tenant_options & settable, settings.limits, size * units.Gi
         )
@@ -143,25 +143,25 @@ def check_type(
     :raises OptionError: if all back ends of the type would refuse it, because
         of the options of the type or the back end
     """
-    found = []
+    refusals = []
     for each in offer.settings:
         alone = dataclasses.replace(offer, settings=(each,))
         try:
             check_created(alone, {}, size, source)
         except errors.OptionError as error:
-            found.append(error)
-    if found and len(found) == len(offer.settings):
-        raise found[0]
+            refusals.append(error)
+    if refusals and len(refusals) == len(offer.settings):
+        raise refusals[0]
 
 
-def whole_number(given: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """Return a size in GiB as Cinder reads it; None if Cinder refuses it.
 
     The schemas of Cinder have not checked it here yet. Python does not print
     an integer of more than 4,300 digits, so a larger size would be HTTP 500.
     """
     try:
-        size = int(given)
+        size = int(value)
     except (OverflowError, TypeError, ValueError):
         return None
     return size if 0 < size <= constants.DB_MAX_INT else None
@@ -209,12 +209,12 @@ def check_attached(offer: offers.TypeOffer, after: Items) -> None:
 
     :raises OptionError: for an item for which it would be refused
     """
-    given = attachment_mode.relevant(options.ours(after))
-    offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+    items = attachment_mode.relevant(options.ours(after))
+    offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     relevant = offers.TypeOffer(
         attachment_mode.relevant(offer.specs), offer.settings
     )
-    for asked, _ in relevant.requests(given):
+    for asked, _ in relevant.requests(items):
         asked.resolve()
 
 
@@ -223,12 +223,12 @@ def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
 
     :raises OptionError: for options that no volume of the type can have
     """
-    given = options.ours(offer.specs)
-    check_syntax(given, keys.Scope.TYPE, origin)
+    items = options.ours(offer.specs)
+    check_syntax(items, keys.Scope.TYPE, origin)
     if offer.reason == offers.NO_BACKEND:
         # Types may be created before their back end exists.
         return
-    offer.check_offered(given, origin)
+    offer.check_offered(items, origin)
     for asked, settings in offer.requests({}):
         resolved = asked.resolve()
         base = layout.ImageLayout(settings.chunk_size)

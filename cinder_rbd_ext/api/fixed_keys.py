@@ -72,19 +72,19 @@ def _check_agrees(volume: Any, fixed: set[str], after: Items) -> None:
 
     :raises OptionError: for a key that does not agree
     """
-    given = sorted(fixed & after.keys())
-    if not given:
+    present = sorted(fixed & after.keys())
+    if not present:
         return
     asked = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
     state = record.of_volume(volume, record.items_of(volume.id))
     if state is None:
         raise errors.OptionError(
-            given[0],
-            after[given[0]],
+            present[0],
+            after[present[0]],
             'the volume has no record of its image',
             'removal of the key',
             _ORIGIN,
         )
-    found = changes.disagreement(asked, state)
-    if found:
-        raise found
+    contradiction = changes.disagreement(asked, state)
+    if contradiction:
+        raise contradiction

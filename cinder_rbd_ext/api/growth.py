@@ -68,12 +68,12 @@ class Growth:
         state = record.read(recorded)
         if state is None or not self._applies(volume, recorded):
             return
-        given = sources.origins_of(volume, recorded)
+        origins = sources.origins_of(volume, recorded)
         bounds = _UNBOUNDED
-        if not precedence.GIVEN.isdisjoint(given.values()):
+        if not precedence.GIVEN.isdisjoint(origins.values()):
             bounds = self._limits(volume)
         with refusals.bad_request():
-            growth.check(state, given, size, bounds)
+            growth.check(state, origins, size, bounds)
 
     def _applies(self, volume: Any, recorded: Mapping[str, str]) -> bool:
         """Return whether the back end of a volume applies its record.

@@ -37,10 +37,10 @@ def check(asked: dict[str, Any]) -> None:
     items = asked.get('metadata')
     if not isinstance(items, dict):
         return
-    found = checks.ours(
+    ours = checks.ours(
         {key: value for key, value in items.items() if isinstance(value, str)}
     )
-    for name, value in (found or {}).items():
+    for name, value in (ours or {}).items():
         _refuse(name, value)
     for name, value in items.items():
         if isinstance(name, str) and keys.normal(name) == _FORMER_REASON:

@@ -78,12 +78,12 @@ class KnownTypes:
 
 
 def _read() -> tuple[KnownType, ...]:
-    found = volume_types.get_all_types(
+    types = volume_types.get_all_types(
         cinder_context.get_admin_context(),
         filters={'is_public': None},
         list_result=True,
     )
     return tuple(
         KnownType(each['id'], each['name'], dict(each['extra_specs'] or {}))
-        for each in found
+        for each in types
     )

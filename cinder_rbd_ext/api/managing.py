@@ -50,43 +50,43 @@ class ManageController(wsgi.Controller):
         """Check the keys of the volume."""
         volume = body.get('volume') if isinstance(body, dict) else None
         if isinstance(volume, dict):
-            given = checks.ours(volume.get('metadata'))
-            if given is not None:
-                self._check(req.environ['cinder.context'], volume, given)
+            metadata = checks.ours(volume.get('metadata'))
+            if metadata is not None:
+                self._check(req.environ['cinder.context'], volume, metadata)
         yield
 
     def _check(
-        self, context: Any, volume: dict[str, Any], given: dict[str, str]
+        self, context: Any, volume: dict[str, Any], metadata: dict[str, str]
     ) -> None:
         context.authorize(stock.MANAGE_POLICY)
-        policies.check_keys(context, given)
+        policies.check_keys(context, metadata)
         with refusals.bad_request():
             checks.check_syntax(
-                given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+                metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
             )
         specs = _specs(context, volume.get('volume_type'))
-        if specs is None or not (given or options.ours(specs)):
+        if specs is None or not (metadata or options.ours(specs)):
             return
-        found = self._pools(context, volume)
-        if not found:
+        matching = self._pools(context, volume)
+        if not matching:
             # Cinder refuses a host that does not exist.
             return
-        offer = offers.TypeOffer.of(specs, found)
+        offer = offers.TypeOffer.of(specs, matching)
         with refusals.bad_request():
-            offer.check_offered(given, errors.Origin.VOLUME_METADATA)
+            offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
-                request.read(given, specs, settings).resolve()
+                request.read(metadata, specs, settings).resolve()
 
     def _pools(
         self, context: Any, volume: dict[str, Any]
     ) -> tuple[pools.Pool, ...]:
         """Return the pools of the host or cluster in a request."""
         host = volume.get('host')
-        found = self._reported.named(host, volume.get('cluster'))
-        if not found and isinstance(host, str):
+        matching = self._reported.named(host, volume.get('cluster'))
+        if not matching and isinstance(host, str):
             # A member of a cluster: the pools have the name of the cluster.
-            found = self._reported.named(None, _cluster_of(context, host))
-        return found
+            matching = self._reported.named(None, _cluster_of(context, host))
+        return matching
 
 
 def _cluster_of(context: Any, host: str) -> str | None:
@@ -111,7 +111,7 @@ def _specs(context: Any, wanted: Any) -> dict[str, str] | None:
     if not isinstance(wanted, str):
         return None
     try:
-        found = visible_types.find(context, wanted)
+        volume_type = visible_types.find(context, wanted)
     except exception.NotFound:
         return None
-    return dict(found.extra_specs or {})
+    return dict(volume_type.extra_specs or {})

@@ -65,17 +65,19 @@ class Changes:
         :param named: the key in the path, if any
         """
         misspelled = keys.is_misspelled(named)
-        given = checks.ours(items)
-        if not given and not misspelled:
+        items_of_ours = checks.ours(items)
+        if not items_of_ours and not misspelled:
             return None
         volume = _authorized(context, volume_id, policy)
         if misspelled:
             with refusals.bad_request():
                 checks.check_syntax({named: ''}, _SCOPE, _ORIGIN)
-        if not given:
+        if not items_of_ours:
             return None
         before = checks.ours(dict(volume.metadata)) or {}
-        return self._check(context, volume, before, {**before, **given})
+        return self._check(
+            context, volume, before, {**before, **items_of_ours}
+        )
 
     def check_replaced(
         self, context: Any, volume_id: str, items: Any, policy: str
@@ -87,12 +89,12 @@ class Changes:
 
         :param policy: as for :meth:`check_added`
         """
-        given = checks.ours(items)
-        if given is None:
+        items_of_ours = checks.ours(items)
+        if items_of_ours is None:
             return None
         volume = _authorized(context, volume_id, policy)
         before = checks.ours(dict(volume.metadata)) or {}
-        return self._check(context, volume, before, given)
+        return self._check(context, volume, before, items_of_ours)
 
     def check_removed(self, context: Any, volume_id: str, key: str) -> None:
         """Check that an item may be removed."""

@@ -48,17 +48,17 @@ class NextAttachmentController(wsgi.Controller):
         context = req.environ['cinder.context']
         volume = objects.Volume.get_by_id(context, volume_id)
         policies.check(context, policies.GET, volume)
-        found = self._required(
+        requirement = self._required(
             volume, req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
         )
-        modes = found.modes
+        modes = requirement.modes
         return {
             wire.NEXT_ATTACHMENT: {
                 wire.REQUIRED_CACHE_MODES: (
                     None if modes is None else [mode.value for mode in modes]
                 ),
                 wire.NEXT_ATTACHMENT_REASON: (
-                    str(found.error) if found.error else None
+                    str(requirement.error) if requirement.error else None
                 ),
             }
         }

@@ -50,27 +50,27 @@ class TypeOffer:
         matching: Iterable[pools.Pool],
     ) -> 'TypeOffer':
         """Return the offer of a type."""
-        found = [pool.settings for pool in matching]
-        ours = tuple(settings for settings in found if settings is not None)
-        if not found:
+        reported = [pool.settings for pool in matching]
+        ours = tuple(settings for settings in reported if settings is not None)
+        if not reported:
             return cls(specs, reason=NO_BACKEND)
         if not ours:
             return cls(specs, reason=NOT_RBD)
-        if len(ours) < len(found):
+        if len(ours) < len(reported):
             return cls(specs, reason=MIXED)
         return cls(specs, ours)
 
     def check_offered(
-        self, given: Mapping[str, str], origin: errors.Origin
+        self, items: Mapping[str, str], origin: errors.Origin
     ) -> None:
         """Check that the back ends of the type use our keys.
 
         :raises OptionError: with the first key, if they do not
         """
-        if self.reason and given:
-            key = min(given)
+        if self.reason and items:
+            key = min(items)
             raise errors.OptionError(
-                key, given[key], self.reason, keys.NO_KEY, origin
+                key, items[key], self.reason, keys.NO_KEY, origin
             )
 
     def requests(
@@ -82,11 +82,11 @@ class TypeOffer:
             of them
         """
         texts = request.Texts(metadata, self.specs)
-        found = []
+        requested = []
         for settings in self.settings:
             texts.check_tenant(settings)
-            found.append((texts.request(settings), settings))
-        return found
+            requested.append((texts.request(settings), settings))
+        return requested
 
     @property
     def multiattach(self) -> bool:
@@ -107,9 +107,9 @@ class TypeOffer:
     @property
     def data_pools(self) -> list[str] | None:
         """The possible data pools of all back ends; None if unknown."""
-        found = [each.data_pools for each in self.settings]
-        common: set[str] = set(found[0] or ()) if found else set()
-        for pools_of_one in found:
+        by_backend = [each.data_pools for each in self.settings]
+        common: set[str] = set(by_backend[0] or ()) if by_backend else set()
+        for pools_of_one in by_backend:
             if pools_of_one is None:
                 return None
             common &= set(pools_of_one)

@@ -116,7 +116,7 @@ def _visible(context: Any) -> list[Any]:
     For administrators, these include private types.
     """
     filters = {'is_public': None if context.is_admin else True}
-    found: list[Any] = volume_types.get_all_types(
+    types: list[Any] = volume_types.get_all_types(
         context, filters=filters, list_result=True
     )
-    return found
+    return types

@@ -94,14 +94,14 @@ class ReportedPools:
         """
         if self._clock() >= self._expires:
             self._refresh()
-        found = self._pools
-        if found is None:
+        reported = self._pools
+        if reported is None:
             raise refusals.unavailable(_NO_ANSWER)
-        if not found:
+        if not reported:
             raise refusals.unavailable(
                 'No back end has reported its capabilities yet.'
             )
-        return found
+        return reported
 
     def known(self) -> tuple[Pool, ...]:
         """Return the last pools, for a request that does not require them.
@@ -131,12 +131,12 @@ class ReportedPools:
             return
         try:
             if self._clock() >= self._expires:
-                found = self._ask()
+                reported = self._ask()
                 # Other requests read both attributes without the lock.
                 self._asked = self._clock()
-                self._expires = self._asked + _good_for(found)
-                self._pools = found
-                self._known = found or self._known
+                self._expires = self._asked + _good_for(reported)
+                self._pools = reported
+                self._known = reported or self._known
         finally:
             self._asking.release()
 
@@ -146,7 +146,7 @@ class ReportedPools:
         try:
             if self._scheduler is None:
                 self._scheduler = _scheduler()
-            found = self._scheduler.get_pools(admin, filters={})
+            answer = self._scheduler.get_pools(admin, filters={})
         except (
             oslo_messaging.MessagingException,
             exception.ServiceNotFound,
@@ -159,7 +159,7 @@ class ReportedPools:
                 pool['capabilities'],
                 capabilities.settings_of(pool['capabilities']),
             )
-            for pool in found
+            for pool in answer
         )
 
     def matching(self, specs: Mapping[str, str]) -> tuple[Pool, ...]:
@@ -181,11 +181,11 @@ class ReportedPools:
 
         The last response does not contain a back end that was just added.
         """
-        found = tuple(filter(suits, self.all()))
-        if not found and self._clock() >= self._asked + MIN_AGE:
+        suitable = tuple(filter(suits, self.all()))
+        if not suitable and self._clock() >= self._asked + MIN_AGE:
             self._expires = float('-inf')
-            found = tuple(filter(suits, self.all()))
-        return found
+            suitable = tuple(filter(suits, self.all()))
+        return suitable
 
     def _passes(self, pool: Pool, properties: dict[str, Any]) -> bool:
         try:
@@ -204,8 +204,8 @@ class ReportedPools:
         :param volume: Cinder's volume object
         """
         name = volume.service_topic_queue
-        found = self._found(lambda pool: pool.name == name)
-        return found[0] if found else None
+        suitable = self._found(lambda pool: pool.name == name)
+        return suitable[0] if suitable else None
 
     def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
         """Return the pools of the host or cluster in a request.
@@ -224,21 +224,21 @@ class ReportedPools:
 
 
 def _named(
-    found: tuple[Pool, ...], host: Any, cluster: Any
+    reported: tuple[Pool, ...], host: Any, cluster: Any
 ) -> tuple[Pool, ...]:
     return tuple(
         pool
-        for pool in found
+        for pool in reported
         if {pool.name, pool.backend} & {str(host), str(cluster)}
     )
 
 
-def _good_for(found: tuple[Pool, ...] | None) -> float:
+def _good_for(reported: tuple[Pool, ...] | None) -> float:
     """Return the seconds for which a response is valid."""
-    if found is None:
+    if reported is None:
         return MAX_FAILURE_AGE
     # An empty response changes soon, because no back end has reported yet.
-    return MAX_AGE if found else MIN_AGE
+    return MAX_AGE if reported else MIN_AGE
 
 
 def _scheduler() -> Any:

@@ -52,12 +52,12 @@ class QosLimits:
         return self._found[ident]
 
     def _read(self, ident: str) -> dict[str, Any] | None:
-        found = qos_specs.get_qos_specs(self._context, ident)
+        qos_spec = qos_specs.get_qos_specs(self._context, ident)
         limits = {
             name: value
-            for name, value in sorted((found.specs or {}).items())
+            for name, value in sorted((qos_spec.specs or {}).items())
             if _LIMIT.fullmatch(name) and value is not None
         }
         if not limits:
             return None
-        return {'consumer': str(found.consumer), 'limits': limits}
+        return {'consumer': str(qos_spec.consumer), 'limits': limits}

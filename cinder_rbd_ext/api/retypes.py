@@ -162,17 +162,19 @@ def _check_there(
         )
 
 
-def _notice(found: list[accepted_keys.Acceptance]) -> str | None:
+def _notice(by_backend: list[accepted_keys.Acceptance]) -> str | None:
     """Return which keys all possible back ends remove; None for none.
 
     The text is suitable for a quoted string in a header.
     """
     dropped: dict[str, str] = {}
-    for accepted in found:
+    for accepted in by_backend:
         dropped.update(accepted.dropped)
     if not dropped:
         return None
-    everywhere = all(dropped.keys() == each.dropped.keys() for each in found)
+    everywhere = all(
+        dropped.keys() == each.dropped.keys() for each in by_backend
+    )
     verb = 'removes' if everywhere else 'may remove'
     reasons = accepted_keys.Acceptance({}, dropped).reasons.replace('"', "'")
     return (

@@ -193,8 +193,8 @@ def _there(context: Any, type_id: str) -> dict[str, str]:
 
     :raises NotFound: for a type that does not exist for the caller
     """
-    found = volume_types.get_volume_type(context, type_id)
-    return dict(found['extra_specs'] or {})
+    volume_type = volume_types.get_volume_type(context, type_id)
+    return dict(volume_type['extra_specs'] or {})
 
 
 def _with_partner(req: Any) -> bool:

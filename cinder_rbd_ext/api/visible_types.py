@@ -30,10 +30,10 @@ def find(context: Any, identity: str) -> Any:
     :raises VolumeTypeNotFound: for a type that does not exist for the caller
     :raises VolumeTypeNotFoundByName: for the same reason
     """
-    found = objects.VolumeType.get_by_name_or_id(context, identity)
+    volume_type = objects.VolumeType.get_by_name_or_id(context, identity)
     try:
         # By id, Cinder returns only types that are visible to the caller.
-        volume_types.get_volume_type(context, found.id)
+        volume_types.get_volume_type(context, volume_type.id)
     except exception.VolumeTypeNotFound:
         if uuidutils.is_uuid_like(identity):
             raise exception.VolumeTypeNotFound(
@@ -42,7 +42,7 @@ def find(context: Any, identity: str) -> Any:
         raise exception.VolumeTypeNotFoundByName(
             volume_type_name=identity
         ) from None
-    return found
+    return volume_type
 
 
 def of_new_volume(context: Any, wanted: Any) -> Any:

@@ -108,11 +108,11 @@ def image_reference(volume: Mapping[str, Any]) -> Any:
 
 def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sources in a request that Cinder does not ignore."""
-    found = {name: volume.get(name) for name in _READERS}
-    found['imageRef'] = image_reference(volume)
+    sources = {name: volume.get(name) for name in _READERS}
+    sources['imageRef'] = image_reference(volume)
     # Before version 3.47, Cinder does not check the value.
-    found['backup_id'] = found['backup_id'] or None
-    return {name: each for name, each in found.items() if each is not None}
+    sources['backup_id'] = sources['backup_id'] or None
+    return {name: each for name, each in sources.items() if each is not None}
 
 
 def of_volume(volume: Any) -> Source:
@@ -197,8 +197,8 @@ def _boot_mapping(image: Any) -> Mapping[str, Any] | None:
 
     :returns: None for other images
     """
-    found = (image.get('properties') or {}).get('block_device_mapping')
-    for each in found if isinstance(found, list) else ():
+    mappings = (image.get('properties') or {}).get('block_device_mapping')
+    for each in mappings if isinstance(mappings, list) else ():
         if (
             isinstance(each, dict)
             and each.get('source_type') == 'snapshot'
@@ -224,10 +224,10 @@ def _glance_image(context: Any, reference: str) -> Any:
         with contextlib.suppress(Exception):
             return service.show(context, ident)
     try:
-        found = list(service.detail(context, filters={'name': reference}))
+        images = list(service.detail(context, filters={'name': reference}))
     except Exception:
         return None
-    return found[0] if len(found) == 1 else None
+    return images[0] if len(images) == 1 else None
 
 
 _READERS = {

@@ -65,10 +65,10 @@ class VolumesController(wsgi.Controller):
     def create(self, req: Any, body: Any = None) -> Iterator[None]:
         """Check the requested options of a new volume."""
         volume = _part(body, 'volume')
-        given = checks.ours(volume.get('metadata'))
-        if volume and given is not None:
-            if given:
-                self._check_create(req, volume, given)
+        metadata = checks.ours(volume.get('metadata'))
+        if volume and metadata is not None:
+            if metadata:
+                self._check_create(req, volume, metadata)
             else:
                 self._check_type(req, volume)
         if volume.get('snapshot_id') is not None:
@@ -78,14 +78,14 @@ class VolumesController(wsgi.Controller):
         yield
 
     def _check_create(
-        self, req: Any, volume: dict[str, Any], given: dict[str, str]
+        self, req: Any, volume: dict[str, Any], metadata: dict[str, str]
     ) -> None:
         context = req.environ['cinder.context']
         context.authorize(_policy(req, volume))
-        policies.check_keys(context, given)
+        policies.check_keys(context, metadata)
         with refusals.bad_request():
             checks.check_syntax(
-                given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+                metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
             )
         source = volume_source.of_request(req, volume)
         if source is None:
@@ -99,7 +99,7 @@ class VolumesController(wsgi.Controller):
         offer = self._offer(volume_type)
         with refusals.bad_request(source.hint):
             checks.check_created(
-                offer, given, size, source, policies.settable(context)
+                offer, metadata, size, source, policies.settable(context)
             )
 
     def _check_type(self, req: Any, volume: dict[str, Any]) -> None:

@@ -79,8 +79,10 @@ def agree(
     try:
         host_modes.check(asked, host_modes.of_connector(connector))
     except errors.OptionError as not_offered:
-        found = Agreement(error=not_offered, refused=strict, strict=strict)
-        return _kept_on_host(found, connector, earlier) if certain else found
+        refusal = Agreement(error=not_offered, refused=strict, strict=strict)
+        return (
+            _kept_on_host(refusal, connector, earlier) if certain else refusal
+        )
     return Agreement(asked, error, strict=strict)
 
 
@@ -109,8 +111,8 @@ def required(
 
     :param earlier: as in :func:`agree`
     """
-    found = agree(volume, {}, settings, True, earlier)
-    if not found.refused:
+    agreed = agree(volume, {}, settings, True, earlier)
+    if not agreed.refused:
         return Requirement()
     modes = tuple(
         mode
@@ -123,11 +125,11 @@ def required(
             earlier,
         ).refused
     )
-    return Requirement(modes, found.error)
+    return Requirement(modes, agreed.error)
 
 
 def overridden(
-    found: Agreement,
+    agreed: Agreement,
     error: errors.OptionError,
     connector: Mapping[str, Any],
     earlier: Callable[[], replacement.Earlier | None],
@@ -138,25 +140,25 @@ def overridden(
     :param earlier: as in :func:`agree`
     """
     # Shared volumes are not refused: their mode is not a request.
-    shared = found.asked is not None and found.asked.shared
-    refused = found.strict and not shared
-    obstructed = dataclasses.replace(found, error=error, refused=refused)
+    shared = agreed.asked is not None and agreed.asked.shared
+    refused = agreed.strict and not shared
+    obstructed = dataclasses.replace(agreed, error=error, refused=refused)
     if not refused:
         return obstructed
     return _kept_on_host(obstructed, connector, earlier)
 
 
 def _kept_on_host(
-    found: Agreement,
+    agreed: Agreement,
     connector: Mapping[str, Any],
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Agreement:
     """Return an agreement that keeps the mode of the server on its host.
 
-    :param found: an agreement with an obstacle to the requested mode
+    :param agreed: an agreement with an obstacle to the requested mode
     """
     replaced = earlier()
     if replaced is None or not replaced.is_on(connector):
-        return found
+        return agreed
     asked = attachment_mode.kept(replaced.mode)
-    return Agreement(asked, found.error, kept=True)
+    return Agreement(asked, agreed.error, kept=True)

@@ -105,37 +105,39 @@ class Connections:
             self._judge, current, host_modes.host_of(connector)
         )
         earlier = functools.partial(requester.replaced, current)
-        found = agreement.agree(
+        agreed = agreement.agree(
             current,
             connector,
             self._driver.settings,
             consumer is requester.Consumer.SERVER,
             earlier,
         )
-        if found.error:
-            judge(found.error, found)
-        if found.asked:
+        if agreed.error:
+            judge(agreed.error, agreed)
+        if agreed.asked:
             try:
                 override = self.cache_override(volume)
-                conf_rbd_cache.check(found.asked, override)
+                conf_rbd_cache.check(agreed.asked, override)
             except errors.OptionError as error:
-                found = agreement.overridden(found, error, connector, earlier)
-                judge(error, found)
+                agreed = agreement.overridden(
+                    agreed, error, connector, earlier
+                )
+                judge(error, agreed)
         if refused_attachment.of_volume(current.admin_metadata):
             refused_attachment.forget(volume.id)
-        if not found.asked or self._is_pending(current, connector, found):
+        if not agreed.asked or self._is_pending(current, connector, agreed):
             return None
-        return found.asked.mode
+        return agreed.asked.mode
 
     def _is_pending(
-        self, volume: Any, connector: Any, found: agreement.Agreement
+        self, volume: Any, connector: Any, agreed: agreement.Agreement
     ) -> bool:
         """Return whether the guest cannot have the mode before it restarts.
 
         The attachment then has no mode, as the guest. Recorded with the
         attachment, the mode would be that of the guest only after a restart.
         """
-        if (found.asked and found.asked.shared) or (
+        if (agreed.asked and agreed.asked.shared) or (
             not requester.runs_without_plug_in(volume, connector)
         ):
             return False
@@ -152,7 +154,7 @@ class Connections:
         volume: Any,
         host: str,
         error: errors.OptionError,
-        found: agreement.Agreement,
+        agreed: agreement.Agreement,
     ) -> None:
         """Refuse an attachment, or log why it does not get its mode.
 
@@ -161,14 +163,14 @@ class Connections:
         :raises AttachmentRefused: if the agreement is a refusal
         """
         about = {'id': volume.id, 'host': host, 'error': error}
-        if found.kept:
+        if agreed.kept:
             LOG.warning(
                 'Volume %(id)s is attached to host %(host)s with the cache '
                 'mode that it has on this server already: %(error)s',
                 about,
             )
             return
-        if not found.refused:
+        if not agreed.refused:
             LOG.warning(
                 'Volume %(id)s is attached to host %(host)s without the '
                 'requested cache mode: %(error)s',

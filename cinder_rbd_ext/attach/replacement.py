@@ -78,11 +78,11 @@ def of_server(
     """
     everything = context.get_admin_context(read_deleted='yes')
     # Sorted, the newest first.
-    found = objects.VolumeAttachmentList.get_all(
+    attachments = objects.VolumeAttachmentList.get_all(
         everything,
         search_opts={'volume_id': volume_id, 'instance_uuid': server},
     )
-    for each in found:
+    for each in attachments:
         if each.attach_status not in _CONNECTED or not each.connection_info:
             continue
         if each.id == new:

@@ -124,9 +124,9 @@ def current(volume: Any) -> Any:
     It has the context of the request, for user messages.
     """
     admin = context.get_admin_context()
-    found = objects.Volume.get_by_id(admin, volume.id)
-    found._context = volume._context or admin
-    return found
+    stored = objects.Volume.get_by_id(admin, volume.id)
+    stored._context = volume._context or admin
+    return stored
 
 
 def current_for(volume: Any, connector: Any) -> Any:

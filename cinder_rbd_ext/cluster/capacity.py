@@ -63,8 +63,8 @@ def provisioned(driver: Any) -> int | None:
     """
     with rbd.RADOSClient(driver) as client:
         try:
-            found = driver.RBDProxy().pool_stats_get(client.ioctx)
+            statistics = driver.RBDProxy().pool_stats_get(client.ioctx)
         except driver.rbd.Error as error:
             LOG.warning('Could not get the size of the images: %s', error)
             return None
-    return math.ceil(int(found['image_provisioned_bytes']) / units.Gi)
+    return math.ceil(int(statistics['image_provisioned_bytes']) / units.Gi)

@@ -94,7 +94,7 @@ class DataPools:
 
         :raises rados.Error: if the cluster does not respond
         """
-        found = []
+        writable = []
         with write_probe.connected(self._driver) as client:
             for pool in self._candidates(client):
                 try:
@@ -110,9 +110,9 @@ class DataPools:
                         break
                     LOG.debug('Pool %s is not a data pool: %s', pool, error)
                 else:
-                    found.append(pool)
+                    writable.append(pool)
                 self._slow.discard(pool)
-        self.names = sorted(found)
+        self.names = sorted(writable)
 
     def _candidates(self, client: Any) -> list[str]:
         """Return the other pools with the application, slow pools last.
@@ -120,19 +120,19 @@ class DataPools:
         The client already has the map of all pools, so this sends no requests.
         """
         own = self._driver.configuration.rbd_pool
-        found = [
+        pools = [
             pool
             for pool in sorted(client.list_pools())
             if pool != own and self._has_application(client, pool)
         ]
-        if len(found) > MAXIMUM:
+        if len(pools) > MAXIMUM:
             LOG.info(
                 'Only %(maximum)d of %(count)d pools are reported as data '
                 'pools',
-                {'maximum': MAXIMUM, 'count': len(found)},
+                {'maximum': MAXIMUM, 'count': len(pools)},
             )
-        found.sort(key=lambda pool: pool in self._slow)
-        return found[:MAXIMUM]
+        pools.sort(key=lambda pool: pool in self._slow)
+        return pools[:MAXIMUM]
 
     def _has_application(self, client: Any, pool: str) -> bool:
         try:

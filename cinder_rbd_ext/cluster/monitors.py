@@ -62,41 +62,41 @@ class Monitors:
 
         :raises VolumeBackendAPIException: if no monitor responds
         """
-        found = self._current()
-        while found is None:
+        known = self._current()
+        while known is None:
             with self._lock:
                 running = self._running
                 attempt = self._running = running or leased_client.Attempt()
             if running is None:
-                found = self._query(attempt)
+                known = self._query(attempt)
             else:
                 # Many attachments send only one query.
                 attempt.wait()
-                found = self._current()
-        return list(found[0]), list(found[1])
+                known = self._current()
+        return list(known[0]), list(known[1])
 
     def _source(self) -> Any:
         return self._driver._get_config_tuple(), self._replaced()
 
     def _current(self) -> Addresses | None:
         if self._known is not None:
-            source, until, found = self._known
+            source, until, known = self._known
             if source == self._source() and self._clock() < until:
-                return found
+                return known
         return None
 
     def _query(self, attempt: leased_client.Attempt) -> Addresses:
         source = self._source()
         try:
-            found = _parse(self._dump())
-            self._known = (source, self._clock() + LIFETIME, found)
+            monitors = _parse(self._dump())
+            self._known = (source, self._clock() + LIFETIME, monitors)
         except BaseException as error:
             attempt.error = error
             raise
         finally:
             self._running = None
             attempt.done = True
-        return found
+        return monitors
 
     def _dump(self) -> bytes:
         # If the connection was lost, the second attempt uses another one.

@@ -242,10 +242,10 @@ class RBD(delegate.Delegate):
     ) -> None:
         """Create an image as its volume requests."""
         creation = self._librbd.creation_of(name)
-        given = {'order': order, 'features': features, **kwargs}
+        arguments = {'order': order, 'features': features, **kwargs}
         if creation is None:
             self._wrapped.create(
-                ioctx, name, size, old_format=old_format, **given
+                ioctx, name, size, old_format=old_format, **arguments
             )
             return
         with creation.noting():
@@ -256,12 +256,12 @@ class RBD(delegate.Delegate):
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             base = plan.stock_image(object_size, striping, wanted)
-            given.update(planned.arguments(creation.plan(base)))
+            arguments.update(planned.arguments(creation.plan(base)))
             with self._librbd.making(creation, ioctx):
                 self._wrapped.create(
-                    ioctx, name, size, old_format=old_format, **given
+                    ioctx, name, size, old_format=old_format, **arguments
                 )
-            creation.state = planned.state(ioctx, given, options)
+            creation.state = planned.state(ioctx, arguments, options)
 
     def clone(
         self,
@@ -276,10 +276,10 @@ class RBD(delegate.Delegate):
     ) -> None:
         """Clone a snapshot as the new volume requests."""
         creation = self._librbd.creation_of(c_name)
-        given = {'features': features, 'order': order, **kwargs}
+        arguments = {'features': features, 'order': order, **kwargs}
         if creation is None:
             self._wrapped.clone(
-                p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
+                p_ioctx, p_name, p_snapname, c_ioctx, c_name, **arguments
             )
             return
         with creation.noting():
@@ -289,16 +289,16 @@ class RBD(delegate.Delegate):
             wanted = _from_mask(features or 0)
             base = dataclasses.replace(parent.state, image_features=wanted)
             how = creation.plan(base, parent.state)
-            given.update(planned.arguments(how))
+            arguments.update(planned.arguments(how))
             options = self._librbd.pool_options(c_ioctx)
             with self._librbd.making(creation, c_ioctx):
                 self._wrapped.clone(
-                    p_ioctx, p_name, p_snapname, c_ioctx, c_name, **given
+                    p_ioctx, p_name, p_snapname, c_ioctx, c_name, **arguments
                 )
             creation.inherits_configuration = parent.has_configuration
             if how.layout:
                 # Without one, librbd keeps parts of the parent's.
-                creation.state = planned.state(c_ioctx, given, options)
+                creation.state = planned.state(c_ioctx, arguments, options)
 
     def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
         """Remove an image, unless its creation has just failed.

@@ -29,7 +29,7 @@ from rbd_volume_options import wire
 
 def plan_arrived(
     state: plan.ImageState,
-    given: Mapping[precedence.Part, errors.Origin],
+    origins: Mapping[precedence.Part, errors.Origin],
     data_pool: str | None,
     base: plan.ImageState,
     parent: plan.ImageState | None,
@@ -37,7 +37,7 @@ def plan_arrived(
     """Plan a migration's target with the layout and features of the source.
 
     :param state: the record of the source
-    :param given: where each part of the source was set
+    :param origins: where each part of the source was set
     :param data_pool: the data pool of the type or the back end
     """
     return plan.ImagePlan(
@@ -45,7 +45,7 @@ def plan_arrived(
         state.image_features,
         data_pool,
         state.configuration,
-        given,
+        origins,
     )
 
 

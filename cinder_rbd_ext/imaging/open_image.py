@@ -71,10 +71,10 @@ class Locks:
     def of(self, pool: int, name: str) -> _Lock:
         """Return the lock of an image."""
         with self._guard:
-            found = self._of.get((pool, name))
-            if found is None:
-                found = self._of[pool, name] = _Lock()
-            return found
+            lock = self._of.get((pool, name))
+            if lock is None:
+                lock = self._of[pool, name] = _Lock()
+            return lock
 
 
 def parent_of(image: Any) -> creations.Parent:
@@ -166,10 +166,10 @@ class Image(delegate.Delegate):
         with creation.noting():
             state = existing.state_of(self._wrapped)
             how = creation.plan(state, state)
-            given = {**kwargs, **planned.arguments(how)}
+            arguments = {**kwargs, **planned.arguments(how)}
             there_before = self._librbd.is_there(dest_ioctx, dest_name)
             try:
-                self._wrapped.copy(dest_ioctx, dest_name, *args, **given)
+                self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
                     configuration.apply(copied, how.configuration)
                     creation.state = existing.state_of(

@@ -30,19 +30,19 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
     Unit and count are always both set: without them, a clone with its own
     order is refused or loses its layout, and a new image uses ceph.conf.
     """
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if how.layout:
-        given.update(
+        values.update(
             order=how.layout.order,
             stripe_unit=how.layout.stripe_unit,
             stripe_count=how.layout.stripe_count,
         )
     if how.image_features is not None:
         wanted = how.image_features & features.CHOOSABLE
-        given['features'] = features.to_mask(wanted)
+        values['features'] = features.to_mask(wanted)
     if how.data_pool:
-        given['data_pool'] = how.data_pool
-    return given
+        values['data_pool'] = how.data_pool
+    return values
 
 
 def striping(options: dict[str, str]) -> layout.Striping | None:
@@ -53,18 +53,18 @@ def striping(options: dict[str, str]) -> layout.Striping | None:
 
 
 def state(
-    ioctx: Any, given: dict[str, Any], options: dict[str, str]
+    ioctx: Any, values: dict[str, Any], options: dict[str, str]
 ) -> plan.ImageState | None:
     """Return the image that librbd creates with some arguments.
 
     :param ioctx: a context of the pool
-    :param given: librbd's arguments
+    :param values: librbd's arguments
     :param options: the configuration of the pool
     :returns: None if the configuration decides on a part of it
     """
-    order, mask = given.get('order'), given.get('features')
-    unit, count = given.get('stripe_unit'), given.get('stripe_count')
-    pool = given.get('data_pool')
+    order, mask = values.get('order'), values.get('features')
+    unit, count = values.get('stripe_unit'), values.get('stripe_count')
+    pool = values.get('data_pool')
     if (
         not order
         or mask is None

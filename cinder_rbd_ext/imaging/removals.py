@@ -111,18 +111,18 @@ def trash_of(rbd: Any, ioctx: Any) -> list[_Entry]:
 
     :param rbd: ``rbd.RBD``
     """
-    found = []
+    entries = []
     try:
         for entry in rbd.trash_list(ioctx):
             if entry['source'] != _MIGRATION:
-                found.append(entry)
+                entries.append(entry)
     except IndexError:
         LOG.warning(
             'Could not read the whole trash of pool %s, because an image of '
             'the pool is being converted or migrated',
             ioctx.get_pool_name(),
         )
-    return found
+    return entries
 
 
 @contextlib.contextmanager

@@ -110,9 +110,9 @@ def origins_of(
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
     """
-    found = record.origins(recorded)
-    if found is not None:
-        return found
+    by_part = record.origins(recorded)
+    if by_part is not None:
+        return by_part
     if record.read(recorded) is None:
         return {}
     metadata = request.metadata_of(volume)
@@ -120,14 +120,14 @@ def origins_of(
     rest = errors.Origin.CLUSTER
     if volume.source_volid or volume.snapshot_id:
         rest = errors.Origin.VOLUME_METADATA
-    given = {}
+    origins = {}
     for part, names in precedence.KEYS_OF_PART.items():
-        given[part] = rest
+        origins[part] = rest
         if names & specs.keys():
-            given[part] = errors.Origin.VOLUME_TYPE
+            origins[part] = errors.Origin.VOLUME_TYPE
         if names & metadata.keys():
-            given[part] = errors.Origin.VOLUME_METADATA
-    return given
+            origins[part] = errors.Origin.VOLUME_METADATA
+    return origins
 
 
 def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
@@ -136,9 +136,9 @@ def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
     """
-    given = origins_of(volume, recorded)
+    origins = origins_of(volume, recorded)
     return any(
-        given.get(part) in precedence.ASKED
+        origins.get(part) in precedence.ASKED
         for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
     )
 
@@ -149,8 +149,8 @@ def features_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
     :param volume: Cinder's volume object
     :param recorded: its admin metadata
     """
-    given = origins_of(volume, recorded)
-    return given.get(precedence.Part.FEATURES) in precedence.ASKED
+    origins = origins_of(volume, recorded)
+    return origins.get(precedence.Part.FEATURES) in precedence.ASKED
 
 
 def own_features(source: Any, state: plan.ImageState) -> features.Features:
@@ -159,24 +159,24 @@ def own_features(source: Any, state: plan.ImageState) -> features.Features:
     A multi-attach type disables features and a replicated type enables some.
     Volumes of another type do not inherit these changes.
     """
-    found = state.image_features
+    own = state.image_features
     saved = _loads(source.provider_location).get('saved_features')
     if isinstance(saved, int):
-        found |= features.from_mask(saved) & features.SINGLE_CLIENT
+        own |= features.from_mask(saved) & features.SINGLE_CLIENT
     before = _loads(source.replication_driver_data)
     if before.get('had_journaling') is False:
-        found -= {features.JOURNALING}
+        own -= {features.JOURNALING}
     if before.get('had_exclusive_lock') is False:
-        found -= {features.EXCLUSIVE_LOCK}
-    return found
+        own -= {features.EXCLUSIVE_LOCK}
+    return own
 
 
 def _loads(text: str | None) -> dict[str, Any]:
     try:
-        found = json.loads(text or '{}')
+        data = json.loads(text or '{}')
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
 @dataclasses.dataclass(frozen=True)

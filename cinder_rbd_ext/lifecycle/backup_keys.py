@@ -76,10 +76,10 @@ def repair(volume_id: str, check: Check) -> None:
         for name, value in recorded.items()
         if name.startswith(wire.RECORD_BEFORE_RESTORE)
     }
-    found = db.volume_metadata_get(admin, volume_id)
-    wanted = settled(own, found, check)
-    if wanted != found:
-        dropped = sorted(k for k in found if wanted.get(k) != found[k])
+    current = db.volume_metadata_get(admin, volume_id)
+    wanted = settled(own, current, check)
+    if wanted != current:
+        dropped = sorted(k for k in current if wanted.get(k) != current[k])
         if dropped:
             LOG.warning(
                 'Volume %(id)s: removed keys that the backup restored: '
@@ -87,7 +87,7 @@ def repair(volume_id: str, check: Check) -> None:
                 {
                     'id': volume_id,
                     'keys': ', '.join(
-                        f'{key!a} = {errors.shown(found[key])}'
+                        f'{key!a} = {errors.shown(current[key])}'
                         for key in dropped
                     ),
                 },
@@ -108,17 +108,19 @@ def repair(volume_id: str, check: Check) -> None:
 
 
 def settled(
-    own: Mapping[str, str], found: Mapping[str, str], check: Check
+    own: Mapping[str, str], current: Mapping[str, str], check: Check
 ) -> dict[str, str]:
     """Return the metadata of a volume after a restore.
 
     :param own: the ``rbd:`` keys before the restore
-    :param found: the current metadata
+    :param current: the current metadata
     """
-    kept = {k: v for k, v in found.items() if not keys.is_ours(k)}
+    kept = {k: v for k, v in current.items() if not keys.is_ours(k)}
     kept.update(own)
     for family in definitions.families():
-        added = {k: found[k] for k in family if k in found and k not in own}
+        added = {
+            k: current[k] for k in family if k in current and k not in own
+        }
         if added:
             try:
                 check({**kept, **added}, frozenset(added))

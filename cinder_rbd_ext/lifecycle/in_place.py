@@ -61,17 +61,17 @@ class InPlace:
 
     def _checking(self, volume: Any) -> Iterator[None]:
         recorded = volume.admin_metadata
-        given: Mapping[precedence.Part, errors.Origin] = {}
+        origins: Mapping[precedence.Part, errors.Origin] = {}
         # The API ignores an invalid record too, and must decide the same.
         if record.read(recorded):
-            given = sources.origins_of(volume, recorded)
+            origins = sources.origins_of(volume, recorded)
         refused: list[errors.OptionError] = []
 
         def check(image: Any, size: int) -> None:
             try:
                 growth.check(
                     existing.state_of(image),
-                    given,
+                    origins,
                     size,
                     self._driver.settings.limits,
                 )

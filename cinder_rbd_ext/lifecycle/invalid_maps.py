@@ -61,13 +61,13 @@ def _used_samples(image: Any, stat: dict[str, Any]) -> int:
     """Return in how many samples of an image there are objects."""
     used = 0
     for index in range(_SAMPLES):
-        found: list[int] = []
+        offsets: list[int] = []
         image.diff_iterate(
             index * stat['size'] // _SAMPLES,
             stat['obj_size'],
             None,
-            lambda offset, *_, found=found: found.append(offset),
+            lambda offset, *_, offsets=offsets: offsets.append(offset),
             include_parent=False,
         )
-        used += bool(found)
+        used += bool(offsets)
     return used

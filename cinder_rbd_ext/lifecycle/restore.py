@@ -97,8 +97,8 @@ class Restores:
                 self._driver.settings.limits,
                 resolved.striping.origin,
             )
-        found = changes.contradiction(
+        contradiction = changes.contradiction(
             asked, self._images.state_of(volume.name)
         )
-        if found:
-            raise found
+        if contradiction:
+            raise contradiction

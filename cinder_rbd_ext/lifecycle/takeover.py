@@ -51,9 +51,9 @@ class Takeovers:
                 self._driver.settings,
             )
             state = self._images.state_of(name)
-            found = changes.contradiction(asked, state)
-            if found:
-                raise found
+            contradiction = changes.contradiction(asked, state)
+            if contradiction:
+                raise contradiction
         except errors.OptionError as error:
             option_errors.recorded(volume, error)
             raise exception.ManageExistingVolumeTypeMismatch(

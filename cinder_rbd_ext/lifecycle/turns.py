@@ -215,13 +215,13 @@ def is_slow(image: Any) -> bool:
         return False
     if image.flags() or image.features() & _MAP != _MAP:
         return True
-    found = 0
+    objects = 0
 
     def count(offset: int, length: int, exists: bool) -> None:
-        nonlocal found
+        nonlocal objects
         # Adjacent objects may be reported together.
-        found += math.ceil(length / stat['obj_size'])
-        if found >= MANY:
+        objects += math.ceil(length / stat['obj_size'])
+        if objects >= MANY:
             raise _Enough
 
     try:

@@ -112,9 +112,9 @@ class Report:
         """
         return [
             each
-            for ident, found in self.findings.items()
+            for ident, about_volume in self.findings.items()
             if ident not in listed
-            for each in found
+            for each in about_volume
         ]
 
 
@@ -146,10 +146,10 @@ def _of(values: Any) -> Report:
         for each in values[wire.AUDIT_FINDINGS]
         if each[wire.AUDIT_KIND] == wire.AUDIT_ORPHAN_VOLUME
     }
-    found: dict[str, list[Finding]] = {}
+    by_volume: dict[str, list[Finding]] = {}
     for each in values[wire.AUDIT_FINDINGS]:
         shown = {name: str(each[name]) for name in _SHOWN}
-        found.setdefault(_volume(each, orphans), []).append(shown)
+        by_volume.setdefault(_volume(each, orphans), []).append(shown)
     ours = {
         match[1]: each
         for each in values[wire.AUDIT_IMAGES]
@@ -165,7 +165,7 @@ def _of(values: Any) -> Report:
         for ident, each in ours.items()
         if each.get(wire.AUDIT_USED) is not None
     }
-    return Report(str(values[wire.AUDIT_TAKEN]), states, used, found)
+    return Report(str(values[wire.AUDIT_TAKEN]), states, used, by_volume)
 
 
 def _volume(finding: Any, orphans: Collection[str]) -> str:

@@ -44,10 +44,10 @@ class LayoutRow:
     count: int
 
 
-def map_rows(found: Iterable[images.Image]) -> list[MapRow]:
+def map_rows(rbd_images: Iterable[images.Image]) -> list[MapRow]:
     """Return counts by pool and volume type, sorted by name."""
     counts: dict[tuple[str, str], dict[images.MapState, int]] = {}
-    for each in found:
+    for each in rbd_images:
         row = counts.setdefault(
             (each.pool, each.volume_type), dict.fromkeys(images.MapState, 0)
         )
@@ -55,7 +55,7 @@ def map_rows(found: Iterable[images.Image]) -> list[MapRow]:
     return [MapRow(*key, counts[key]) for key in sorted(counts)]
 
 
-def layout_rows(found: Iterable[images.Image]) -> list[LayoutRow]:
+def layout_rows(rbd_images: Iterable[images.Image]) -> list[LayoutRow]:
     """Return counts by layout, the most frequent layout first."""
     counts = Counter(
         (
@@ -64,7 +64,7 @@ def layout_rows(found: Iterable[images.Image]) -> list[LayoutRow]:
             made.stripe_count,
             each.data_pool,
         )
-        for each in found
+        for each in rbd_images
         if (made := each.image_layout)
     )
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -122,13 +122,13 @@ class _Echo:
 
 
 def csv_lines(
-    found: list[images.Image], projects: Mapping[str, str]
+    rbd_images: list[images.Image], projects: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the lines of a CSV file: the header and a line for each image."""
     writer = csv.writer(_Echo())
     head = [str(_('Volume ID')), str(_('Project ID'))]
     yield writer.writerow([*head, *(str(each.label) for each in COLUMNS)])
-    for image in found:
+    for image in rbd_images:
         cells = [
             projects.get(image.project, '')
             if column.name == 'project'
@@ -147,11 +147,11 @@ OF_FINDINGS: tuple[tuple[str, Any], ...] = (
 )
 
 
-def findings_csv(found: Iterable[Mapping[str, str]]) -> Iterator[str]:
+def findings_csv(rows: Iterable[Mapping[str, str]]) -> Iterator[str]:
     """Yield the lines of a CSV file: the header and a line per finding."""
     writer = csv.writer(_Echo())
     yield writer.writerow([str(label) for _name, label in OF_FINDINGS])
-    for each in found:
+    for each in rows:
         kind = findings.label(each[wire.AUDIT_KIND])
         shown = {**each, wire.AUDIT_KIND: kind}
         yield writer.writerow([_safe(shown[name]) for name, _l in OF_FINDINGS])

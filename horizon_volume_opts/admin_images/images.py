@@ -92,7 +92,16 @@ class Image:
         :raises LookupError, TypeError, ValueError: for other values
         """
         pool, volume_type, state, made, data_pool, *rest = values
-        ident, name, project, size, ceph_pool, found, kinds, used = rest
+        (
+            ident,
+            name,
+            project,
+            size,
+            ceph_pool,
+            names_of_features,
+            kinds,
+            used,
+        ) = rest
         return cls(
             pool,
             volume_type,
@@ -104,7 +113,7 @@ class Image:
             project,
             size,
             ceph_pool,
-            tuple(found),
+            tuple(names_of_features),
             tuple(kinds),
             used,
         )

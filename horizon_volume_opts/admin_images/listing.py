@@ -83,15 +83,16 @@ class Listing:
         self.rows.update(page)
 
 
-def store(key: str, found: Listing) -> None:
+def store(key: str, listed: Listing) -> None:
     """Put a listing into the cache."""
     rows = [
-        [ident, image and image.plain()] for ident, image in found.rows.items()
+        [ident, image and image.plain()]
+        for ident, image in listed.rows.items()
     ]
-    others = found.other_findings
+    others = listed.other_findings
     head = {
-        field.name: getattr(found, field.name)
-        for field in dataclasses.fields(found)
+        field.name: getattr(listed, field.name)
+        for field in dataclasses.fields(listed)
         if field.name not in ('rows', 'other_findings')
     }
     numbers = [len(rows), len(others)]
@@ -115,14 +116,14 @@ def load(key: str) -> Listing | None:
     parts = cache.cache.get_many(names)
     if len(parts) < len(names):
         return None
-    found = Listing(**head)
+    listed = Listing(**head)
     values = [each for name in names for each in _unpacked(parts[name])]
-    found.add(
+    listed.add(
         (ident, plain and images.Image.of_plain(plain))
         for ident, plain in values[: numbers[0]]
     )
-    found.other_findings = values[numbers[0] :]
-    return found
+    listed.other_findings = values[numbers[0] :]
+    return listed
 
 
 def _names(key: str, numbers: list[int]) -> list[str]:

@@ -87,13 +87,17 @@ class Query:
     page: int = 1
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> 'Query':
+    def of(cls, parameters: Mapping[str, str]) -> 'Query':
         """Return the query of an address; invalid values are ignored."""
-        sort = given.get('sort', '')
-        page = given.get('page', '')
+        sort = parameters.get('sort', '')
+        page = parameters.get('page', '')
         return cls(
-            given.get('q', '').strip(),
-            {name: given[name] for name in FILTERS if given.get(name)},
+            parameters.get('q', '').strip(),
+            {
+                name: parameters[name]
+                for name in FILTERS
+                if parameters.get(name)
+            },
             sort.removeprefix('-')
             if sort.removeprefix('-') in SORTS
             else 'name',
@@ -104,13 +108,13 @@ class Query:
         )
 
     def select(
-        self, found: Iterable[images.Image], projects: Projects
+        self, rbd_images: Iterable[images.Image], projects: Projects
     ) -> list[images.Image]:
         """Return the selected images in order."""
         text = self.text.casefold()
         selected = [
             image
-            for image in found
+            for image in rbd_images
             if self._is_chosen(image)
             and (
                 not text
@@ -149,13 +153,13 @@ class Query:
         """Return the encoded parameters of this query with changes."""
         other = dataclasses.replace(self, **changes)
         sort = f'-{other.sort}' if other.descending else other.sort
-        given = {
+        parameters = {
             'q': other.text,
             **other.chosen,
             'sort': '' if sort == 'name' else sort,
             'page': str(other.page) if other.page > 1 else '',
         }
-        return parse.urlencode({k: v for k, v in given.items() if v})
+        return parse.urlencode({k: v for k, v in parameters.items() if v})
 
     def sorted_by(self, name: str) -> str:
         """Return the parameters to sort by a column, or to reverse it."""
@@ -166,10 +170,10 @@ class Query:
         )
 
 
-def choices(found: Iterable[images.Image]) -> dict[str, list[str]]:
+def choices(rbd_images: Iterable[images.Image]) -> dict[str, list[str]]:
     """Return the values to choose from for each filter."""
     there: dict[str, set[str]] = {name: set() for name in FILTERS}
-    for image in found:
+    for image in rbd_images:
         for name, value in _VALUES.items():
             if value(image):
                 there[name].add(value(image))

@@ -57,43 +57,43 @@ def begin(request: Any) -> listing.Listing:
     )
 
 
-def read(request: Any, found: listing.Listing) -> None:
+def read(request: Any, listed: listing.Listing) -> None:
     """Read pages of volumes until the time budget is used up.
 
     If a page cannot be read, the pages before it remain in the listing.
 
-    :param found: the listing to continue; another call continues it if it is
+    :param listed: the listing to continue; another call continues it if it is
         not complete afterwards
     """
     client = api.cinder.cinderclient(request)
     pools = _rbd_pools(client)
     report = audit.read()
-    found.audited = report.taken
-    found.is_audit_unreadable = report.is_unreadable
+    listed.audited = report.taken
+    listed.is_audit_unreadable = report.is_unreadable
     deadline = time.monotonic() + BUDGET
-    while not found.complete:
-        page = _page(client, found.markers)
-        found.add(
+    while not listed.complete:
+        page = _page(client, listed.markers)
+        listed.add(
             (volume.id, image and report.checked(image, _image_id(volume)))
             for volume in page
             for image in [_image(volume, pools)]
         )
         renamed = [each for each in page if _image_id(each) != each.id]
-        found.image_ids += map(_image_id, renamed)
-        found.markers += [volume.id for volume in page[-_MARKERS:]]
-        found.complete = len(page) < _PAGE
+        listed.image_ids += map(_image_id, renamed)
+        listed.markers += [volume.id for volume in page[-_MARKERS:]]
+        listed.complete = len(page) < _PAGE
         if time.monotonic() > deadline:
             break
-    found.other_findings = report.others(_listed(found, report))
+    listed.other_findings = report.others(_listed(listed, report))
 
 
-def _listed(found: listing.Listing, report: audit.Report) -> Collection[str]:
+def _listed(listed: listing.Listing, report: audit.Report) -> Collection[str]:
     """Return the IDs whose findings are in the rows of the list."""
-    if not found.complete:
+    if not listed.complete:
         # The others may still come.
         return report.findings.keys() - {''}
-    idents = (ident for ident, image in found.rows.items() if image)
-    return {*idents, *found.image_ids}
+    idents = (ident for ident, image in listed.rows.items() if image)
+    return {*idents, *listed.image_ids}
 
 
 def _page(client: Any, markers: list[str]) -> list[Any]:
@@ -103,7 +103,7 @@ def _page(client: Any, markers: list[str]) -> list[Any]:
     """
     while True:
         try:
-            found: list[Any] = client.volumes.list(
+            volumes: list[Any] = client.volumes.list(
                 search_opts={'all_tenants': 1},
                 marker=markers[-1] if markers else None,
                 limit=_PAGE,
@@ -115,17 +115,17 @@ def _page(client: Any, markers: list[str]) -> list[Any]:
             # order.
             markers.pop()
         else:
-            return found
+            return volumes
 
 
 def _projects(request: Any) -> dict[str, str]:
     """Return the names of projects by ID; empty if Keystone refuses."""
     try:
-        found, _more = api.keystone.tenant_list(request)
+        projects, _more = api.keystone.tenant_list(request)
     except Exception as error:
         LOG.warning('Could not get the names of projects: %s', error)
         return {}
-    return {each.id: each.name for each in found}
+    return {each.id: each.name for each in projects}
 
 
 def _rbd_pools(client: Any) -> dict[str, str]:
@@ -148,8 +148,8 @@ def _ceph_pool(location: str | None) -> str:
 
 def _image_id(volume: Any) -> str:
     """Return the ID in the name of an image, another one if migrated."""
-    found: str = getattr(volume, _NAME_ID, None) or volume.id
-    return found
+    ident: str = getattr(volume, _NAME_ID, None) or volume.id
+    return ident
 
 
 def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:

@@ -97,20 +97,20 @@ class _Images:
 
     request: Any
 
-    def _read(self, found: listing.Listing | None = None) -> listing.Listing:
+    def _read(self, listed: listing.Listing | None = None) -> listing.Listing:
         """Read the list, or continue to read it."""
         try:
-            found = found or sources.begin(self.request)
-            sources.read(self.request, found)
+            listed = listed or sources.begin(self.request)
+            sources.read(self.request, listed)
         except Exception:
             exceptions.handle(
                 self.request, _('Unable to read the RBD images.')
             )
-        if found is None or not (found.rows or found.complete):
+        if listed is None or not (listed.rows or listed.complete):
             return listing.Listing('')
         # Also after an error: the pages that were read need not be read again.
-        listing.store(self._key(), found)
-        return found
+        listing.store(self._key(), listed)
+        return listed
 
     def _found(self) -> listing.Listing:
         return listing.load(self._key()) or self._read()
@@ -133,26 +133,26 @@ class IndexView(_Images, views.HorizonTemplateView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Add the list, its filters and the chart."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        found = self._found()
+        listed = self._found()
         asked = query.Query.of(self.request.GET)
-        selected = asked.select(found.rbd_images, found.projects)
+        selected = asked.select(listed.rbd_images, listed.projects)
         context.update(self._page(asked, selected))
         context.update(
             {
-                'found': found,
-                'taken': _time(found.taken),
-                'audited': _time(found.audited),
+                'found': listed,
+                'taken': _time(listed.taken),
+                'audited': _time(listed.audited),
                 'asked': asked,
                 'number': len(selected),
                 'rows': [
-                    (image, list(_cells(image, found)))
+                    (image, list(_cells(image, listed)))
                     for image in context['shown']
                 ],
                 'columns': [
                     (each, asked.sorted_by(each.name))
                     for each in columns.COLUMNS
                 ],
-                'filters': list(_filters(asked, found)),
+                'filters': list(_filters(asked, listed)),
                 'chart': chart.draw(census.map_rows(selected)),
                 'layouts': [
                     (
@@ -164,9 +164,9 @@ class IndexView(_Images, views.HorizonTemplateView):
                 ],
                 'other_findings': [
                     {**each, 'kind': findings.label(each['kind'])}
-                    for each in found.other_findings[:_MOST_FINDINGS]
+                    for each in listed.other_findings[:_MOST_FINDINGS]
                 ],
-                'number_of_findings': len(found.other_findings),
+                'number_of_findings': len(listed.other_findings),
                 'of_findings': [label for _name, label in columns.OF_FINDINGS],
                 'conversions': self._conversions(),
                 'commands': COMMANDS,
@@ -223,13 +223,13 @@ class _FileView(_Images, generic.View):
 
         Nothing in a file would show that images are missing.
         """
-        found = self._found()
+        listed = self._found()
         asked = query.Query.of(request.GET)
-        if not found.complete:
+        if not listed.complete:
             messages.error(request, _INCOMPLETE)
             return _redirect(asked)
         return http.StreamingHttpResponse(
-            self.lines(found, asked),
+            self.lines(listed, asked),
             content_type='text/csv; charset=utf-8',
             headers={
                 'Content-Disposition': f'attachment; filename="{self.name}"'
@@ -237,7 +237,7 @@ class _FileView(_Images, generic.View):
         )
 
     def lines(
-        self, found: listing.Listing, asked: query.Query
+        self, listed: listing.Listing, asked: query.Query
     ) -> Iterator[str]:
         """Return the lines of the file."""
         raise NotImplementedError()
@@ -249,11 +249,11 @@ class CSVView(_FileView):
     name = 'rbd-images.csv'
 
     def lines(
-        self, found: listing.Listing, asked: query.Query
+        self, listed: listing.Listing, asked: query.Query
     ) -> Iterator[str]:
         """Return the images, with the filters of the page."""
-        selected = asked.select(found.rbd_images, found.projects)
-        return columns.csv_lines(selected, found.projects)
+        selected = asked.select(listed.rbd_images, listed.projects)
+        return columns.csv_lines(selected, listed.projects)
 
 
 class FindingsView(_FileView):
@@ -262,10 +262,10 @@ class FindingsView(_FileView):
     name = 'rbd-findings.csv'
 
     def lines(
-        self, found: listing.Listing, asked: query.Query
+        self, listed: listing.Listing, asked: query.Query
     ) -> Iterator[str]:
         """Return all findings."""
-        return columns.findings_csv(found.other_findings)
+        return columns.findings_csv(listed.other_findings)
 
 
 def _redirect(asked: query.Query) -> Any:
@@ -283,7 +283,7 @@ def _time(text: str) -> datetime.datetime | None:
 
 
 def _cells(
-    image: images.Image, found: listing.Listing
+    image: images.Image, listed: listing.Listing
 ) -> Iterator[tuple[str, str, str]]:
     """Yield column, text and complete text of each cell.
 
@@ -292,7 +292,7 @@ def _cells(
     for column in columns.COLUMNS:
         text = (column.brief or column.text)(image)
         if column.name == 'project':
-            text = found.projects.get(image.project, image.project)
+            text = listed.projects.get(image.project, image.project)
         elif column.name in ('size', 'used') and text:
             text = formats.number_format(text, force_grouping=True)
         text = str(text or '')
@@ -300,7 +300,7 @@ def _cells(
 
 
 def _filters(
-    asked: query.Query, found: listing.Listing
+    asked: query.Query, listed: listing.Listing
 ) -> Iterator[dict[str, Any]]:
     """Yield the select boxes of the form."""
     labels = {
@@ -313,10 +313,10 @@ def _filters(
     }
     words: dict[str, Mapping[str, Any]] = {
         'map': {state.value: each[0] for state, each in chart.STATES.items()},
-        'project': found.projects,
+        'project': listed.projects,
         'finding': {query.ANY: _('any'), **findings.LABELS},
     }
-    for name, values in query.choices(found.rbd_images).items():
+    for name, values in query.choices(listed.rbd_images).items():
         if name == 'finding' and values:
             values = [query.ANY, *values]
         if values:

@@ -63,8 +63,8 @@ class ModeForm(group.GroupedForm):
     @property
     def posted(self) -> str | None:
         """The mode in the request; None if the page did not have the field."""
-        found = self.data.get(cache_mode.FIELD)
-        return None if found is None else str(found).strip()
+        text = self.data.get(cache_mode.FIELD)
+        return None if text is None else str(text).strip()
 
     def chosen(self, data: Mapping[str, Any]) -> Any:
         """Return the volume to attach, by the cleaned data; or None."""
@@ -214,7 +214,7 @@ class InstanceForm(ModeForm, servers.AttachVolume):
 
 def _kind(
     volume: Any,
-    found: Mapping[str, offers.UserOffer],
+    by_type: Mapping[str, offers.UserOffer],
     lists: packing.Distinct,
     notes: packing.Distinct,
 ) -> list[Any]:
@@ -222,7 +222,7 @@ def _kind(
 
     A volume has modes or a note.
     """
-    choice = cache_mode.ModeChoice.of(volume, found)
+    choice = cache_mode.ModeChoice.of(volume, by_type)
     note = None
     if choice.reason:
         note = str(cache_mode.NOT_OFFERED % {'reason': choice.reason})

@@ -72,15 +72,15 @@ class ModeChoice:
 
     @classmethod
     def of(
-        cls, volume: Any, found: Mapping[str, offers.UserOffer]
+        cls, volume: Any, by_type: Mapping[str, offers.UserOffer]
     ) -> 'ModeChoice':
         """Return the choice for a volume.
 
-        :param found: the offers of all volume types, by name
+        :param by_type: the offers of all volume types, by name
         """
         metadata = getattr(volume, 'metadata', None) or {}
         name = volume.volume_type or ''
-        offer = found.get(name) or offers.UserOffer(name, str(_NO_TYPE))
+        offer = by_type.get(name) or offers.UserOffer(name, str(_NO_TYPE))
         return cls(
             metadata.get(KEY),
             bool(getattr(volume, 'multiattach', False)),

@@ -48,15 +48,15 @@ class ChangeModeForm(forms.SelfHandlingForm):
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
         volume = self.initial[_VOLUME]
-        found: Mapping[str, offers.UserOffer] = {}
+        by_type: Mapping[str, offers.UserOffer] = {}
         self._is_unavailable = False
         try:
-            found = discovery.by_type(
+            by_type = discovery.by_type(
                 request, list(filter(None, [volume.volume_type]))
             )
         except discovery.Unavailable:
             self._is_unavailable = True
-        self._choice = cache_mode.ModeChoice.of(volume, found)
+        self._choice = cache_mode.ModeChoice.of(volume, by_type)
         self.fields[_FIELD] = self._field()
         notes = [self._reason(), cache_mode.last_refusal(volume)]
         if any(notes):

@@ -52,17 +52,17 @@ _SOURCE_FIELDS = {
 
 
 def options_group(
-    members: Mapping[str, Any], found: Mapping[str, offers.UserOffer]
+    members: Mapping[str, Any], by_type: Mapping[str, offers.UserOffer]
 ) -> group.GroupField:
     """Return the field that shows the fields of a form.
 
     :param members: the fields of the form
-    :param found: the offers by type name; empty if they are not available
+    :param by_type: the offers by type name; empty if they are not available
     """
     context = {'sources': rest.sources_url()}
-    if found:
+    if by_type:
         context['data'] = packing.attribute(
-            packing.packed(found, tuple(fields.kinds()))
+            packing.packed(by_type, tuple(fields.kinds()))
         )
     return group.GroupField(members, _TEMPLATE, context)
 
@@ -118,8 +118,8 @@ class CreateForm(group.GroupedForm, stock.CreateForm):
 
     def _check(self, data: Mapping[str, Any]) -> None:
         name, state = data.get('type') or self._default_type(), None
-        if found := self._source(data):
-            name, state = found.volume_type, found.state
+        if origin := self._source(data):
+            name, state = origin.volume_type, origin.state
         offer = self._offers.get(name or '')
         if offer is None:
             offer = offers.UserOffer(
@@ -190,13 +190,13 @@ class OptionsForm(generic.View):
     def get(self, request: Any) -> Any:
         """Return the group of fields as HTML; see `rest.Types`."""
         try:
-            found = discovery.by_type(request, request.GET.getlist('named'))
+            by_type = discovery.by_type(request, request.GET.getlist('named'))
         except discovery.Unavailable:
             return utils.JSONResponse('unavailable', rest.UNAVAILABLE)
         form = forms.Form()
-        settable = (offer.settable for offer in found.values())
+        settable = (offer.settable for offer in by_type.values())
         form.fields.update(fields.of_keys(frozenset().union(*settable)))
-        form.fields[group.NAME] = options_group({**form.fields}, found)
+        form.fields[group.NAME] = options_group({**form.fields}, by_type)
         return str(form[group.NAME])
 
 

@@ -72,31 +72,33 @@ class RBDTab(tabs.Tab):
         volume = self.tab_group.kwargs.get('volume')
         if volume is None:
             return False
-        found = volume_attributes.of_volume(volume)
-        return found.state is not None or bool(found.refusals)
+        attributes = volume_attributes.of_volume(volume)
+        return attributes.state is not None or bool(attributes.refusals)
 
     def get_context_data(self, request: Any, **kwargs: Any) -> dict[str, Any]:
         """Return the context of the template."""
         volume = self.tab_group.kwargs['volume']
-        found = volume_attributes.of_volume(volume)
+        attributes = volume_attributes.of_volume(volume)
         return {
             'volume': volume,
-            'refusals': list(_refusals(found)),
-            **(_of_image(volume, found.state) if found.state else {}),
+            'refusals': list(_refusals(attributes)),
+            **(
+                _of_image(volume, attributes.state) if attributes.state else {}
+            ),
             'origins': {
                 part.value: _ORIGINS[origin]
-                for part, origin in found.origins.items()
+                for part, origin in attributes.origins.items()
             },
             'mode': (getattr(volume, 'metadata', None) or {}).get(
                 cache_mode.KEY
             ),
-            **_of_type(request, volume, found.state),
-            'attachments': list(_attachments(volume, found)),
+            **_of_type(request, volume, attributes.state),
+            'attachments': list(_attachments(volume, attributes)),
         }
 
 
-def _refusals(found: volume_attributes.Made) -> Iterator[dict[str, Any]]:
-    for each in found.refusals:
+def _refusals(attributes: volume_attributes.Made) -> Iterator[dict[str, Any]]:
+    for each in attributes.refusals:
         try:
             at = dateparse.parse_datetime(each.at)
         except ValueError:
@@ -152,7 +154,7 @@ def _origin_of_pool(
 
 
 def _attachments(
-    volume: Any, found: volume_attributes.Made
+    volume: Any, attributes: volume_attributes.Made
 ) -> Iterator[dict[str, Any]]:
     for attachment in volume.attachments:
         instance = attachment.get('instance')
@@ -160,17 +162,19 @@ def _attachments(
             'server': getattr(instance, 'name', None)
             or attachment.get('server_id'),
             'device': attachment.get('device'),
-            'mode': found.cache_modes.get(attachment.get('attachment_id', '')),
+            'mode': attributes.cache_modes.get(
+                attachment.get('attachment_id', '')
+            ),
         }
 
 
 def in_brief(volume: Any) -> str:
     """Return a short text for the layout and refusals; a hyphen if unknown."""
-    found = volume_attributes.of_volume(volume)
+    attributes = volume_attributes.of_volume(volume)
     words = []
-    if found.state:
-        words.append(layouts.in_words(found.state.layout))
-        if volume_attributes.has_object_map(found.state):
+    if attributes.state:
+        words.append(layouts.in_words(attributes.state.layout))
+        if volume_attributes.has_object_map(attributes.state):
             words.append(str(_('object map')))
-    words += [str(_MARKS[each.step]) for each in found.refusals]
+    words += [str(_MARKS[each.step]) for each in attributes.refusals]
     return ', '.join(words) or '-'

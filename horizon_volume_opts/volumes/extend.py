@@ -62,12 +62,12 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
         volume = self.initial.get(_VOLUME)
-        found = (
+        attributes = (
             volume_attributes.of_volume(volume)
             if volume
             else volume_attributes.Made(None, {})
         )
-        self._state = found.state
+        self._state = attributes.state
         self._given: _Given = {}
         self._offer = offers.UserOffer('', None, {}, False)
         if volume is None or self._state is None:
@@ -80,7 +80,7 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
             lines.append(_UNAVAILABLE)
         self._offer = offer or self._offer
         # A Cinder of an older release does not report the origins.
-        self._given = found.origins or _guessed(
+        self._given = attributes.origins or _guessed(
             volume, self._state, self._offer
         )
         lines.insert(0, self._text(self._state.layout, volume.size))
@@ -167,17 +167,17 @@ def _guessed(
             keys.STRIPE_COUNT: state.layout.stripe_count,
         },
     }
-    given = {}
+    origins = {}
     for part, values in there.items():
-        given[part] = errors.Origin.CLUSTER
+        origins[part] = errors.Origin.CLUSTER
         origin = offer.origin(min(values))
         if origin and all(
             offer.default(key) == value for key, value in values.items()
         ):
-            given[part] = origin
+            origins[part] = origin
         if values.keys() & metadata.keys():
-            given[part] = errors.Origin.VOLUME_METADATA
-    return given
+            origins[part] = errors.Origin.VOLUME_METADATA
+    return origins
 
 
 def _with_volume(stock_method: Any) -> Any:

@@ -108,23 +108,25 @@ def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
 
 def metadata(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the metadata for the cleaned data of the form."""
-    found = {
+    items = {
         key: str(data[name_of(key)]).strip()
         for key, kind in kinds().items()
         if kind != 'features' and data.get(name_of(key))
     }
     if data.get(CHOOSE_FEATURES):
         chosen = {features.LAYERING, *data.get(name_of(keys.FEATURES), ())}
-        found[keys.FEATURES] = features.joined(chosen)
-    return found
+        items[keys.FEATURES] = features.joined(chosen)
+    return items
 
 
 def posted(data: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys that the data of a request has values for."""
-    given = {key for key in kinds() if str(data.get(name_of(key), '')).strip()}
+    posted_keys = {
+        key for key in kinds() if str(data.get(name_of(key), '')).strip()
+    }
     if data.get(CHOOSE_FEATURES):
-        given.add(keys.FEATURES)
-    return frozenset(given)
+        posted_keys.add(keys.FEATURES)
+    return frozenset(posted_keys)
 
 
 class Sizes(Listed):

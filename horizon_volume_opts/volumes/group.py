@@ -114,11 +114,11 @@ class GroupedForm:
 
     def visible_fields(self) -> list[Any]:
         """Return the fields that a template renders."""
-        found: list[Any] = super().visible_fields()  # type: ignore[misc]
+        bound_fields: list[Any] = super().visible_fields()  # type: ignore[misc]
         if NAME not in self.fields:
-            return found
+            return bound_fields
         members = self.fields[NAME].members
-        return [bound for bound in found if bound.name not in members]
+        return [bound for bound in bound_fields if bound.name not in members]
 
 
 def _row(bound: Any) -> dict[str, Any]:

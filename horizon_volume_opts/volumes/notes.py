@@ -84,10 +84,10 @@ class NotedForm(group.GroupedForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         try:
-            found = discovery.by_type(self.request).values()
+            visible = discovery.by_type(self.request).values()
         except discovery.Unavailable:
             return
-        if any(offer.reason is None for offer in found):
+        if any(offer.reason is None for offer in visible):
             after, text = self.note
             self.group(group.Note(text), after=after)
 

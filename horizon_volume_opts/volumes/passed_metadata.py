@@ -76,8 +76,8 @@ def _carrying(stock: Any) -> Any:
         if asked is None:
             return stock(request, *args, **kwargs)
         call = signature.bind(request, *args, **kwargs)
-        given = call.arguments.get('metadata') or {}
-        call.arguments['metadata'] = {**given, **asked.metadata}
+        metadata = call.arguments.get('metadata') or {}
+        call.arguments['metadata'] = {**metadata, **asked.metadata}
         try:
             return stock(*call.args, **call.kwargs)
         except cinder_exceptions.ClientException as error:

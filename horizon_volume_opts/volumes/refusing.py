@@ -68,14 +68,14 @@ def _showing(stock: Any) -> Any:
         if not getattr(request, _ATTRIBUTE, False):
             return stock(request, *args, **kwargs)
         try:
-            found = stock(request, *args, **kwargs)
+            result = stock(request, *args, **kwargs)
         except cinder_exceptions.ClientException as error:
             refusal = _read(error)
             if refusal is None:
                 raise
             raise RefusedRequest(refusal) from error
-        _show_notice(request, found)
-        return found
+        _show_notice(request, result)
+        return result
 
     return wrapped
 
@@ -90,9 +90,9 @@ def _read(
     return refusal
 
 
-def _show_notice(request: Any, found: Any) -> None:
+def _show_notice(request: Any, result: Any) -> None:
     """Show the notice in the response, such as removed keys, to the user."""
-    response = found[0] if isinstance(found, tuple) and found else None
+    response = result[0] if isinstance(result, tuple) and result else None
     headers = getattr(response, 'headers', None) or {}
     if notice := _NOTICE.fullmatch(headers.get('Warning', '')):
         messages.warning(request, notice['text'])

@@ -63,13 +63,13 @@ class RetypeForm(group.GroupedForm, stock.RetypeForm):
         volume = self.initial.get(_VOLUME)
         names = [name for name, _text in self.fields[_TYPE].choices if name]
         try:
-            found = discovery.by_type(request, names)
+            by_type = discovery.by_type(request, names)
         except discovery.Unavailable:
             self.group(group.Note(_UNAVAILABLE), after=_TYPE)
             return
-        if volume is None or not found:
+        if volume is None or not by_type:
             return
-        data = packing.attribute(_described(volume, names, found))
+        data = packing.attribute(_described(volume, names, by_type))
         field = group.GroupField((), _TEMPLATE, {'data': data})
         self.group(field, after=_TYPE)
 
@@ -86,7 +86,7 @@ class RetypeForm(group.GroupedForm, stock.RetypeForm):
 
 
 def _described(
-    volume: Any, names: list[str], found: Mapping[str, offers.UserOffer]
+    volume: Any, names: list[str], by_type: Mapping[str, offers.UserOffer]
 ) -> dict[str, Any]:
     """Return the data of the script: sentences, and their numbers by type.
 
@@ -96,7 +96,7 @@ def _described(
     types = {
         name: [
             texts.number(str(each))
-            for each in _effects(volume, found.get(name))
+            for each in _effects(volume, by_type.get(name))
         ]
         for name in names
         if name != volume.volume_type

@@ -126,29 +126,29 @@ class Audit(exit_status.StatusLister):
         if parsed_args.output:
             whole_file.check(parsed_args.output)
         with progress.shown(self.app.stderr) as show:
-            found = audit_options.audited(
+            audited = audit_options.audited(
                 self.app, parsed_args, show, with_usage=parsed_args.used
             )
         if parsed_args.mark:
-            self.app.stderr.write(f'{_marked(found, parsed_args)}\n')
+            self.app.stderr.write(f'{_marked(audited, parsed_args)}\n')
         if parsed_args.output:
-            text = json.dumps(found.plain(), indent=1)
+            text = json.dumps(audited.plain(), indent=1)
             whole_file.write(parsed_args.output, text + '\n')
-        self.status = int(found.severity)
-        if not found.is_complete:
+        self.status = int(audited.severity)
+        if not audited.is_complete:
             self.status = exit_status.INCOMPLETE
-        self.app.stderr.write(_summary(found))
+        self.app.stderr.write(_summary(audited))
         if parsed_args.counts:
             readable = parsed_args.formatter == 'table'
-            rows = list(_count_rows(found, readable))
+            rows = list(_count_rows(audited, readable))
             if parsed_args.used:
                 return _COUNT_COLUMNS, rows
             return _COUNT_COLUMNS[:-1], [row[:-1] for row in rows]
         kinds = frozenset(parsed_args.kind or findings.KINDS)
-        return _COLUMNS, list(_rows(found, kinds))
+        return _COLUMNS, list(_rows(audited, kinds))
 
 
-def _marked(found: report.Report, parsed_args: argparse.Namespace) -> str:
+def _marked(audited: report.Report, parsed_args: argparse.Namespace) -> str:
     """Mark the images of the cloud; return how many.
 
     Each mark is one request to the header of the image, which asks no client
@@ -156,7 +156,7 @@ def _marked(found: report.Report, parsed_args: argparse.Namespace) -> str:
 
     :raises ValueError: if the cloud has no ID
     """
-    known = found.known
+    known = audited.known
     if known is None or not known.cloud_id:
         raise ValueError(
             'The back ends of Cinder report no rbd_cloud_id. Create an ID '
@@ -165,7 +165,7 @@ def _marked(found: report.Report, parsed_args: argparse.Namespace) -> str:
         )
     cluster = ceph_cluster.connected(parsed_args)
     number = 0
-    for scanned in found.scans:
+    for scanned in audited.scans:
         with cluster.connected(scanned.pool) as (_, ioctx):
             for image in evidence.unmarked(scanned, known):
                 # Images that were deleted meanwhile need no mark.
@@ -176,9 +176,9 @@ def _marked(found: report.Report, parsed_args: argparse.Namespace) -> str:
 
 
 def _rows(
-    found: report.Report, kinds: frozenset[str]
+    audited: report.Report, kinds: frozenset[str]
 ) -> Iterator[tuple[Any, ...]]:
-    for each in found.found:
+    for each in audited.found:
         if each.kind.code in kinds:
             yield tuple(
                 map(
@@ -197,9 +197,9 @@ def _rows(
 
 
 def _count_rows(
-    found: report.Report, readable: bool
+    audited: report.Report, readable: bool
 ) -> Iterator[tuple[Any, ...]]:
-    for each in found.counts:
+    for each in audited.counts:
         yield (
             printable.text(each.pool),
             each.owner.value,
@@ -217,15 +217,15 @@ def _used(size: int | None, readable: bool) -> str | int | None:
     return 'unknown' if size is None else sizes.format_size(size)
 
 
-def _summary(found: report.Report) -> str:
+def _summary(audited: report.Report) -> str:
     unread = [
         '/'.join(filter(None, (each.pool, name)))
-        for each in found.scans
+        for each in audited.scans
         for name in each.forbidden
     ]
     lines = [
-        f'{found.number} images in {len(found.scans)} pools, '
-        f'{len(found.found)} findings, {found.seconds:.1f} s'
+        f'{audited.number} images in {len(audited.scans)} pools, '
+        f'{len(audited.found)} findings, {audited.seconds:.1f} s'
     ]
     if unread:
         lines.append(f'Incomplete, not readable: {", ".join(unread)}')

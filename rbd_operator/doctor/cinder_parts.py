@@ -176,13 +176,13 @@ def _driver(section: str, driver: str) -> Finding:
 def _secret(
     conf: configuration.Configuration, section: str
 ) -> Iterator[Finding]:
-    given = conf.get(section, 'rbd_secret_uuid')
+    secret = conf.get(section, 'rbd_secret_uuid')
     try:
-        uuid.UUID(given or uuid.uuid4().hex)
+        uuid.UUID(secret or uuid.uuid4().hex)
     except ValueError:
         yield Finding(
             f'Cinder [{section}] rbd_secret_uuid',
-            f'{given} is not a UUID',
+            f'{secret} is not a UUID',
             Severity.ERROR,
             "Set the UUID of libvirt's secret on the compute hosts (virsh "
             'secret-list).',
@@ -190,14 +190,14 @@ def _secret(
 
 
 def _policy_file(conf: configuration.Configuration) -> Iterator[Finding]:
-    given = conf.get('oslo_policy', 'policy_file')
-    if not given or '$' in given:
+    name = conf.get('oslo_policy', 'policy_file')
+    if not name or '$' in name:
         return
     folders = (*(path.parent for path in conf.paths), *_FOLDERS)
-    if not any((folder / given).is_file() for folder in folders):
+    if not any((folder / name).is_file() for folder in folders):
         yield Finding(
             'Cinder [oslo_policy] policy_file',
-            f'there is no {given}',
+            f'there is no {name}',
             Severity.ERROR,
             'Correct the name, or create the file. Without it, the default '
             'policies apply, which may allow what the file is to forbid.',
@@ -206,19 +206,19 @@ def _policy_file(conf: configuration.Configuration) -> Iterator[Finding]:
 
 def _extension(conf: configuration.Configuration) -> Finding:
     subject = 'Cinder API extension'
-    given = conf.all(DEFAULT, 'osapi_volume_extension')
-    if EXTENSION not in given:
+    extensions = conf.all(DEFAULT, 'osapi_volume_extension')
+    if EXTENSION not in extensions:
         return Finding(
             subject,
-            ', '.join(given) or 'osapi_volume_extension is unset',
+            ', '.join(extensions) or 'osapi_volume_extension is unset',
             Severity.WARNING,
             f'Add osapi_volume_extension = {EXTENSION} for cinder-api. See '
             'the installation guide.',
         )
-    if STANDARD not in given:
+    if STANDARD not in extensions:
         return Finding(
             subject,
-            ', '.join(given),
+            ', '.join(extensions),
             Severity.ERROR,
             f'Add osapi_volume_extension = {STANDARD} too; Cinder lacks its '
             'own extensions without it.',
@@ -229,19 +229,19 @@ def _extension(conf: configuration.Configuration) -> Finding:
 def _timeout(
     conf: configuration.Configuration, section: str, grace: float
 ) -> Iterator[Finding]:
-    given = conf.get(section, 'rados_connect_timeout', '-1')
+    configured = conf.get(section, 'rados_connect_timeout', '-1')
     subject = f'Cinder [{section}] rados_connect_timeout'
     try:
-        seconds = float(given)
+        seconds = float(configured)
     except ValueError:
         yield Finding(
-            subject, given, Severity.ERROR, 'Set a number of seconds.'
+            subject, configured, Severity.ERROR, 'Set a number of seconds.'
         )
         return
     if 0 < seconds <= grace:
         yield Finding(
             subject,
-            f'{given} s; osd_heartbeat_grace is {grace:g} s',
+            f'{configured} s; osd_heartbeat_grace is {grace:g} s',
             Severity.WARNING,
             'Set more than osd_heartbeat_grace, or -1. Operations of Cinder '
             'fail whenever an OSD fails, before Ceph marks it down.',

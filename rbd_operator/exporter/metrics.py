@@ -113,20 +113,20 @@ class Sample:
     labels: tuple[str, ...] = ()
 
 
-def of_report(found: report.Report) -> Iterator[Sample]:
+def of_report(audited: report.Report) -> Iterator[Sample]:
     """Yield the values of a report."""
-    yield Sample(SUCCEEDED, found.taken.timestamp())
-    yield Sample(DURATION, found.seconds)
-    yield from _of_counts(found)
-    yield from _of_scans(found)
-    yield from _of_findings(found)
+    yield Sample(SUCCEEDED, audited.taken.timestamp())
+    yield Sample(DURATION, audited.seconds)
+    yield from _of_counts(audited)
+    yield from _of_scans(audited)
+    yield from _of_findings(audited)
 
 
-def _of_counts(found: report.Report) -> Iterator[Sample]:
-    shown = _shown_types(found)
+def _of_counts(audited: report.Report) -> Iterator[Sample]:
+    shown = _shown_types(audited)
     numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
     sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
-    for each in found.counts:
+    for each in audited.counts:
         volume_type = each.volume_type
         if volume_type not in shown:
             volume_type = OTHER_TYPES
@@ -143,18 +143,18 @@ def _of_counts(found: report.Report) -> Iterator[Sample]:
         yield Sample(PROVISIONED, sizes[labels], labels)
 
 
-def _shown_types(found: report.Report) -> frozenset[str]:
+def _shown_types(audited: report.Report) -> frozenset[str]:
     """Return the volume types with their own label, and the empty name."""
     numbers: collections.Counter[str] = collections.Counter()
-    for each in found.counts:
+    for each in audited.counts:
         if each.volume_type:
             numbers[each.volume_type] += each.number
     ordered = sorted(numbers, key=lambda name: (-numbers[name], name))
     return frozenset(['', *ordered[:MAX_TYPES]])
 
 
-def _of_scans(found: report.Report) -> Iterator[Sample]:
-    for each in found.scans:
+def _of_scans(audited: report.Report) -> Iterator[Sample]:
+    for each in audited.scans:
         if each.is_forbidden:
             # Nothing is known about the pool; 0 would be wrong.
             continue
@@ -176,12 +176,12 @@ def _of_scans(found: report.Report) -> Iterator[Sample]:
         yield Sample(TRASH, len(each.trash), (each.pool,))
 
 
-def _of_findings(found: report.Report) -> Iterator[Sample]:
+def _of_findings(audited: report.Report) -> Iterator[Sample]:
     """Yield a value for each kind, even 0, so that alerts are resolved."""
     numbers = collections.Counter(
-        (each.pool, each.kind.code) for each in found.found
+        (each.pool, each.kind.code) for each in audited.found
     )
-    for each in found.scans:
+    for each in audited.scans:
         for kind in findings.KINDS.values():
             labels = (each.pool, kind.code, kind.severity.name.lower())
             yield Sample(FINDINGS, numbers[each.pool, kind.code], labels)

@@ -70,10 +70,10 @@ def troubles(connection: Any) -> list[str]:
         for code, check in health.get('checks', {}).items()
         if not check.get('muted')
     }
-    found = sorted(checks.keys() & TROUBLES)
-    if health.get('status') == _ERROR and not found:
-        found = sorted(checks) or [_ERROR]
-    return found
+    reported = sorted(checks.keys() & TROUBLES)
+    if health.get('status') == _ERROR and not reported:
+        reported = sorted(checks) or [_ERROR]
+    return reported
 
 
 class Watch:
@@ -109,19 +109,21 @@ class Watch:
         if self._shown and self._now() < self._next:
             return False
         try:
-            found = troubles(self._connection)
+            reported = troubles(self._connection)
         except HealthUnknown:
             if not self._answered:
                 raise
-            found = [_SILENT]
+            reported = [_SILENT]
         self._answered = True
-        if found and found != self._shown:
-            self._say(f'Paused while the cluster reports {", ".join(found)}.')
-        elif self._shown and not found:
+        if reported and reported != self._shown:
+            self._say(
+                f'Paused while the cluster reports {", ".join(reported)}.'
+            )
+        elif self._shown and not reported:
             self._say('The cluster has recovered; continuing.')
-        self._shown = found
+        self._shown = reported
         self._next = self._now() + self._interval
-        return not found
+        return not reported
 
 
 def wait(

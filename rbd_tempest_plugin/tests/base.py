@@ -56,14 +56,14 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
         types = cls.admin_volume_types_client
         name = CONF.rbd_volume_options.volume_type or CONF.volume.volume_type
         if name:
-            (found,) = (
+            (volume_type,) = (
                 each
                 for each in types.list_volume_types()['volume_types']
                 if each['name'] == name
             )
         else:
-            found = types.show_default_volume_type()['volume_type']
-        cls.volume_type = found
+            volume_type = types.show_default_volume_type()['volume_type']
+        cls.volume_type = volume_type
         options = CONF.rbd_volume_options
         cls.asked = {
             keys.OBJECT_SIZE: options.object_size,

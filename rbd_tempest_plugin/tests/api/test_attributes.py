@@ -31,10 +31,10 @@ class AttributesTest(base.RBDVolumeTest):
         volume = self.create_striped()
         shown = self.volumes_client.show_volume(volume)['volume']
         listed = self.volumes_client.list_volumes(detail=True)['volumes']
-        (found,) = (each for each in listed if each['id'] == volume)
+        (row,) = (each for each in listed if each['id'] == volume)
         for name in schemas.ATTRIBUTES:
             self.assertIn(name, shown)
-            self.assertEqual(shown[name], found[name])
+            self.assertEqual(shown[name], row[name])
         self.assertEqual({}, self.attributes(volume)['cache_modes'])
 
     @decorators.idempotent_id('9d0fc517-aa22-4d03-baa1-f789edf5cd0b')
@@ -54,8 +54,8 @@ class AttributesTest(base.RBDVolumeTest):
         """A list without details contains none of them."""
         volume = self.create_striped()
         listed = self.volumes_client.list_volumes()['volumes']
-        (found,) = (each for each in listed if each['id'] == volume)
-        self.assertEqual({}, base.strip(found))
+        (row,) = (each for each in listed if each['id'] == volume)
+        self.assertEqual({}, base.strip(row))
 
 
 class AttributesV370Test(base.RBDVolumeTest):
@@ -68,6 +68,6 @@ class AttributesV370Test(base.RBDVolumeTest):
         """The attributes do not depend on the microversion."""
         volume = self.create_striped()
         self.assert_striped(volume)
-        found = self.volumes_client.list_volumes(detail=True)['volumes']
-        (listed,) = (each for each in found if each['id'] == volume)
+        rows = self.volumes_client.list_volumes(detail=True)['volumes']
+        (listed,) = (each for each in rows if each['id'] == volume)
         self.assertEqual(self.attributes(volume), base.strip(listed))

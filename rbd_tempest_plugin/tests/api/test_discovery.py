@@ -32,8 +32,8 @@ class DiscoveryTest(base.RBDVolumeTest):
     def test_extension_is_listed(self) -> None:
         """Cinder lists the API extension."""
         listed = self.volumes_extension_client.list_extensions()
-        found = {each['alias'] for each in listed['extensions']}
-        self.assertIn(wire.ALIAS, found)
+        aliases = {each['alias'] for each in listed['extensions']}
+        self.assertIn(wire.ALIAS, aliases)
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('bf44d317-da8c-43fa-9020-eeb78acfff8e')
@@ -56,8 +56,8 @@ class DiscoveryTest(base.RBDVolumeTest):
         name = self.volume_type['name']
         told = self.options_client.show_options(name)['volume_type']
         listed = self.options_client.list_options()['volume_types']
-        (found,) = (each for each in listed if each['name'] == name)
-        self.assertEqual(told, found)
+        (row,) = (each for each in listed if each['name'] == name)
+        self.assertEqual(told, row)
 
     @decorators.idempotent_id('df8139cf-e340-4a09-b8bd-79f124fafb21')
     def test_default_of_a_type(self) -> None:

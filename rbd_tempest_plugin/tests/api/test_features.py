@@ -31,23 +31,23 @@ class FeaturesTest(base.RBDVolumeTest):
     @decorators.idempotent_id('61679d52-0ebd-41e9-af64-0e4f89afa2c0')
     def test_object_map(self) -> None:
         """An object map enables its prerequisites and fast-diff."""
-        found = self._features({keys.OBJECT_MAP: 'true'})
+        names = self._features({keys.OBJECT_MAP: 'true'})
         self.assertLessEqual(
-            {'exclusive-lock', 'object-map', 'fast-diff'}, found
+            {'exclusive-lock', 'object-map', 'fast-diff'}, names
         )
 
     @decorators.idempotent_id('545c70b8-4209-47ee-b609-716b8b404303')
     def test_no_object_map(self) -> None:
         """A volume without an object map has no fast-diff."""
-        found = self._features({keys.OBJECT_MAP: 'false'})
-        self.assertEqual(set(), found & {'object-map', 'fast-diff'})
+        names = self._features({keys.OBJECT_MAP: 'false'})
+        self.assertEqual(set(), names & {'object-map', 'fast-diff'})
 
     @decorators.idempotent_id('3387b73d-30be-4e21-8339-6b1ab45c4413')
     def test_whole_set(self) -> None:
         """rbd:features is the complete set."""
         wanted = {'layering', 'exclusive-lock', 'deep-flatten'}
-        found = self._features({keys.FEATURES: ','.join(sorted(wanted))})
-        self.assertEqual(wanted, found)
+        names = self._features({keys.FEATURES: ','.join(sorted(wanted))})
+        self.assertEqual(wanted, names)
 
     @decorators.idempotent_id('95cdbcc0-dbc1-4c6f-9c88-d582dd6e93cd')
     def test_clone_has_the_features_of_its_source(self) -> None:
