@@ -17,8 +17,6 @@ import sys
 
 from cliff import sphinxext
 
-from cinder_rbd_ext.api import routes
-
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'ext'))
 
 project = 'RBD volume options'
@@ -129,13 +127,6 @@ class ProgramCommands(sphinxext.AutoprogramCliffDirective):
             action.help = (action.help or '').replace('%(default)s', default)
 
 
-def add_routes(app, docname, source):
-    """Put the tables of routes into their page."""
-    if docname == 'contributor/routes':
-        source[0] = source[0].replace(routes.PLACE, routes.table())
-
-
 def setup(app):
     """Have Sphinx call what is defined here."""
     app.add_directive('program-commands', ProgramCommands)
-    app.connect('source-read', add_routes)
