@@ -97,12 +97,12 @@ class UserOffer:
 
     @property
     def data_pools(self) -> Sequence[str] | None:
-        """The pools that all back ends of the type can write; None if unknown.
+        """The pools in the clusters of all back ends; None if unknown.
 
         Only administrators know them.
         """
         pools: Sequence[str] | None = self.options.get(keys.DATA_POOL, {}).get(
-            wire.WRITABLE
+            wire.CANDIDATES
         )
         return pools
 

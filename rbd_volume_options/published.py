@@ -72,11 +72,11 @@ _OPTIONAL: dict[definitions.ValueType, Document] = {
     },
     definitions.ValueType.COUNT: {wire.TOGETHER_WITH: _WORDS},
     definitions.ValueType.POOL: {
-        wire.WRITABLE: {
+        wire.CANDIDATES: {
             'description': (
-                'The pools that exist and that every back end of the type can '
-                'write; null if they are not known. Absent for callers who '
-                'may not see names of pools.'
+                'The other pools with the application rbd in the clusters of '
+                'all back ends of the type; null if they are not known. '
+                'Absent for callers who may not see names of pools.'
             ),
             'oneOf': [{'type': 'null'}, _WORDS],
         }

@@ -75,8 +75,8 @@ DEFAULT_FROM = 'default_from'
 MAXIMUM_OBJECTS = 'maximum_objects'
 POWER_OF_TWO = 'power_of_two'
 TOGETHER_WITH = 'together_with'
-#: Field of rbd:data_pool: the pools that all back ends of the type can write.
-WRITABLE = 'writable'
+#: Field of rbd:data_pool: the pools that the clusters of all back ends have.
+CANDIDATES = 'candidates'
 
 #: Field of a volume type: its limits on reads and writes (QoS specs of
 #: Cinder), or null. Its items are "consumer" (of the QoS specs) and "limits".

@@ -76,7 +76,7 @@ def of_type(
             **option.bounds_of(backends, offer.multiattach),
         }
         if is_pool and shows_pools:
-            answer['options'][option.key][wire.WRITABLE] = offer.data_pools
+            answer['options'][option.key][wire.CANDIDATES] = offer.data_pools
     return answer
 
 

@@ -15,7 +15,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cinder.volume.drivers import rbd
+
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext.cluster import data_pools
 from cinder_rbd_ext.cluster import defaults
 from rbd_volume_options import wire
 
@@ -26,17 +29,17 @@ def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
     :param driver: the driver, which provides connections and settings
     :param stock: the statistics of the stock driver
     """
-    up = stock['backend_state'] == 'up'
-    ceph = defaults.of_back_end(driver) if up else defaults.UNKNOWN
-    pools = driver.images.data_pools
-    if up:
-        pools.start()
+    ceph, pools = defaults.UNKNOWN, None
+    if stock['backend_state'] == 'up':
+        with rbd.RADOSClient(driver) as client:
+            ceph = defaults.of_client(driver, client)
+            pools = data_pools.of_client(driver, client)
     running, waiting = driver.slow_deletions
     return {
         wire.RBD_SLOW_DELETIONS: running,
         wire.RBD_SLOW_DELETIONS_WAITING: waiting,
         **capabilities.reported(
-            driver.settings, ceph.image_features, ceph.striping, pools.names
+            driver.settings, ceph.image_features, ceph.striping, pools
         ),
         **capabilities.location_of(driver.settings, stock),
     }

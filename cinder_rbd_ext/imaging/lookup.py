@@ -20,7 +20,6 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.cluster import data_pools
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
 from cinder_rbd_ext.imaging import existing
@@ -35,13 +34,11 @@ LOG = logging.getLogger(__name__)
 class ImageLookup:
     """Queries about the images and the pools of a back end.
 
-    :ivar data_pools: the possible data pools of the back end
     :param driver: the driver, which provides connections
     """
 
     def __init__(self, driver: Any) -> None:
         self._driver = driver
-        self.data_pools = data_pools.DataPools(driver)
 
     def state_of(self, name: str, **how: Any) -> plan.ImageState:
         """Return the state of an image.

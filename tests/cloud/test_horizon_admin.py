@@ -305,7 +305,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
             path = f'/os-rbd-volume-options/{self.type}'
             found = self.request('GET', path, cloud=self.operator)
             pool = found['volume_type']['options']['rbd:data_pool']
-            return bool(pool['writable'])
+            return bool(pool['candidates'])
 
         self.until(reported)
 

@@ -14,13 +14,10 @@
 
 import pathlib
 import subprocess
-import threading
-import time
 from typing import Any
 
 import fixtures
 
-from benchmarks import counts
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
@@ -140,56 +137,20 @@ class OfferedPoolsTest(LimitedUserTestCase):
         for each in application:
             self.ceph('osd', 'pool', 'application', 'enable', name, each)
 
-    def reported(self, driver: Any) -> Any:
-        """Return the second report of a service, after the search."""
-        driver.host = 'host@rbd'
-        # The search for interrupted retypes has connections of its own.
-        self.useFixture(fixtures.MockPatchObject(driver._recovery, 'start'))
-        with counts.counting(driver) as first:
-            driver.get_volume_stats(refresh=True)
-            for thread in threading.enumerate():
-                if thread.daemon and 'data_pools' in str(
-                    getattr(thread, '_target', '')
-                ):
-                    thread.join()
-        with counts.counting(driver) as second:
-            found = driver.get_volume_stats(refresh=True)['rbd_data_pools']
-        # One connection per search; later statistics cost the same as ever.
-        self.assertEqual(1, first.contexts - second.contexts)
-        return found
-
-    def test_pools_that_can_be_written(self) -> None:
+    def test_pools_with_the_application_are_reported_and_not_written(
+        self,
+    ) -> None:
         self.make_pool('objects', 'rgw')
         self.make_pool('blank')
         self.make_pool('more', 'rbd')
+        # The user may use one pool only.
+        driver = self.limited_driver('volumes')
         self.assertEqual(
             ['images', 'more', _DATA, 'volumes2'],
-            self.reported(self.driver),
+            driver.get_volume_stats(refresh=True)['rbd_data_pools'],
         )
         for pool in ('objects', 'blank', 'more', _DATA):
             self.assertEqual([], self.objects(pool))
-
-    def test_pools_of_the_user(self) -> None:
-        driver = self.limited_driver('volumes', 'volumes2')
-        self.assertEqual(['volumes2'], self.reported(driver))
-
-    def test_full_pool_is_not_one(self) -> None:
-        data = self.cluster.ioctx(_DATA)
-        data.write_full('filler', b'x')
-        self.addCleanup(data.remove_object, 'filler')
-        quota = ('osd', 'pool', 'set-quota', _DATA, 'max_objects')
-        self.addCleanup(self.ceph, *quota, '0')
-        self.ceph(*quota, '1')
-        self.useFixture(fixtures.Timeout(60, gentle=False))
-        while _DATA in self.searched():
-            time.sleep(0.5)
-        self.assertIn('volumes2', self.searched())
-
-    def searched(self) -> list[str]:
-        """Return the result of a new search."""
-        pools = self.driver.images.data_pools
-        pools.search()
-        return list(pools.names)
 
 
 class CloneSourcesTest(LimitedUserTestCase):

@@ -58,7 +58,7 @@ _CONTRACT = {
     'MAXIMUM_OBJECTS': 'maximum_objects',
     'POWER_OF_TWO': 'power_of_two',
     'TOGETHER_WITH': 'together_with',
-    'WRITABLE': 'writable',
+    'CANDIDATES': 'candidates',
     'QOS_LIMITS': 'qos_limits',
     'FROM_VOLUME_METADATA': 'volume metadata',
     'FROM_VOLUME_TYPE': 'volume type',

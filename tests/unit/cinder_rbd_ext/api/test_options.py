@@ -104,7 +104,7 @@ class OptionsTest(base.ApiTestCase):
             pool['capabilities']['rbd_data_pools'] = names
         self.get_pools.return_value = found
         option = self.get(name, **how)['options']['rbd:data_pool']
-        return option.get('writable', 'absent')
+        return option.get('candidates', 'absent')
 
     @ddt.data(
         (None, ('rbd',)),
@@ -121,7 +121,7 @@ class OptionsTest(base.ApiTestCase):
     def test_data_pools_are_for_administrators(self) -> None:
         self.assertEqual('absent', self._pools_of('rbd', ['a']))
         response = self.call('GET', f'{_PATH}/rbd', app=self.reader)
-        self.assertNotIn('writable', response.text)
+        self.assertNotIn('candidates', response.text)
 
     def test_multiattach_type_offers_no_cache_and_no_map(self) -> None:
         shared = self.get('shared')['options']

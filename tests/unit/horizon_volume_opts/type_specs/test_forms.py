@@ -282,14 +282,14 @@ class DataPoolsTestCase(PagesTestCase):
     @ddt.data(('create',), ('edit', 'rbd:data_pool'))
     def test_of_the_type(self, page: tuple[str, ...]) -> None:
         self.type.specs['rbd:data_pool'] = 'fast'
-        self.answer(writable=['fast', 'slow'])
+        self.answer(candidates=['fast', 'slow'])
         text = self.page(*page)
         self.assertIn('<option>fast</option>', text)
         self.assertIn('<option>slow</option>', text)
         self.assertEqual(1, self.discover.call_count)
 
     def test_not_known(self) -> None:
-        for answer in ({}, {'writable': None}):
+        for answer in ({}, {'candidates': None}):
             cache.cache.clear()
             self.answer(**answer)
             self.assertNotIn('rbd-data-pools', self.page('create'))
@@ -303,7 +303,7 @@ class DataPoolsTestCase(PagesTestCase):
         self.assertEqual([{'rbd:data_pool': 'any'}], self.type.requests)
 
     def test_an_invalid_answer(self) -> None:
-        self.answer(writable='fast')
+        self.answer(candidates='fast')
         self.assertNotIn('rbd-data-pools', self.page('create'))
 
     def test_help_of_the_pair_is_visible(self) -> None:

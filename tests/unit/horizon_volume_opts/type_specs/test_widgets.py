@@ -73,7 +73,7 @@ class DataPoolsTestCase(base.TestCase):
 
     def test_no_pool(self) -> None:
         text = widgets.KeyPick(data_pools=[]).render('x', '', {'id': 'id_x'})
-        self.assertIn('can write to no other pool', text)
+        self.assertIn('have no other pool', text)
         self.assertNotIn('<select', text)
 
     def test_unknown_pools_show_no_list(self) -> None:
