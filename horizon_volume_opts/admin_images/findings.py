@@ -52,7 +52,6 @@ LABELS: dict[str, Any] = {
     'images-in-namespace': _('images in a namespace'),
     'unknown-name': _('unknown name'),
     'stale-lock': _('lock of a client that is gone'),
-    'stale-watcher': _('blocklisted client'),
     'image-of-another-cloud': _('image of another cloud'),
 }
 

@@ -196,12 +196,6 @@ STALE_LOCK = Kind(
     'The client that holds the lock is gone. The next client breaks the lock; '
     'it needs the right to blocklist.',
 )
-STALE_WATCHER = Kind(
-    'stale-watcher',
-    _WARNING,
-    'A client that has the image open is blocklisted. Restart it, such as the '
-    'server of the volume.',
-)
 FOREIGN_MARK = Kind(
     'image-of-another-cloud',
     _NOTICE,
@@ -242,7 +236,6 @@ KINDS: dict[str, Kind] = {
         IN_NAMESPACE,
         UNKNOWN_NAME,
         STALE_LOCK,
-        STALE_WATCHER,
         FOREIGN_MARK,
     )
 }

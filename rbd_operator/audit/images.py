@@ -76,8 +76,6 @@ class Image:
     :ivar owner: id of the cloud in its valid mark; empty without a mark
     :ivar stale_lock: the client that holds its lock and does not watch it, and
         until when it is blocklisted
-    :ivar watchers: the clients that have it open for writing, as far as they
-        are blocklisted, as well
     """
 
     pool: str
@@ -95,7 +93,6 @@ class Image:
     used: int | None = None
     owner: str = ''
     stale_lock: str = ''
-    watchers: tuple[str, ...] = ()
 
     @property
     def objects(self) -> int:
@@ -159,11 +156,6 @@ def read(
                 ownership.owner_of(metadata, ioctx.get_pool_id(), ident)
             ),
             _blocked(clients.stale_owner, blocklist),
-            tuple(
-                _blocked(address, blocklist)
-                for address in clients.watchers
-                if address in blocklist
-            ),
         )
 
 

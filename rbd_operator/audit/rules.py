@@ -206,12 +206,8 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
             ident=image.ident,
         )
 
-    for kind, detail in (
-        (findings.STALE_LOCK, image.stale_lock),
-        (findings.STALE_WATCHER, ', '.join(image.watchers)),
-    ):
-        if detail:
-            yield finding(kind, detail)
+    if image.stale_lock:
+        yield finding(findings.STALE_LOCK, image.stale_lock)
     if image.map_state is images.MapState.INVALID:
         yield finding(findings.MAP_INVALID)
     for key, value in sorted(image.overrides.items()):

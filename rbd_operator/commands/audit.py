@@ -14,7 +14,6 @@
 
 import argparse
 from collections.abc import Iterator
-import contextlib
 import json
 import pathlib
 from typing import Any
@@ -168,10 +167,19 @@ def _marked(audited: report.Report, parsed_args: argparse.Namespace) -> str:
     for scanned in audited.scans:
         with cluster.connected(scanned.pool) as (_, ioctx):
             for image in evidence.unmarked(scanned, known):
-                # Images that were deleted meanwhile need no mark.
-                with contextlib.suppress(cluster.librados.ObjectNotFound):
+                try:
                     ownership.write(ioctx, image.ident, known.cloud_id)
-                    number += 1
+                except cluster.librados.ObjectNotFound:
+                    # It was deleted meanwhile and needs no mark.
+                    continue
+                except cluster.librados.PermissionError as error:
+                    raise ValueError(
+                        f'client.{parsed_args.ceph_user} may not change the '
+                        f'images in the pool {scanned.pool}. --mark needs a '
+                        "--ceph-user with 'profile rbd' for the pools of "
+                        f'--pool. {number} images were marked.'
+                    ) from error
+                number += 1
     return f'{number} images marked'
 
 

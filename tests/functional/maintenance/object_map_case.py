@@ -38,6 +38,7 @@ LOCKED = features.to_mask({features.LAYERING, features.EXCLUSIVE_LOCK})
 SIZE = 2**20
 ORDER = 16
 _FOLDER = 'tests.functional.maintenance'
+_BACKEND = 'host@rbd#rbd'
 
 
 class Guest:
@@ -93,6 +94,8 @@ class ObjectMapTestCase(testtools.TestCase):
         self.images: list[str] = []
         self.servers: list[str] = []
         self.types: dict[str, dict[str, str]] = {}
+        self.cloud_id = ''
+        self.conf, self.user = self.cluster.conf, 'admin'
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.journal = self.folder / 'journal'
 
@@ -154,7 +157,7 @@ class ObjectMapTestCase(testtools.TestCase):
         ident = str(uuid.uuid4())
         given = {'volume_type': 'type', 'status': 'available', **values}
         self.volumes[ident] = records.Volume(
-            ident, ident, 'project', pool='host@rbd#rbd', **given
+            ident, ident, 'project', pool=_BACKEND, **given
         )
         return self.make(f'volume-{ident}', mask)
 
@@ -173,23 +176,29 @@ class ObjectMapTestCase(testtools.TestCase):
             self.volumes,
             frozenset(),
             frozenset(),
-            {},
+            {_BACKEND: 'volumes'},
             frozenset(self.images),
             frozenset(self.servers),
             self.types,
+            cloud_id=self.cloud_id,
         )
         path = self.folder / 'records'
         path.write_text(operator_commands.as_json(known))
-        return subprocess.run(
+        self.process = subprocess.Popen(
             [
                 *(sys.executable, '-m', f'{_FOLDER}.operator_commands'),
                 *(json.dumps(settings), str(path), *arguments),
-                *('-f', 'json', '--ceph-conf', self.cluster.conf),
-                *('--ceph-user', 'admin'),
+                *('-f', 'json', '--ceph-conf', self.conf),
+                *('--ceph-user', self.user),
             ],
             cwd=tree.ROOT,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
+        )
+        output, messages = self.process.communicate()
+        return subprocess.CompletedProcess(
+            [], self.process.returncode, output, messages
         )
 
     def object_map(

@@ -22,6 +22,8 @@ Its first argument is a JSON object, in which these can be set:
     process that is stopped before its answer is awaited
 ``patience``
     seconds within which a client must answer
+``storage``
+    URL of Cinder's API; the records are not read then
 """
 
 from collections.abc import Iterator
@@ -35,6 +37,8 @@ import sys
 import time
 from typing import Any
 from unittest import mock
+
+import requests
 
 from rbd_operator import shell
 from rbd_operator.audit import records
@@ -52,6 +56,8 @@ def as_json(known: records.Records) -> str:
             'images': sorted(known.images or ()),
             'servers': sorted(known.servers or ()),
             'types': known.types,
+            'backends': known.backends,
+            'cloud_id': known.cloud_id,
         }
     )
 
@@ -62,10 +68,11 @@ def _from_json(text: str) -> records.Records:
         {k: records.Volume(**v) for k, v in plain['volumes'].items()},
         frozenset(),
         frozenset(),
-        {},
+        plain['backends'],
         frozenset(plain['images']),
         frozenset(plain['servers']),
         plain['types'],
+        cloud_id=plain['cloud_id'],
     )
 
 
@@ -108,6 +115,21 @@ class _Disturbed(object_maps.ObjectMaps):
         return super().rebuild(name)
 
 
+class _Storage:
+    """Cinder's API, without authentication."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def get(self, path: str, microversion: str = '') -> requests.Response:
+        """Return the response to a GET request."""
+        return requests.get(f'{self._url}{path}', timeout=30)
+
+    def post(self, path: str, json: Any) -> requests.Response:
+        """Return the response to a POST request."""
+        return requests.post(f'{self._url}{path}', json=json, timeout=30)
+
+
 def main(given: str, path: str, *arguments: str) -> int:
     """Run the program and return its exit status."""
     settings = json.loads(given)
@@ -116,19 +138,20 @@ def main(given: str, path: str, *arguments: str) -> int:
     _Disturbed.freeze_before = settings.get('freeze_before', 0)
     if patience := settings.get('patience'):
         alive.PATIENCE, alive.INTERVAL = patience, 1
-    known = _from_json(pathlib.Path(path).read_text())
 
     def read(cloud: Any) -> records.Records:
-        return known
+        return _from_json(pathlib.Path(path).read_text())
 
     with (
         mock.patch.object(records, 'of_cloud', autospec=True) as of_cloud,
-        mock.patch.object(shell.Shell, 'cloud', autospec=True),
+        mock.patch.object(shell.Shell, 'cloud', autospec=True) as cloud,
         mock.patch.object(object_maps, 'ObjectMaps', _Disturbed),
         mock.patch('importlib.metadata.version', autospec=True) as version,
     ):
         of_cloud.side_effect = read
         version.return_value = '1'
+        if url := settings.get('storage'):
+            cloud.return_value.block_storage = _Storage(url)
         return shell.main(arguments)
 
 

@@ -154,7 +154,6 @@ class RulesTest(base.TestCase):
             {'owner': 'other'},
         ),
         ('stale-lock', f'volume-{facts.IDENT}', {'stale_lock': 'address'}),
-        ('stale-watcher', f'volume-{facts.IDENT}', {'watchers': ('a',)}),
         ('unknown-name', 'precious', {}),
     )
     @ddt.unpack
