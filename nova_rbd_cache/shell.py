@@ -13,11 +13,14 @@
 """``nova-rbd-cache``: commands for operators of compute hosts."""
 
 import argparse
+from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 from importlib import metadata
 import json
+import pathlib
 import sys
+import tempfile
 from typing import Any
 
 from cliff import app
@@ -26,6 +29,9 @@ from cliff import commandmanager
 from cliff import help
 from cliff import lister
 from oslo_config import cfg
+
+from nova_rbd_cache import recovery
+from rbd_volume_options import wire
 
 DISTRIBUTION = 'rbd-volume-options'
 
@@ -87,12 +93,114 @@ class Connector(_OfHost):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the connector and return the exit status."""
-        conf = _configured(parsed_args)
-        # Imported here, because they need Nova.
-        from nova_rbd_cache import check
-
-        self.app.stdout.write(f'{json.dumps(check.connector(conf))}\n')
+        self.app.stdout.write(_connector(parsed_args))
         return 0
+
+
+class Recover(_OfHost, lister.Lister):
+    """Recover a server whose cold migration or resize was refused.
+
+    Shows the steps that are left, and runs them with --apply. A repetition
+    continues an interrupted run. Run it on a host with Nova's databases, as an
+    administrator of the cloud. The exit status is 0 if no step is left or all
+    were shown or done, and 1 otherwise.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'server', metavar='<server-id>', help='Server in ERROR'
+        )
+        parser.add_argument(
+            '--connector',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='Output of nova-rbd-cache connector on the host of the '
+            'server. Default: the connector of this host.',
+        )
+        parser.add_argument(
+            '--cache-mode',
+            metavar='<mode>',
+            help='rbd:cache_mode for volumes that request a mode that the '
+            'host does not allow',
+        )
+        parser.add_argument(
+            '--os-cloud',
+            metavar='<name>',
+            help='Cloud in clouds.yaml. Default: OS_CLOUD or OS_* variables.',
+        )
+        parser.add_argument(
+            '--apply', action='store_true', help='Run the steps'
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Show or run the steps and return them as a table.
+
+        :raises NotRecoverable: with the reason
+        """
+        with contextlib.ExitStack() as stack:
+            path = parsed_args.connector
+            if path is None:
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
+                path = pathlib.Path(folder, 'connector.json')
+                path.write_text(_connector(parsed_args))
+            wanted = _recovery(parsed_args, path)
+            steps = wanted.steps()
+            for each in steps if parsed_args.apply else ():
+                self.app.stderr.write(f'{each.command}\n')
+                each.run()
+        result = 'done' if parsed_args.apply else 'planned'
+        return ('Step', 'Result'), [(each.command, result) for each in steps]
+
+
+def _connector(parsed_args: argparse.Namespace) -> str:
+    """Return the connector of this host as JSON."""
+    conf = _configured(parsed_args)
+    # Imported here, because they need Nova.
+    from nova_rbd_cache import check
+
+    return f'{json.dumps(check.connector(conf))}\n'
+
+
+def _recovery(
+    parsed_args: argparse.Namespace, path: pathlib.Path
+) -> recovery.Recovery:
+    """Return the recovery of a server.
+
+    :raises NotRecoverable: if the connector or the cache mode is invalid
+    """
+    # Nova requires it.
+    import openstack
+
+    try:
+        connector = json.loads(path.read_text())
+        host = connector['host']
+        modes = frozenset(connector.get(wire.CONNECTOR_CACHE_MODES, ()))
+    except (OSError, TypeError, KeyError, ValueError) as error:
+        raise recovery.NotRecoverable(
+            f'{path} is not a connector: {error!r}. Write it with '
+            'nova-rbd-cache connector on the host of the server.'
+        ) from error
+    if parsed_args.cache_mode not in (None, *modes):
+        raise recovery.NotRecoverable(
+            f'--cache-mode {parsed_args.cache_mode}: host {host} allows '
+            f'{", ".join(sorted(modes)) or "no mode"}.'
+        )
+    cloud = openstack.connect(cloud=parsed_args.os_cloud)
+    return recovery.Recovery(
+        cloud.compute,
+        cloud.block_storage,
+        parsed_args.server,
+        path,
+        host,
+        modes,
+        tuple(_given(parsed_args)),
+        parsed_args.cache_mode,
+    )
 
 
 class Check(_OfHost, lister.Lister):
@@ -144,16 +252,20 @@ class Check(_OfHost, lister.Lister):
 
 
 def _words(parsed_args: argparse.Namespace) -> list[str]:
-    words: list[str] = []
-    for path in parsed_args.config_file:
-        words += ['--config-file', path]
-    folders = parsed_args.config_dir
-    if not words and not folders:
+    words = list(_given(parsed_args))
+    if not words:
         # The folders of nova-compute, not those of this program.
-        folders = cfg.find_config_dirs('nova', _PROGRAM)
-    for path in folders:
-        words += ['--config-dir', path]
+        for path in cfg.find_config_dirs('nova', _PROGRAM):
+            words += ['--config-dir', path]
     return words
+
+
+def _given(parsed_args: argparse.Namespace) -> Iterator[str]:
+    """Yield the files and folders of the command line, as options."""
+    for path in parsed_args.config_file:
+        yield from ('--config-file', path)
+    for path in parsed_args.config_dir:
+        yield from ('--config-dir', path)
 
 
 class Shell(app.App):
@@ -163,6 +275,7 @@ class Shell(app.App):
         commands = commandmanager.CommandManager('nova_rbd_cache.commands')
         commands.add_command('check', Check)
         commands.add_command('connector', Connector)
+        commands.add_command('recover', Recover)
         super().__init__(
             description='Commands for operators of RBD cache modes in Nova',
             version=metadata.version(DISTRIBUTION),

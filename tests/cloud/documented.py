@@ -41,10 +41,8 @@ NOT_RUN: Mapping[str, str] = {
     'nova-rbd-cache check': 'belongs on a compute host; has tests of its own',
     'nova-rbd-cache connector': 'belongs on a compute host; tested there',
     'nova-manage volume_attachment': 'changes a server; has tests of its own',
-    'openstack server set': 'recovers a server that was refused',
-    'openstack server stop SERVER': 'the same',
-    'openstack server start SERVER': 'the same',
-    'openstack volume unset': 'the volume has the key only after a refusal',
+    'nova-rbd-cache recover': 'recovers a server that was refused; '
+    'test_refused_ways runs it',
     'openstack flavor set': 'would change the flavor of other tests',
     'openstack image set': 'would change the Glance image of other tests',
     'tools/': 'this is what runs the tests',

@@ -20,6 +20,10 @@ results.
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import json
+import pathlib
+
+import fixtures
 
 from tests.cloud import nova_compute
 from tests.cloud import servers
@@ -145,19 +149,25 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
 
     def recover(self, machine: str) -> None:
         """Recover a server after a refused migration, as the page says."""
-        volume = self.volumes[machine]
-        self.request('DELETE', f'/volumes/{volume}/metadata/rbd:cache_mode')
-        state = {'os-resetState': {'state': 'active'}}
-        path = f'/servers/{machine}/action'
-        self.compute('POST', path, state, self.operator)
-        self.server_action(machine, **{'os-stop': None})
-        self.wait_for_server(machine, 'SHUTOFF')
-        connector = nova_compute.run(
-            'nova-rbd-cache', 'connector', host=servers.SECOND
+        folder = self.useFixture(fixtures.TempDir()).path
+        connector = pathlib.Path(folder, 'connector.json')
+        connector.write_text(
+            nova_compute.run(
+                'nova-rbd-cache', 'connector', host=servers.SECOND
+            )
         )
-        nova_compute.refresh(machine, volume, connector)
-        self.server_action(machine, **{'os-start': None})
+        words = ['recover', machine, '--os-cloud', 'admin', '-f', 'json']
+        words += ['--connector', str(connector), '--cache-mode', 'none']
+        planned, done = (
+            json.loads(nova_compute.run('nova-rbd-cache', *words, *more))
+            for more in ((), ('--apply',))
+        )
+        self.assertEqual(5, len(planned))
+        self.assertEqual(
+            [each['Step'] for each in planned], [each['Step'] for each in done]
+        )
         self.wait_for_server(machine)
+        volume = self.volumes[machine]
         self.assertEqual('none', self.cache_mode(machine, volume))
 
     def test_operations_are_refused_before_anything_changes(self) -> None:

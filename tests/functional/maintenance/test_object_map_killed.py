@@ -92,8 +92,8 @@ class KilledTest(object_map_case.ObjectMapTestCase):
             if self.left > 0:
                 self.kill_in(action)
                 self.verify()
-        status, _ = self.changed(action, '--volumes')
-        self.assertEqual(0, status, self.messages)
+        status, rows = self.changed(action, '--volumes')
+        self.assertEqual(0, status, f'{self.messages} {rows}')
         for name in self.names:
             self.assertEqual(has_map, self.has_map(name), name)
             self.assertEqual({0}, self.flags(name), name)

@@ -1,0 +1,367 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Recovers a server whose cold migration or resize was refused by Cinder.
+
+Nova leaves such a server in ``ERROR`` on the destination, with attachments
+that Cinder has reserved and never connected. Each step here is a request to
+Nova or Cinder, or a run of ``nova-manage volume_attachment refresh``. No step
+writes to a volume.
+
+The steps are derived from the state of the server and of its attachments, and
+each changes the state, so that a repetition continues after a kill:
+
+- Until the state of the server is reset, only the keys of volumes changed.
+- nova-manage requires a stopped server. A kill between the reset and the stop
+  leaves a server that appears to run; this module never stops such a server,
+  and says how to continue.
+- nova-manage locks the server, reserves an attachment, deletes the former one,
+  and connects the new one. A kill in between leaves a reserved attachment that
+  Nova does not know, which is deleted here, and the lock, which is removed.
+- A stopped server with complete attachments is recovered, and is started only
+  by the run that completed them, or by its user.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from typing import Any
+from typing import Protocol
+
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+#: Nova shows the attachment of each volume from this microversion on.
+_NOVA = '2.89'
+_CINDER = '3.27'
+_CONNECTED = 'attached'
+_RESERVED = frozenset({'reserved', 'attaching', 'error_attaching'})
+#: How nova-manage explains its lock.
+_LOCK = 'Refreshing connection_info for BDM'
+_SECONDS = 300
+_INTERVAL = 1.0
+
+
+class NotRecoverable(Exception):
+    """The server cannot be recovered; the text says what to do."""
+
+
+class Service(Protocol):
+    """An API of openstacksdk."""
+
+    def get(self, path: str, /, *, microversion: str) -> Any:
+        """Return the response to a request."""
+
+    def post(
+        self, path: str, /, *, json: Mapping[str, Any], microversion: str
+    ) -> Any:
+        """Return the response to a request."""
+
+    def delete(self, path: str, /, *, microversion: str) -> Any:
+        """Return the response to a request."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A step of a recovery.
+
+    :ivar command: the step as a command, or in words
+    :ivar run: does it
+    """
+
+    command: str
+    run: Callable[[], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Attachment:
+    """A volume of the server.
+
+    :ivar ident: the attachment that Nova knows; empty if it knows none
+    :ivar unknown: reserved attachments that Nova does not know
+    """
+
+    volume: str
+    ident: str
+    is_connected: bool
+    unknown: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Recovery:
+    """The recovery of a server.
+
+    :ivar compute: Nova's API, as an administrator
+    :ivar storage: Cinder's API, as an administrator
+    :ivar connector: a file with the connector of the server's host
+    :ivar options: the options of nova-manage before its command
+    :ivar cache_mode: the mode for volumes that request one that the host does
+        not allow
+    """
+
+    compute: Service
+    storage: Service
+    server: str
+    connector: pathlib.Path
+    host: str
+    modes: frozenset[str]
+    options: tuple[str, ...] = ()
+    cache_mode: str | None = None
+
+    def steps(self) -> list[Step]:
+        """Return what is left to do; empty if the attachments are complete.
+
+        :raises NotRecoverable: with the reason
+        """
+        server = self._server()
+        self._check_idle(server)
+        attachments = list(self._attachments())
+        broken = [each for each in attachments if not each.is_connected]
+        unlock = self._unlock(server)
+        if not broken:
+            return [*self._forgotten(attachments), *unlock]
+        self._check_host(server)
+        return [
+            *self._modes(broken),
+            *self._stop(server),
+            *self._forgotten(attachments),
+            *(self._refresh(each.volume) for each in broken),
+            *unlock,
+            self._action(
+                f'openstack server start {self.server}',
+                {'os-start': None},
+                'ACTIVE',
+            ),
+        ]
+
+    def _check_idle(self, server: Mapping[str, Any]) -> None:
+        task = server['OS-EXT-STS:task_state']
+        if task:
+            raise NotRecoverable(
+                f'Nova is working on the server ({task}). Wait until it has '
+                'ended.'
+            )
+        if server['status'] not in ('ERROR', 'SHUTOFF'):
+            raise NotRecoverable(
+                f'The server is {server["status"]}, not in ERROR. If an '
+                'earlier run of this command was interrupted, run openstack '
+                f'server set --state error {self.server}, and repeat.'
+            )
+
+    def _check_host(self, server: Mapping[str, Any]) -> None:
+        host = server['OS-EXT-SRV-ATTR:host']
+        if host != self.host:
+            raise NotRecoverable(
+                f'The server is on host {host}, and the connector is that of '
+                f'{self.host}. Run nova-rbd-cache connector on {host}, and '
+                'give the file with its output to --connector.'
+            )
+
+    def _modes(self, broken: Iterable[_Attachment]) -> Iterator[Step]:
+        for each in broken:
+            required = self._required_modes(each.volume)
+            if required is None or self.modes.intersection(required):
+                continue
+            allowed = ', '.join(sorted(self.modes))
+            if self.cache_mode is None:
+                raise NotRecoverable(
+                    f'Volume {each.volume} requires cache mode '
+                    f'{" or ".join(required)}, and host {self.host} allows: '
+                    f'{allowed}. Choose one of them with --cache-mode, or '
+                    'allow the mode on the host.'
+                )
+            yield self._change(each.volume, self.cache_mode)
+
+    def _change(self, volume: str, mode: str) -> Step:
+        body = {'metadata': {keys.CACHE_MODE: mode}}
+        return Step(
+            f'openstack volume set --property {keys.CACHE_MODE}={mode} '
+            f'{volume}',
+            lambda: self._post(
+                self.storage, f'/volumes/{volume}/metadata', body, _CINDER
+            ),
+        )
+
+    def _stop(self, server: Mapping[str, Any]) -> Iterator[Step]:
+        if server['status'] == 'ERROR':
+            yield self._action(
+                f'openstack server set --state active {self.server}',
+                {'os-resetState': {'state': 'active'}},
+                'ACTIVE',
+            )
+            yield self._action(
+                f'openstack server stop {self.server}',
+                {'os-stop': None},
+                'SHUTOFF',
+            )
+
+    def _forgotten(self, attachments: Iterable[_Attachment]) -> Iterator[Step]:
+        for each in attachments:
+            for ident in each.unknown:
+                yield Step(
+                    f'openstack volume attachment delete {ident}',
+                    lambda ident=ident: self._delete(ident),  # type: ignore[misc]
+                )
+
+    def _delete(self, attachment: str) -> None:
+        _body(
+            self.storage.delete(
+                f'/attachments/{attachment}', microversion=_CINDER
+            )
+        )
+
+    def _refresh(self, volume: str) -> Step:
+        words = (
+            *('volume_attachment', 'refresh', self.server, volume),
+            str(self.connector),
+        )
+        return Step(
+            ' '.join(('nova-manage', *words)), lambda: self._manage(*words)
+        )
+
+    def _manage(self, *words: str) -> None:
+        beside = pathlib.Path(sys.executable).with_name('nova-manage')
+        program = str(beside) if beside.exists() else 'nova-manage'
+        if shutil.which(program) is None:
+            raise NotRecoverable(
+                f'There is no nova-manage beside {sys.executable}. Run this '
+                "command on a host with Nova's services and database."
+            )
+        done = subprocess.run(
+            [program, *self.options, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if done.returncode:
+            raise NotRecoverable(
+                f'nova-manage {" ".join(words)} ended with status '
+                f'{done.returncode}: {done.stdout.strip()}'
+            )
+
+    def _unlock(self, server: Mapping[str, Any]) -> Iterator[Step]:
+        if (server.get('locked_reason') or '').startswith(_LOCK):
+            yield self._action(
+                f'openstack server unlock {self.server}', {'unlock': None}
+            )
+
+    def _action(
+        self, command: str, body: Mapping[str, Any], status: str = ''
+    ) -> Step:
+        def run() -> None:
+            path = f'/servers/{self.server}/action'
+            self._post(self.compute, path, body, _NOVA)
+            if status:
+                self._wait(status)
+
+        return Step(command, run)
+
+    def _wait(self, status: str) -> None:
+        until = time.monotonic() + _SECONDS
+        while True:
+            server = self._server()
+            task = server['OS-EXT-STS:task_state']
+            if not task and server['status'] in (status, 'ERROR'):
+                break
+            if time.monotonic() > until:
+                raise NotRecoverable(
+                    f'The server is still {server["status"]} after '
+                    f'{_SECONDS} seconds ({task or "no task"}).'
+                )
+            time.sleep(_INTERVAL)
+        if server['status'] != status:
+            fault = server.get('fault', {}).get('message', 'no fault')
+            raise NotRecoverable(f'The server is in ERROR again: {fault}.')
+
+    def _server(self) -> Mapping[str, Any]:
+        path = f'/servers/{self.server}'
+        body = _body(self.compute.get(path, microversion=_NOVA))
+        if body is None:
+            raise NotRecoverable(
+                f'There is no server with the ID {self.server}.'
+            )
+        server: Mapping[str, Any] = body['server']
+        return server
+
+    def _attachments(self) -> Iterator[_Attachment]:
+        path = f'/servers/{self.server}/os-volume_attachments'
+        listed = _body(self.compute.get(path, microversion=_NOVA)) or {}
+        for each in listed.get('volumeAttachments', ()):
+            volume, ident = each['volumeId'], each['attachment_id'] or ''
+            there = dict(self._of_volume(volume))
+            yield _Attachment(
+                volume,
+                ident,
+                there.get(ident) == _CONNECTED,
+                tuple(
+                    other
+                    for other, status in there.items()
+                    if other != ident and status in _RESERVED
+                ),
+            )
+
+    def _of_volume(self, volume: str) -> Iterator[tuple[str, str]]:
+        """Yield ID and status of a volume's attachments to the server."""
+        path = (
+            f'/attachments?all_tenants=1&volume_id={volume}'
+            f'&instance_id={self.server}'
+        )
+        listed = _body(self.storage.get(path, microversion=_CINDER)) or {}
+        for each in listed.get('attachments', ()):
+            if each['instance'] == self.server:
+                yield each['id'], each['status']
+
+    def _required_modes(self, volume: str) -> list[str] | None:
+        path = (
+            f'/volumes/{volume}{wire.ROUTE}'
+            f'?{wire.NEXT_ATTACHMENT_SERVER}={self.server}'
+        )
+        body = _body(self.storage.get(path, microversion=_CINDER))
+        if body is None:
+            # This cinder-api has no extension.
+            return None
+        modes: list[str] | None
+        modes = body[wire.NEXT_ATTACHMENT][wire.REQUIRED_CACHE_MODES]
+        return modes
+
+    def _post(
+        self,
+        service: Service,
+        path: str,
+        body: Mapping[str, Any],
+        microversion: str,
+    ) -> None:
+        response = service.post(path, json=body, microversion=microversion)
+        if _body(response) is None:
+            raise NotRecoverable(f'{path} no longer exists.')
+
+
+def _body(response: Any) -> dict[str, Any] | None:
+    """Return the body of a response; None if there is no such resource.
+
+    :raises NotRecoverable: if the service refuses the request
+    """
+    if response.status_code == 404:
+        return None
+    if response.status_code >= 400:
+        raise NotRecoverable(
+            f'HTTP {response.status_code}: {response.text[:500]}'
+        )
+    body: dict[str, Any] = response.json() if response.content else {}
+    return body
