@@ -12,7 +12,9 @@
 """Requests with a connector: attachments and os-initialize_connection.
 
 A connector is a caller's description of a host. The cache modes in it count
-only if the caller is a service.
+only if the caller is a service. nova-scheduler asks for what the next
+attachment requires before Nova moves a server, because Cinder gets the
+connector of the new host only after Nova has stopped the guest.
 """
 
 from collections.abc import Callable
@@ -23,6 +25,7 @@ from typing import Any
 from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
+from cinder.objects import fields
 from cinder.policies import attachments as attachment_policies
 from cinder.policies import volume_actions as action_policies
 from oslo_log import log as logging
@@ -297,3 +300,56 @@ def _part(body: Any, name: str) -> dict[str, Any]:
     """Return a part of a request's body; empty if it is not an object."""
     part = body.get(name) if isinstance(body, dict) else None
     return part if isinstance(part, dict) else {}
+
+
+Answer = dict[str, Any]
+
+
+class NextAttachmentController(wsgi.Controller):
+    """Shows what an attachment requires of a compute host."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._reported = reported
+
+    def index(self, req: Any, volume_id: str) -> Answer:
+        """Return the cache modes of which the host must offer one.
+
+        Only the driver knows a ``conf_rbd_cache`` of the RBD image, which can
+        refuse the attachment on each host.
+        """
+        context = req.environ['cinder.context']
+        volume = objects.Volume.get_by_id(context, volume_id)
+        policies.check(context, policies.GET, volume)
+        requirement = self._required(
+            volume, req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
+        )
+        modes = requirement.modes
+        return {
+            wire.NEXT_ATTACHMENT: {
+                wire.REQUIRED_CACHE_MODES: (
+                    None if modes is None else [mode.value for mode in modes]
+                ),
+                wire.NEXT_ATTACHMENT_REASON: (
+                    str(requirement.error) if requirement.error else None
+                ),
+            }
+        }
+
+    def _required(
+        self, volume: Any, server: str | None
+    ) -> agreement.Requirement:
+        here = self._reported.holding(volume)
+        if here is None or here.settings is None:
+            return agreement.Requirement()
+        # Nova reserves an attachment when it offloads a shelved server.
+        waiting = [
+            each
+            for each in volume.volume_attachment
+            if each.instance_uuid == server
+            and each.attach_status == fields.VolumeAttachStatus.RESERVED
+        ]
+        earlier = earlier_of(volume.id, server, *waiting[:1])
+        return agreement.required(
+            volume, here.settings, functools.cache(earlier)
+        )

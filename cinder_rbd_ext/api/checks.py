@@ -19,20 +19,24 @@ and turn an ``OptionError`` into a response.
 from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
+import math
 from typing import Any
 
 from cinder.common import constants
+from cinder.volume import volume_types
 from oslo_utils import units
 
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import possible_sizes
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import growth
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 
@@ -234,10 +238,58 @@ def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
         base = layout.ImageLayout(settings.chunk_size)
         plan.check_layout(resolved, base, settings.limits)
         plan.check_object_size(resolved, settings.limits)
-        possible_sizes.check(
+        check_sizes(
             offer.specs,
             resolved.layout_over(base),
             resolved.features_over(settings.ceph_features or frozenset()),
             settings.limits,
             origin,
         )
+
+
+def check_sizes(
+    specs: Mapping[str, str],
+    image_layout: layout.ImageLayout,
+    image_features: features.Features,
+    bounds: limits.Limits,
+    origin: errors.Origin,
+) -> None:
+    """Check that there is a size with which volumes can be created.
+
+    If only some sizes are possible, each volume is checked.
+
+    :param specs: the extra specs of the type, which may limit the size
+    :raises OptionError: if no size within the limits matches the layout
+    """
+    low = _bound(specs, volume_types.MIN_SIZE_KEY) or 1
+    high = _bound(specs, volume_types.MAX_SIZE_KEY)
+    step = 1
+    striping = image_layout.striping
+    if striping and bounds.require_whole_stripes:
+        step = growth.step(image_layout)
+        if high is not None and high // step * step < low:
+            raise errors.OptionError(
+                keys.STRIPE_COUNT,
+                striping.count,
+                f'the size of a volume must be a multiple of {step} GiB, and '
+                f'the volume type allows {low} to {high} GiB',
+                'values whose product divides a size that the type allows',
+                origin,
+            )
+    smallest = math.ceil(low / step) * step
+    limits.check_object_map(
+        image_layout, smallest * units.Gi, image_features, origin
+    )
+
+
+def _bound(specs: Mapping[str, str], key: str) -> int | None:
+    """Return a limit in GiB; None if Cinder ignores it too.
+
+    The text can have thousands of digits. A limit that no size can exceed has
+    the effect of the nearest possible size.
+    """
+    maximum: int = constants.DB_MAX_INT
+    try:
+        return max(0, min(int(specs[key]), maximum))
+    except (KeyError, ValueError):
+        return None

@@ -23,7 +23,6 @@ from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import messages
 from cinder_rbd_ext.api import metadata
-from cinder_rbd_ext.api import next_attachment
 from cinder_rbd_ext.api import options
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -57,7 +56,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
             ),
             extensions.ResourceExtension(
                 wire.ALIAS,
-                next_attachment.NextAttachmentController(self._reported),
+                attachments.NextAttachmentController(self._reported),
                 parent={
                     'member_name': 'volume',
                     'collection_name': 'volumes',

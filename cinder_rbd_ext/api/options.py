@@ -10,24 +10,82 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The routes below ``/os-rbd-volume-options``."""
+"""The routes below ``/os-rbd-volume-options``.
 
+They show the allowed values and defaults of each key, and the limits that QoS
+specs set. See :mod:`rbd_volume_options.published` for the schema.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
+import re
 from typing import Any
 
 from cinder import exception
 from cinder.api.openstack import wsgi
+from cinder.volume import qos_specs
 from cinder.volume import volume_types
 from oslo_config import cfg
 
 from cinder_rbd_ext import policies
-from cinder_rbd_ext.api import answers
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
-from cinder_rbd_ext.api import qos
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import precedence
+from rbd_volume_options import sharing
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
+
+
+Answer = dict[str, Any]
+
+
+# The names that Cinder's RBD driver or Nova's libvirt driver reads. QoS specs
+# can have other entries, which are not for tenants.
+_LIMIT = re.compile(
+    '(total|read|write)_(iops|bytes)_sec(_max)?|'
+    '(total|read|write)_(iops|bytes)_sec_per_gb(_min)?'
+)
+
+
+class QosLimits:
+    """The limits of volume types, for one request.
+
+    :param context: of the request
+    """
+
+    def __init__(self, context: Any) -> None:
+        # Only administrators may read QoS specs.
+        self._context = context.elevated()
+        self._found: dict[str, dict[str, Any] | None] = {}
+
+    def of(self, volume_type: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the limits of a type; None without any.
+
+        Types that share QoS specs cost one query.
+
+        :param volume_type: the type as Cinder's database returns it
+        """
+        ident = volume_type.get('qos_specs_id')
+        if ident is None:
+            return None
+        if ident not in self._found:
+            self._found[ident] = self._read(ident)
+        return self._found[ident]
+
+    def _read(self, ident: str) -> dict[str, Any] | None:
+        qos_spec = qos_specs.get_qos_specs(self._context, ident)
+        limits = {
+            name: value
+            for name, value in sorted((qos_spec.specs or {}).items())
+            if _LIMIT.fullmatch(name) and value is not None
+        }
+        if not limits:
+            return None
+        return {'consumer': str(qos_spec.consumer), 'limits': limits}
 
 
 class OptionsController(wsgi.Controller):
@@ -37,16 +95,16 @@ class OptionsController(wsgi.Controller):
         super().__init__()
         self._reported = reported
 
-    def index(self, req: Any) -> answers.Answer:
+    def index(self, req: Any) -> Answer:
         """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
         limits = _limits(context)
-        return answers.of_types(
+        return of_types(
             self._answer(each, context, limits) for each in _visible(context)
         )
 
-    def show(self, req: Any, **_path: Any) -> answers.Answer:
+    def show(self, req: Any, **_path: Any) -> Answer:
         """Return the options of a type, named by its id or name."""
         wanted = _name_in_path(req)
         context = req.environ['cinder.context']
@@ -65,11 +123,11 @@ class OptionsController(wsgi.Controller):
     new = edit = show
 
     def _answer(
-        self, volume_type: Any, context: Any, limits: qos.QosLimits | None
-    ) -> answers.Answer:
+        self, volume_type: Any, context: Any, limits: QosLimits | None
+    ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
-        answer = answers.of_type(
+        answer = of_type(
             volume_type,
             offer,
             policies.settable(context),
@@ -104,10 +162,10 @@ def route_all_names(mapper: Any, resource: Any) -> None:
         )
 
 
-def _limits(context: Any) -> qos.QosLimits | None:
+def _limits(context: Any) -> QosLimits | None:
     """Return the limits of types; None if the caller may not see them."""
     allowed = policies.allows(context, policies.GET_QOS_LIMITS)
-    return qos.QosLimits(context) if allowed else None
+    return QosLimits(context) if allowed else None
 
 
 def _visible(context: Any) -> list[Any]:
@@ -120,3 +178,78 @@ def _visible(context: Any) -> list[Any]:
         context, filters=filters, list_result=True
     )
     return types
+
+
+def of_type(
+    volume_type: Any,
+    offer: offers.TypeOffer,
+    settable: Collection[str],
+    shows_pools: bool = True,
+) -> Answer:
+    """Return the response for a volume type.
+
+    :param settable: the keys that the policy lets the caller set
+    :param shows_pools: whether the caller may see the names of pools
+    """
+    answer: Answer = {
+        'id': volume_type['id'],
+        'name': volume_type['name'],
+        wire.SUPPORTED: False,
+        'reason': offer.reason,
+        'options': {},
+    }
+    if offer.reason:
+        return answer
+    try:
+        defaults = offer.defaults()
+        allowed = offer.tenant_options & frozenset(settable)
+    except errors.OptionError as error:
+        # Extra specs that were set without this extension.
+        answer['reason'] = str(error)
+        return answer
+    answer[wire.SUPPORTED] = True
+    answer[wire.REQUIRE_WHOLE_STRIPES] = any(
+        each.limits.require_whole_stripes for each in offer.settings
+    )
+    backends = [each.limits for each in offer.settings]
+    for option in definitions.with_values():
+        choice = _default_of(option.key, defaults, offer.multiattach)
+        is_pool = option.kind is definitions.Kind.DATA_POOL
+        if is_pool and not shows_pools:
+            choice = None
+        answer['options'][option.key] = {
+            'summary': str(option.summary),
+            'type': option.value_type.value,
+            wire.SETTABLE: option.key in allowed,
+            wire.FIXED_AT_CREATION: option.fixed,
+            'default': definitions.as_json(choice.value) if choice else None,
+            wire.DEFAULT_FROM: choice.origin.label if choice else None,
+            **option.bounds_of(backends, offer.multiattach),
+        }
+        if is_pool and shows_pools:
+            answer['options'][option.key][wire.CANDIDATES] = offer.data_pools
+    return answer
+
+
+def _default_of(
+    key: str, defaults: Iterable[precedence.Resolved], multiattach: bool
+) -> precedence.Choice[Any] | None:
+    """Return the default of a key and its origin.
+
+    It is None if the back ends differ, or if Ceph's configuration decides and
+    the back end has not reported it. A value of None means that volumes are
+    not striped.
+    """
+    choices = [each.effective(key) for each in defaults]
+    if multiattach:
+        choices = [sharing.shared(key, each) for each in choices]
+    if any(each != choices[0] for each in choices):
+        return None
+    return choices[0]
+
+
+def of_types(answers: Iterable[Answer]) -> Answer:
+    """Return the response for several types, sorted by name."""
+    return {
+        'volume_types': sorted(answers, key=lambda each: str(each['name']))
+    }

@@ -10,17 +10,32 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The statistics that a back end reports to Cinder's scheduler."""
+"""The statistics that a back end reports to Cinder's scheduler.
+
+The form for extra specs lists the pools that can be data pools. Whether the
+Ceph user of the back end can write to a pool is checked when a volume is
+created in it (:mod:`cinder_rbd_ext.cluster.write_probe`).
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 from cinder.volume.drivers import rbd
+from oslo_log import log as logging
 
 from cinder_rbd_ext import capabilities
-from cinder_rbd_ext.cluster import data_pools
 from cinder_rbd_ext.cluster import defaults
 from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+
+#: The maximum number of pools that are reported.
+MAXIMUM = 50
+
+
+# The application of the pools of RBD images.
+_RBD = 'rbd'
 
 
 def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +48,7 @@ def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
     if stock['backend_state'] == 'up':
         with rbd.RADOSClient(driver) as client:
             ceph = defaults.of_client(driver, client)
-            pools = data_pools.of_client(driver, client)
+            pools = data_pools_of(driver, client)
     running, waiting = driver.slow_deletions
     return {
         wire.RBD_SLOW_DELETIONS: running,
@@ -43,3 +58,38 @@ def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
         ),
         **capabilities.location_of(driver.settings, stock),
     }
+
+
+def data_pools_of(driver: Any, client: Any) -> list[str] | None:
+    """Return the pools with the application ``rbd``, without the own one.
+
+    The client already has the map of all pools, so this sends no requests.
+
+    :param client: a connection of the driver
+    :returns: sorted names; None if the cluster does not respond
+    """
+    try:
+        pools = [
+            pool
+            for pool in sorted(client.cluster.list_pools())
+            if pool != driver.configuration.rbd_pool
+            and _has_application(driver, client.cluster, pool)
+        ]
+    except driver.rados.Error as error:
+        LOG.warning('Could not list the pools: %s', error)
+        return None
+    if len(pools) > MAXIMUM:
+        LOG.info(
+            'Only %(maximum)d of %(count)d pools are reported as data pools',
+            {'maximum': MAXIMUM, 'count': len(pools)},
+        )
+    return pools[:MAXIMUM]
+
+
+def _has_application(driver: Any, cluster: Any, pool: str) -> bool:
+    try:
+        with cluster.open_ioctx(pool) as ioctx:
+            return _RBD in ioctx.application_list()
+    except driver.rados.Error:
+        # The pool was deleted in the meantime.
+        return False

@@ -27,9 +27,12 @@ import dataclasses
 from typing import Any
 from typing import Protocol
 
+from cinder import exception
+from oslo_concurrency import processutils
 from oslo_log import log as logging
 
 from cinder_rbd_ext import accepted_keys
+from cinder_rbd_ext import exceptions
 from rbd_volume_options import errors
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
@@ -38,6 +41,16 @@ LOG = logging.getLogger(__name__)
 
 
 Origins = Mapping[precedence.Part, errors.Origin] | None
+
+
+# Classes that Cinder's flows know (CreateVolumeFromSpecTask treats a failed
+# command differently from other failures), and the one that the driver turns
+# into a refusal.
+_KNOWN = (
+    exception.CinderException,
+    processutils.ProcessExecutionError,
+    errors.OptionError,
+)
 
 
 class Planner(Protocol):
@@ -191,3 +204,28 @@ class Creations:
                 del self._by_name[creation.name]
             else:
                 self._by_name[creation.name] = outer
+
+
+@contextlib.contextmanager
+def naming(creation: Creation) -> Iterator[None]:
+    """Raise the first failure, as an exception of Cinder.
+
+    The stock driver often reports a failure as a failure of its own clean-up
+    or of replication. An exception of librbd must not leave the driver: if the
+    image-volume cache fails, Cinder catches ``CinderException``, downloads the
+    Glance image instead and deletes its internal volume.
+
+    :raises ImageNotMade: for a failure of librbd, librados or this driver
+    """
+    try:
+        yield
+    except Exception as error:
+        first = creation.failure or error
+        if not isinstance(first, _KNOWN):
+            reason = f'{type(first).__name__}: {first}'
+            raise exceptions.ImageNotMade(
+                name=creation.name, reason=reason
+            ) from first
+        if first is not error:
+            raise first from error
+        raise

@@ -31,12 +31,9 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import failures
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.imaging import migration_layout
 from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import rbd_import
-from cinder_rbd_ext.imaging import reimage
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.imaging import unrequested
 from rbd_volume_options import inheritance
@@ -108,11 +105,9 @@ class Maker:
         A complete copy is kept if the source cannot be deleted afterwards,
         because it may be the only complete image.
         """
-        planner = functools.partial(
-            migration_layout.plan_migrated, volume, host
-        )
+        planner = functools.partial(unrequested.plan_migrated, volume, host)
         creation = creations.Creation(volume.name, planner)
-        with self.creations.hold(creation), failures.naming(creation):
+        with self.creations.hold(creation), creations.naming(creation):
             yield creation
 
     @contextlib.contextmanager
@@ -145,7 +140,7 @@ class Maker:
             # No image exists if an earlier re-image was interrupted.
             return self.creating(volume)
         planner = functools.partial(
-            reimage.plan_remade, volume, self._images.state_of(volume.name)
+            unrequested.plan_remade, volume, self._images.state_of(volume.name)
         )
         return self._held(volume, self._undone(volume, planner))
 
@@ -153,7 +148,7 @@ class Maker:
     def _held(
         self, volume: Any, creation: creations.Creation
     ) -> Iterator[creations.Creation]:
-        with self.creations.hold(creation), failures.naming(creation):
+        with self.creations.hold(creation), creations.naming(creation):
             try:
                 yield creation
                 if creation.made:
@@ -209,7 +204,7 @@ class Maker:
         if arrival and arrival.state:
             pool = resolved.data_pool.value if resolved.data_pool else None
             planner = functools.partial(
-                migration_layout.plan_arrived,
+                unrequested.plan_arrived,
                 arrival.state,
                 arrival.origins,
                 pool,

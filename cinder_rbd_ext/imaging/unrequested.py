@@ -10,20 +10,29 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Copies that Cinder makes for itself, and sizes that it sets meanwhile.
+"""Plans of images that no user has requested, and sizes that Cinder sets.
 
-No user has requested them, so the rules for requests do not apply to them: a
-refusal would fail a backup, a re-image or a download that is allowed.
+They are copies that Cinder makes for itself, re-images and migrations. The
+rules for requests do not apply to them: a refusal would fail a backup, a
+re-image or a download that is allowed. A re-image is planned only if the stock
+driver creates the image again. Since Cinder 29
+(``releases.REIMAGE_KEEPS_IMAGE``), it writes into the existing one.
+:mod:`~cinder_rbd_ext.imaging.migration_target` decides whether an image keeps
+its layout in a migration.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import definitions
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
+from rbd_volume_options import wire
 
 # An attribute and not a field: Cinder stores the fields of the object.
 _REQUESTED_SIZE = '_rbd_requested_size'
@@ -79,3 +88,68 @@ def size_of(volume: Any) -> int:
     """Return the requested size of a new volume in GiB."""
     size: int = max(volume.size, getattr(volume, _REQUESTED_SIZE, 0))
     return size
+
+
+def plan_remade(
+    volume: Any,
+    state: plan.ImageState,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan an image that replaces a volume's image, with the same layout.
+
+    The options of the volume were fixed when it was created.
+
+    :param state: the state of the former image
+    """
+    return plan.ImagePlan(
+        state.layout,
+        sources.own_features(volume, state),
+        state.data_pool,
+        state.configuration,
+    )
+
+
+def plan_arrived(
+    state: plan.ImageState,
+    origins: Mapping[precedence.Part, errors.Origin],
+    data_pool: str | None,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan a migration's target with the layout and features of the source.
+
+    :param state: the record of the source
+    :param origins: where each part of the source was set
+    :param data_pool: the data pool of the type or the back end
+    """
+    return plan.ImagePlan(
+        state.layout,
+        state.image_features,
+        data_pool,
+        state.configuration,
+        origins,
+    )
+
+
+def plan_migrated(
+    volume: Any,
+    host: dict[str, Any],
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan an unchanged copy of an image in the pool of another back end.
+
+    Only the data pool is that of the other back end, unless the type names
+    one. The other back end may not be able to use the image's data pool.
+    """
+    specs = request.specs_of(volume.volume_type)
+    pool = specs.get(keys.DATA_POOL)
+    if pool is None:
+        pool = host.get('capabilities', {}).get(wire.RBD_VOLUME_DATA_POOL)
+    return plan.ImagePlan(
+        base.layout,
+        base.image_features,
+        definitions.parse_pool(pool) if pool else None,
+        base.configuration,
+    )

@@ -13,15 +13,24 @@
 """Unit tests of cinder_rbd_ext.api.options."""
 
 import copy
+import dataclasses
 from typing import Any
+from unittest import mock
 from urllib import parse
 
 from cinder.db import api as db
+from cinder.volume import qos_specs
 import ddt
 import jsonschema
 import oslo_messaging
 
+from cinder_rbd_ext import policies
+from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import options
+from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import published
+from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext.api import base
 
 _PATH = '/os-rbd-volume-options'
@@ -200,3 +209,161 @@ class OptionsTest(base.ApiTestCase):
         for method in ('POST', 'PUT', 'DELETE'):
             response = self.call(method, f'{_PATH}/rbd', {})
             self.assertIn(response.status_int, (404, 405), response.text)
+
+
+_TYPE = {'id': '1', 'name': 'n'}
+
+
+def _answer(
+    specs: dict[str, str], *settings: Any, settable: Any = base.ALL_KEYS
+) -> options.Answer:
+    offer = offers.TypeOffer(specs, settings or (base.settings(),))
+    return options.of_type(_TYPE, offer, settable)
+
+
+class AnswersTest(unit_base.TestCase):
+    """Content of answers; the tests of the routes cover HTTP."""
+
+    def _defaults(self, specs: dict[str, str]) -> options.Answer:
+        return {
+            key: (told['default'], told['default_from'])
+            for key, told in _answer(specs)['options'].items()
+            if told['default'] is not None
+        }
+
+    def test_features_of_type_imply_object_map(self) -> None:
+        specs = {keys.FEATURES: 'layering,exclusive-lock,object-map'}
+        found = self._defaults(specs)
+        names = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
+        self.assertEqual((names, 'volume type'), found[keys.FEATURES])
+        self.assertEqual((True, 'volume type'), found[keys.OBJECT_MAP])
+
+    def test_features_of_cephs_configuration(self) -> None:
+        reported = dataclasses.replace(
+            base.settings(),
+            ceph_features=frozenset({'layering', 'exclusive-lock'}),
+        )
+        told = _answer({keys.OBJECT_MAP: 'true'}, reported)['options']
+        names = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
+        self.assertEqual(names, told[keys.FEATURES]['default'])
+        self.assertEqual(
+            'Ceph configuration', told[keys.FEATURES]['default_from']
+        )
+        told = _answer({}, reported)['options']
+        self.assertIs(False, told[keys.OBJECT_MAP]['default'])
+
+    def test_striping_of_cephs_configuration(self) -> None:
+        reported = dataclasses.replace(
+            base.settings(), ceph_striping=layout.Striping(65536, 2)
+        )
+        told = _answer({}, reported)['options']
+        self.assertEqual(65536, told[keys.STRIPE_UNIT]['default'])
+        self.assertEqual(2, told[keys.STRIPE_COUNT]['default'])
+        self.assertEqual(
+            'Ceph configuration', told[keys.STRIPE_COUNT]['default_from']
+        )
+
+    def test_object_map_alone(self) -> None:
+        found = self._defaults({keys.OBJECT_MAP: 'false'})
+        self.assertEqual((False, 'volume type'), found[keys.OBJECT_MAP])
+        # Ceph's configuration determines the other features.
+        self.assertNotIn(keys.FEATURES, found)
+
+    def test_features_of_a_multiattach_type(self) -> None:
+        both = (
+            base.settings(),
+            {keys.FEATURES: 'layering', 'multiattach': '<is> True'},
+        )
+        told = _answer(both[1], both[0])['options'][keys.FEATURES]
+        self.assertEqual(['layering'], told['default'])
+        self.assertEqual(['deep-flatten', 'layering'], told['allowed'])
+
+    def test_whole_stripes_if_one_wants_them(self) -> None:
+        told = _answer(
+            {},
+            base.settings(require_whole_stripes=False),
+            base.settings(),
+        )
+        self.assertTrue(told['require_whole_stripes'])
+
+    def test_settable_is_what_the_policy_allows_too(self) -> None:
+        told = _answer({}, settable={keys.OBJECT_MAP})['options']
+        self.assertEqual(
+            [keys.OBJECT_MAP], [k for k, v in told.items() if v['settable']]
+        )
+
+    def test_types_are_sorted_by_name(self) -> None:
+        found = options.of_types([{'name': 'b'}, {'name': 'a'}])
+        self.assertEqual(
+            ['a', 'b'], [each['name'] for each in found['volume_types']]
+        )
+
+
+class QosLimitsTest(base.ApiTestCase):
+    """The limits of volume types in responses of the extension."""
+
+    def limit(self, *types: str, **specs: str) -> None:
+        """Associate QoS specs with volume types."""
+        specs.setdefault('consumer', 'back-end')
+        made = qos_specs.create(self.admin_context, types[0], specs)
+        for name in types:
+            qos_specs.associate_qos_with_type(
+                self.admin_context, made.id, self.types[name]
+            )
+
+    def limits(self, **how: Any) -> dict[str, Any]:
+        """Return the limits in the response, by type name."""
+        found = self.ok('GET', _PATH, **how)['volume_types']
+        return {
+            each['name']: each.get('qos_limits', 'absent') for each in found
+        }
+
+    def test_limits_of_a_type(self) -> None:
+        self.limit(
+            *('rbd', 'striped'),
+            total_iops_sec='500',
+            read_bytes_sec_max='1048576',
+            write_iops_sec_per_gb_min='10',
+            internal_tier='secret',
+        )
+        expected = {
+            'consumer': 'back-end',
+            'limits': {
+                'read_bytes_sec_max': '1048576',
+                'total_iops_sec': '500',
+                'write_iops_sec_per_gb_min': '10',
+            },
+        }
+        with mock.patch.object(
+            qos_specs,
+            'get_qos_specs',
+            autospec=True,
+            side_effect=qos_specs.get_qos_specs,
+        ) as get:
+            found = self.limits()
+        # Both types have the same QoS specs.
+        self.assertEqual(1, get.call_count)
+        self.assertEqual(expected, found['rbd'])
+        self.assertEqual(expected, found['striped'])
+        self.assertIsNone(found['rbd2'])
+        # Without RBD volume options, nothing is added to a type.
+        self.assertEqual('absent', found['fake'])
+        one = self.ok('GET', f'{_PATH}/rbd')['volume_type']
+        self.assertEqual(expected, one['qos_limits'])
+
+    def test_specs_without_limits(self) -> None:
+        self.limit('rbd', internal_tier='secret')
+        self.assertIsNone(self.limits()['rbd'])
+
+    def test_policy_hides_limits(self) -> None:
+        self.limit('rbd', total_iops_sec='500')
+        self.assertNotEqual('absent', self.limits(app=self.reader)['rbd'])
+        allows = policies.allows
+
+        def refuse(context: Any, action: str, target: Any = None) -> bool:
+            return action != policies.GET_QOS_LIMITS and allows(
+                context, action, target
+            )
+
+        self.mock_object(policies, 'allows', refuse)
+        self.assertEqual('absent', self.limits()['rbd'])

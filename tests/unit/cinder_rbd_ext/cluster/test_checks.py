@@ -12,21 +12,23 @@
 
 """Checks of shared connections."""
 
+import errno
 import threading
 from typing import Any
+from unittest import mock
 
+import ddt
 import fixtures
 
 from cinder_rbd_ext.cluster import checks
 from cinder_rbd_ext.cluster import identity
-from cinder_rbd_ext.cluster import probe
 from cinder_rbd_ext.cluster import shared_clients
 from tests.fakes import fake_rados
 from tests.unit import base
 
 _PLACE = identity.Place('ceph', '/nowhere', 'cinder', -1)
-_RESPONDED = probe.Answer.RESPONDED
-_SILENT = probe.Answer.SILENT
+_RESPONDED = checks.Answer.RESPONDED
+_SILENT = checks.Answer.SILENT
 
 
 class ChecksTest(base.TestCase):
@@ -38,23 +40,23 @@ class ChecksTest(base.TestCase):
         self.now = 1000.0
         self.asked: list[fake_rados.Rados] = []
         #: The answer of each connection; of others, the last one.
-        self.answers: dict[fake_rados.Rados, probe.Answer] = {}
+        self.answers: dict[fake_rados.Rados, checks.Answer] = {}
         self.answer = _RESPONDED
         self.connected: list[fake_rados.Rados] = []
         self.probe = self.useFixture(
             fixtures.MockPatchObject(
-                probe, 'ask', autospec=True, side_effect=self._ask
+                checks, 'ask', autospec=True, side_effect=self._ask
             )
         ).mock
         self.clients = shared_clients.SharedClients(
             self, lambda: self.now, lambda function: function()
         )
 
-    def _ask(self, rados: Any, ioctx: Any) -> probe.Answer:
+    def _ask(self, rados: Any, ioctx: Any) -> checks.Answer:
         self.asked.append(ioctx.client)
         answer = self.answers.get(ioctx.client, self.answer)
         if answer is _SILENT:
-            self.now += probe.PATIENCE
+            self.now += checks.PATIENCE
         return answer
 
     def _connect(self) -> Any:
@@ -83,7 +85,7 @@ class ChecksTest(base.TestCase):
         self.answer = _SILENT
         before = self.now
         ioctx = self._lend()
-        self.assertEqual(before + probe.PATIENCE, self.now)
+        self.assertEqual(before + checks.PATIENCE, self.now)
         self.assertIs(self.connected[-1], ioctx.client)
         self.assertEqual(5, len(self.connected))
         self.assertEqual(1, len(self.asked))
@@ -96,7 +98,7 @@ class ChecksTest(base.TestCase):
         good, bad = group.clients[0], group.clients[1]
         self.answers[bad.rados] = _SILENT
 
-        def ask(rados: Any, ioctx: Any) -> probe.Answer:
+        def ask(rados: Any, ioctx: Any) -> checks.Answer:
             # Another operation checks a connection at the same time.
             good.verified_at = self.now + 1
             return self._ask(rados, ioctx)
@@ -152,7 +154,7 @@ class ChecksTest(base.TestCase):
         bad = min(
             self.clients._groups[_PLACE].clients, key=lambda c: c.users
         ).rados
-        self.answers[bad] = probe.Answer.REFUSED
+        self.answers[bad] = checks.Answer.REFUSED
         ioctx = self._lend()
         self.assertIsNot(bad, ioctx.client)
         self.assertIn('Replacing 1 connections', self.log.output)
@@ -163,7 +165,7 @@ class ChecksTest(base.TestCase):
         begun, go_on = threading.Event(), threading.Event()
         asked = []
 
-        def ask(rados: Any, ioctx: Any) -> probe.Answer:
+        def ask(rados: Any, ioctx: Any) -> checks.Answer:
             asked.append(ioctx)
             begun.set()
             go_on.wait(10)
@@ -190,3 +192,56 @@ class ChecksTest(base.TestCase):
         self._lend()
         self.assertEqual(1, len(self.asked))
         self.assertEqual(1, len(self.connected))
+
+
+@ddt.ddt
+class AskTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cluster = fake_rados.Cluster('volumes')
+        self.slept: list[float] = []
+
+    def _ask(self, patience: float = 5.0) -> checks.Answer:
+        with self.cluster.connected() as ioctx:
+            return checks.ask(
+                self.cluster.rados, ioctx, patience, self.slept.append
+            )
+
+    def test_usable_connection_responds(self) -> None:
+        self.assertIs(checks.Answer.RESPONDED, self._ask())
+        self.assertEqual([], self.slept)
+
+    @ddt.data(errno.EPERM, errno.ENOSPC)
+    def test_refusal_is_a_response(self, number: int) -> None:
+        self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
+        self.assertIs(checks.Answer.RESPONDED, self._ask())
+
+    @ddt.data(errno.ESHUTDOWN, errno.ENOTCONN)
+    def test_lost_connection_is_refused(self, number: int) -> None:
+        self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
+        self.assertIs(checks.Answer.REFUSED, self._ask())
+
+    def test_no_response(self) -> None:
+        self.cluster.fail('Ioctx.read', fake_rados.OSError(errno.ETIMEDOUT))
+        self.assertIs(checks.Answer.SILENT, self._ask(2.0))
+        self.assertAlmostEqual(2.0, sum(self.slept), delta=0.1)
+
+    def test_timeout_of_the_connection(self) -> None:
+        """``rados_osd_op_timeout`` may be shorter."""
+        completion = mock.Mock(spec=['is_complete', 'get_return_value'])
+        completion.get_return_value.return_value = -errno.ETIMEDOUT
+        with (
+            self.cluster.connected() as ioctx,
+            mock.patch.object(
+                ioctx,
+                'operate_aio_read_op',
+                autospec=True,
+                return_value=completion,
+            ),
+        ):
+            answer = checks.ask(self.cluster.rados, ioctx)
+        self.assertIs(checks.Answer.SILENT, answer)
+
+    def test_not_sent(self) -> None:
+        self.cluster.fail('Ioctx.read', fake_rados.ObjectNotFound())
+        self.assertIs(checks.Answer.REFUSED, self._ask())

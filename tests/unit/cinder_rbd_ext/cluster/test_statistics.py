@@ -12,8 +12,12 @@
 
 """The statistics of a back end."""
 
+import errno
+from unittest import mock
+
 from cinder_rbd_ext.cluster import statistics
 from rbd_volume_options import wire
+from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
 _LOCATION = {wire.LOCATION_INFO: 'ceph:volumes'}
@@ -34,3 +38,49 @@ class StatisticsTest(base.DriverTestCase):
             self.driver, {'backend_state': 'down', **_LOCATION}
         )
         self.assertIsNone(found[wire.RBD_DEFAULT_FEATURES])
+
+
+_STOCK = {wire.LOCATION_INFO: 'ceph:volumes'}
+
+
+class DataPoolsTest(base.DriverTestCase):
+    """The pools of the fake cluster."""
+
+    def _reported(self, state: str = 'up') -> list[str] | None:
+        report = statistics.added(
+            self.driver, {'backend_state': state, **_STOCK}
+        )
+        names: list[str] | None = report[wire.RBD_DATA_POOLS]
+        return names
+
+    def test_other_pools_of_the_application_are_reported(self) -> None:
+        self.cluster.pools['images'].applications = ('rgw',)
+        self.assertEqual(['data', 'volumes2'], self._reported())
+
+    def test_no_pool_is_written(self) -> None:
+        for pool in self.cluster.pools.values():
+            pool.write_error = errno.EPERM
+        self.assertEqual(['data', 'images', 'volumes2'], self._reported())
+
+    def test_pool_that_is_deleted_meanwhile_is_left_out(self) -> None:
+        with mock.patch.object(
+            fake_rados.Rados,
+            'list_pools',
+            autospec=True,
+            return_value=['gone', 'data'],
+        ):
+            self.assertEqual(['data'], self._reported())
+
+    def test_number_of_pools_is_limited(self) -> None:
+        for number in range(2 * statistics.MAXIMUM):
+            self.cluster.add_pool(f'more-{number:03d}')
+        self.assertEqual(statistics.MAXIMUM, len(self._reported() or ()))
+        self.assertIn('Only 50 of 103 pools', self.log.output)
+
+    def test_pools_are_unknown_if_the_cluster_fails(self) -> None:
+        self.cluster.fail('Rados.list_pools', fake_rados.OSError(5))
+        self.assertIsNone(self._reported())
+        self.assertIn('Could not list the pools', self.log.output)
+
+    def test_cluster_that_is_down_is_not_asked(self) -> None:
+        self.assertIsNone(self._reported('down'))

@@ -13,7 +13,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from cinder import exception
+from oslo_concurrency import processutils
+
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext.imaging import creations
+from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
@@ -182,3 +187,41 @@ class CreationsTest(base.TestCase):
             words: tuple[object, ...] = (22, None, [], b'volume-1')
             for word in words:
                 self.assertIsNone(self.creations.get(word))
+
+
+def _no_plan(base: object, parent: object) -> None:
+    raise AssertionError('nothing is planned')
+
+
+class NamingTest(base.TestCase):
+    def _raised(
+        self, error: Exception, first: Exception | None = None
+    ) -> Exception:
+        made = creations.Creation('volume-1', _no_plan)  # type: ignore[arg-type]
+        made.failure = first
+        try:
+            with creations.naming(made):
+                raise error
+        except Exception as raised:
+            return raised
+
+    def test_error_of_librbd_names_the_image(self) -> None:
+        error = self._raised(OSError(110, 'timed out'))
+        self.assertIsInstance(error, exceptions.ImageNotMade)
+        self.assertIn('volume-1', str(error))
+        self.assertIn('timed out', str(error))
+        self.assertIsInstance(error.__cause__, OSError)
+
+    def test_first_one(self) -> None:
+        stock = exception.ReplicationError(reason='r', volume_id='1')
+        error = self._raised(stock, OSError('the cause'))
+        self.assertIn('the cause', str(error))
+
+    def test_cinders_own_and_commands(self) -> None:
+        for own in (
+            exception.InvalidInput(reason='x'),
+            processutils.ProcessExecutionError('y'),
+            errors.OptionError('rbd:x', 'y', 'not allowed', 'nothing'),
+        ):
+            self.assertIs(own, self._raised(own))
+            self.assertIs(own, self._raised(OSError('later'), own))

@@ -12,13 +12,21 @@
 
 """Unit tests of cinder_rbd_ext.imaging.unrequested."""
 
+import json
 from typing import Any
 
 import ddt
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext.imaging import unrequested
+from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests import feature_bits
+from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 # 1 GiB is not a multiple of 12 MiB.
 _THIRDS = {
@@ -105,3 +113,78 @@ class SizeTest(base.DriverTestCase):
         self.driver.extend_volume(volume, 6)
         self.assertEqual((22, 4 << 20, 3), self.layout_of(volume.name))
         self.assertEqual(6 * base.GIB, self.cluster.stored(volume.name).size)
+
+
+_MIB = 1 << 20
+_LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
+_STATE = plan.ImageState(
+    _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
+)
+
+
+@ddt.ddt
+class PlanMigratedTest(unit_base.TestCase):
+    #: Pool of the type, pool of the other back end, expected pool.
+    _POOLS = (
+        (None, None, None),
+        (None, 'theirs', 'theirs'),
+        ('ours', 'theirs', 'ours'),
+        ('ours', None, 'ours'),
+    )
+
+    def _plan(
+        self, of_type: str | None, of_host: str | None
+    ) -> plan.ImagePlan:
+        specs = {'rbd_data_pool': of_type} if of_type else {}
+        volume = cinder_objects.volume(
+            {'rbd:object_size': '8M'}, cinder_objects.volume_type(**specs)
+        )
+        host = {'capabilities': {'rbd_volume_data_pool': of_host}}
+        return unrequested.plan_migrated(volume, host, _STATE, _STATE)
+
+    @ddt.data(*_POOLS)
+    @ddt.unpack
+    def test_data_pool_is_that_of_the_destination(
+        self, of_type: str | None, of_host: str | None, made: str | None
+    ) -> None:
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, _STATE.image_features, made),
+            self._plan(of_type, of_host),
+        )
+
+    def test_stock_backend(self) -> None:
+        """The back end does not report a data pool."""
+        volume = cinder_objects.volume()
+        hosts: list[dict[str, Any]] = [{}, {'capabilities': {}}]
+        for host in hosts:
+            made = unrequested.plan_migrated(volume, host, _STATE, _STATE)
+            self.assertIsNone(made.data_pool)
+
+    def test_pool_that_is_none(self) -> None:
+        """The name comes through RPC and is used in a command line."""
+        self.assertRaises(errors.OptionError, self._plan, None, 'a b')
+
+
+_STOCK = plan.ImageState(
+    layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
+)
+
+
+class PlanRemadeTest(unit_base.TestCase):
+    def test_as_it_was(self) -> None:
+        how = unrequested.plan_remade(
+            cinder_objects.volume(), _STATE, _STOCK, None
+        )
+        self.assertEqual(
+            plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
+        )
+
+    def test_what_multiattach_took_comes_back(self) -> None:
+        """Restore features that stock disabled for multi-attach."""
+        volume = cinder_objects.volume(
+            provider_location=json.dumps(
+                {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
+            )
+        )
+        how = unrequested.plan_remade(volume, _STATE, _STOCK, None)
+        self.assertIn('exclusive-lock', how.image_features or ())
