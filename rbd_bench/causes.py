@@ -76,7 +76,7 @@ _OPTIONS: tuple[tuple[Affects, tuple[str, ...]], ...] = (
 def find(environment: Mapping[str, Any]) -> list[Cause]:
     """Return the causes in the facts about the cluster and the client.
 
-    Facts that are missing, as in results of an older version, are not checked.
+    Facts that are missing are not checked.
     """
     causes = (
         (finding, affects)

@@ -51,7 +51,7 @@ def compare(first: results.Results, second: results.Results) -> list[Change]:
     :raises OptionError: if the plans or the settings differ, or if no
         combination was measured in both
     """
-    if changed := _changes(first, second):
+    if changed := stored.differences(first.whole_plan, second.whole_plan):
         raise fields.refused(
             'SECOND',
             second.plan_name,
@@ -72,15 +72,6 @@ def compare(first: results.Results, second: results.Results) -> list[Change]:
             'results that have a combination in common',
         )
     return compared
-
-
-def _changes(first: results.Results, second: results.Results) -> list[str]:
-    if first.whole_plan is not None and second.whole_plan is not None:
-        return stored.differences(first.whole_plan, second.whole_plan)
-    return stored.differing(
-        stored.settings(first.plan_name, first.settings),
-        stored.settings(second.plan_name, second.settings),
-    )
 
 
 def _change(
@@ -131,6 +122,4 @@ def differences(
 
 
 def _facts(measured: results.Results) -> dict[str, str]:
-    # Results of an older version do not contain the cluster.
-    cluster = {'cluster': measured.fsid} if measured.fsid else {}
-    return {**cluster, **facts.flat(measured.environment)}
+    return {'cluster': measured.fsid, **facts.flat(measured.environment)}

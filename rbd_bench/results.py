@@ -28,9 +28,7 @@ from rbd_bench import stored
 FILE = 'results.json'
 #: Raw output of fio, one file for each measurement.
 RAW = 'fio'
-_FORMAT = 2
-#: Results of format 1 contain no plan, cluster and pool.
-_READABLE = (1, _FORMAT)
+_FORMAT = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,19 +63,19 @@ class Results:
     :ivar settings: of the plan, after all options
     :ivar environment: versions, cluster map, network, and so on
     :ivar loads: the load of the cluster before and after the run
-    :ivar whole_plan: the plan; None in results of an older version
-    :ivar fsid: the ID of the cluster; empty in results of an older version
-    :ivar pool: the pool of the images; empty as well
+    :ivar whole_plan: the plan
+    :ivar fsid: the ID of the cluster
+    :ivar pool: the pool of the images
     """
 
     plan_name: str
     settings: plan.Settings
+    whole_plan: plan.Plan
+    fsid: str
+    pool: str
     environment: dict[str, Any] = dataclasses.field(default_factory=dict)
     loads: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     samples: list[Sample] = dataclasses.field(default_factory=list)
-    whole_plan: plan.Plan | None = None
-    fsid: str = ''
-    pool: str = ''
 
     def done(self) -> set[tuple[str, int]]:
         """Return combinations and repetitions that need no measurement."""
@@ -130,15 +128,15 @@ def load(folder: pathlib.Path) -> Results:
         content = json.loads(path.read_text())
         if not isinstance(content, dict):
             raise ValueError('not a mapping')
-        if content.pop('format') not in _READABLE:
+        if content.pop('format') != _FORMAT:
             raise ValueError('created by another version')
         samples = [_sample(each) for each in content.pop('samples')]
         settings = plan.Settings(**content.pop('settings'))
-        of = content.pop('whole_plan', None)
+        whole_plan = stored.restored(content.pop('whole_plan'))
         return Results(
             samples=samples,
             settings=settings,
-            whole_plan=of and stored.restored(of),
+            whole_plan=whole_plan,
             **content,
         )
     except (
@@ -172,17 +170,16 @@ def resumed(
         return Results(
             whole_plan.name,
             whole_plan.settings,
-            whole_plan=whole_plan,
-            fsid=fsid,
-            pool=pool,
+            whole_plan,
+            fsid,
+            pool,
         )
     before = load(folder)
-    changed = differences(before, whole_plan)
-    was = {
-        'cluster': before.fsid or fsid,
-        'pool': before.pool or _pool(before) or pool,
-    }
-    changed += stored.differing(was, {'cluster': fsid, 'pool': pool})
+    changed = stored.differences(before.whole_plan, whole_plan)
+    changed += stored.differing(
+        {'cluster': before.fsid, 'pool': before.pool},
+        {'cluster': fsid, 'pool': pool},
+    )
     if changed:
         raise fields.refused(
             '--output',
@@ -192,21 +189,5 @@ def resumed(
             'pool of these results',
         )
     # Texts and published ratios of the plan may be newer.
-    before.whole_plan, before.fsid, before.pool = whole_plan, fsid, pool
+    before.whole_plan = whole_plan
     return before
-
-
-def differences(measured: Results, whole_plan: plan.Plan) -> list[str]:
-    """Return how the plan of results differs from another one, as texts."""
-    if measured.whole_plan is not None:
-        return stored.differences(measured.whole_plan, whole_plan)
-    # In results of an older version, nothing else is known.
-    return stored.differing(
-        stored.settings(measured.plan_name, measured.settings),
-        stored.settings(whole_plan.name, whole_plan.settings),
-    )
-
-
-def _pool(measured: Results) -> str:
-    of_pool: Mapping[str, Any] = measured.environment.get('pool', {})
-    return str(of_pool.get('name', ''))

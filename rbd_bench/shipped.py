@@ -66,19 +66,17 @@ def of_results(
 ) -> plan.Plan:
     """Return the plan of results.
 
-    :param name: a plan to use in its place, for other published ratios, or if
-        results of an older version contain no plan
-    :raises OptionError: if there is no plan, or it differs from the results'
+    :param name: a plan to use in its place, for other published ratios
+    :raises OptionError: if there is no such plan, or it differs from the
+        results'
     """
-    if name is None and measured.whole_plan is not None:
+    if name is None:
         return measured.whole_plan
-    whole_plan = dataclasses.replace(
-        load(name or measured.plan_name), settings=measured.settings
-    )
-    if changed := results.differences(measured, whole_plan):
+    whole_plan = dataclasses.replace(load(name), settings=measured.settings)
+    if changed := stored.differences(measured.whole_plan, whole_plan):
         raise fields.refused(
             '--plan',
-            name or measured.plan_name,
+            name,
             f'not the plan of the results ({stored.joined(changed)})',
             'the plan with which they were measured',
         )

@@ -88,12 +88,6 @@ def joined(items: list[str]) -> str:
     return '; '.join(shown)
 
 
-def settings(name: str, values: plan.Settings) -> dict[str, str]:
-    """Return the name of a plan and its settings, by their paths."""
-    fields = {'name': name, 'settings': dataclasses.asdict(values)}
-    return dict(_flat('', fields))
-
-
 def _fields(whole_plan: plan.Plan) -> dict[str, str]:
     fields = dataclasses.asdict(whole_plan)
     return dict(

@@ -251,10 +251,6 @@ RECORD_RESTORING = 'rbd:restoring'
 #: During a restore: prefix of the name of each copy; the key follows.
 RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
 
-#: The item of the image metadata where the first release stored the reason
-#: why the volume could not be created.
-FORMER_REFUSED = 'rbd_volume_options_error'
-
 # The report of an audit: a JSON document that cinder-rbd-ext writes and
 # Horizon reads. Horizon ignores its other fields.
 

@@ -25,7 +25,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import growth
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
@@ -68,7 +67,7 @@ class Growth:
         state = record.read(recorded)
         if state is None or not self._applies(volume, recorded):
             return
-        origins = sources.origins_of(volume, recorded)
+        origins = record.origins(recorded) or {}
         bounds = _UNBOUNDED
         if not precedence.GIVEN.isdisjoint(origins.values()):
             bounds = self._limits(volume)

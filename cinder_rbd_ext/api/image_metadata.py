@@ -23,10 +23,6 @@ from cinder_rbd_ext.api import refusals
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import wire
-
-# The key in which earlier releases recorded why a volume was not created.
-_FORMER_REASON = wire.FORMER_REFUSED
 
 
 def check(asked: dict[str, Any]) -> None:
@@ -41,17 +37,10 @@ def check(asked: dict[str, Any]) -> None:
         {key: value for key, value in items.items() if isinstance(value, str)}
     )
     for name, value in (ours or {}).items():
-        _refuse(name, value)
-    for name, value in items.items():
-        if isinstance(name, str) and keys.normal(name) == _FORMER_REASON:
-            _refuse(name, value)
-
-
-def _refuse(name: str, value: object) -> None:
-    with refusals.bad_request():
-        raise errors.OptionError(
-            definitions.shown_key(name),
-            value,
-            'not allowed in image metadata',
-            f'keys that do not begin with {keys.PREFIX}',
-        )
+        with refusals.bad_request():
+            raise errors.OptionError(
+                definitions.shown_key(name),
+                value,
+                'not allowed in image metadata',
+                f'keys that do not begin with {keys.PREFIX}',
+            )

@@ -58,7 +58,7 @@ def check(
     metadata = request.metadata_of(volume)
     if not any(
         options.ours(each) for each in (metadata, specs, former)
-    ) and not sources.layout_requested(volume, record.items_of(volume.id)):
+    ) and not sources.layout_requested(record.items_of(volume.id)):
         return None
     matching = reported.matching(specs)
     if not matching:
@@ -97,8 +97,8 @@ class _Retyped:
             self.specs,
             settings,
             self.volume.size,
-            sources.layout_requested(self.volume, recorded),
-            sources.features_requested(self.volume, recorded),
+            sources.layout_requested(recorded),
+            sources.features_requested(recorded),
         )
 
 

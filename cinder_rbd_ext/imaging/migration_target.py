@@ -78,7 +78,7 @@ def of_volume(
     return Arrival(
         accepted,
         _state_of(source) if as_is else None,
-        sources.origins_of(source, source.admin_metadata),
+        record.origins(source.admin_metadata) or {},
     )
 
 

@@ -65,7 +65,7 @@ def of_volume(
     own = plan.ImageState(state.layout, own_features(source, state))
     return inheritance.Source(
         plan.level_of(errors.Origin.SOURCE_VOLUME, own),
-        origins_of(source, recorded),
+        record.origins(recorded) or {},
     )
 
 
@@ -97,59 +97,24 @@ def of_glance_image(
     )
 
 
-def origins_of(
-    volume: Any, recorded: Mapping[str, str]
-) -> Mapping[precedence.Part, errors.Origin]:
-    """Return where each part of a volume's image was set.
-
-    The origin of a part that was not set by our keys or options is the
-    cluster. The first release did not record this. For its volumes it is
-    derived from their keys, and the parts of a clone count as requested,
-    because the origin of the source's parts is unknown.
-
-    :param volume: Cinder's volume object
-    :param recorded: its admin metadata
-    """
-    by_part = record.origins(recorded)
-    if by_part is not None:
-        return by_part
-    if record.read(recorded) is None:
-        return {}
-    metadata = request.metadata_of(volume)
-    specs = request.specs_of(volume.volume_type)
-    rest = errors.Origin.CLUSTER
-    if volume.source_volid or volume.snapshot_id:
-        rest = errors.Origin.VOLUME_METADATA
-    origins = {}
-    for part, names in precedence.KEYS_OF_PART.items():
-        origins[part] = rest
-        if names & specs.keys():
-            origins[part] = errors.Origin.VOLUME_TYPE
-        if names & metadata.keys():
-            origins[part] = errors.Origin.VOLUME_METADATA
-    return origins
-
-
-def layout_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
+def layout_requested(recorded: Mapping[str, str]) -> bool:
     """Return whether a volume's layout was requested by an ``rbd:`` key.
 
-    :param volume: Cinder's volume object
     :param recorded: its admin metadata
     """
-    origins = origins_of(volume, recorded)
+    origins = record.origins(recorded) or {}
     return any(
         origins.get(part) in precedence.ASKED
         for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
     )
 
 
-def features_requested(volume: Any, recorded: Mapping[str, str]) -> bool:
+def features_requested(recorded: Mapping[str, str]) -> bool:
     """Return whether a volume's features were requested by an ``rbd:`` key.
 
-    :param volume: Cinder's volume object
     :param recorded: its admin metadata
     """
-    origins = origins_of(volume, recorded)
+    origins = record.origins(recorded) or {}
     return origins.get(precedence.Part.FEATURES) in precedence.ASKED
 
 

@@ -23,7 +23,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import growth
@@ -64,7 +63,7 @@ class InPlace:
         origins: Mapping[precedence.Part, errors.Origin] = {}
         # The API ignores an invalid record too, and must decide the same.
         if record.read(recorded):
-            origins = sources.origins_of(volume, recorded)
+            origins = record.origins(recorded) or {}
         refused: list[errors.OptionError] = []
 
         def check(image: Any, size: int) -> None:

@@ -132,7 +132,7 @@ class Migrations:
                 specs,
                 settings,
                 volume.size,
-                sources.layout_requested(volume, record.items_of(volume.id)),
+                sources.layout_requested(record.items_of(volume.id)),
             )
             state = self._images.state_of(volume.name)
             if retype.layout_obstacle(state):

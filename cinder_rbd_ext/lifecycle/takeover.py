@@ -13,6 +13,7 @@
 """RBD images that an administrator brings under Cinder's management."""
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 from typing import Any
 
@@ -27,6 +28,7 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import changes
 from rbd_volume_options import errors
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
 
@@ -84,6 +86,7 @@ class Takeovers:
                 volume.id,
                 state,
                 record.backend_of(volume),
+                _origins_of(volume, specs),
                 accepted=request.metadata_of(volume),
             )
             undo.pop_all()
@@ -99,3 +102,23 @@ class Takeovers:
         except Exception:
             # This error is not raised, because it would hide the first one.
             LOG.exception('Could not rename image %s to %s', name, original)
+
+
+def _origins_of(
+    volume: Any, specs: Mapping[str, str]
+) -> dict[precedence.Part, errors.Origin]:
+    """Return where the parts of a managed image were set.
+
+    Layout and features that no key has requested are never restricted.
+    """
+    metadata = request.metadata_of(volume)
+    return {
+        part: (
+            errors.Origin.VOLUME_METADATA
+            if names & metadata.keys()
+            else errors.Origin.VOLUME_TYPE
+            if names & specs.keys()
+            else errors.Origin.CLUSTER
+        )
+        for part, names in precedence.KEYS_OF_PART.items()
+    }

@@ -235,8 +235,8 @@ class Retypes:
                 ceph_striping=ceph.striping,
             ),
             current.size,
-            sources.layout_requested(current, recorded),
-            sources.features_requested(current, recorded),
+            sources.layout_requested(recorded),
+            sources.features_requested(recorded),
         ).make_plan(state, is_copied)
 
     def _image_id(self, name: str) -> str:
@@ -553,7 +553,7 @@ def _origins_of_features(
     volume: Any, to_default: bool
 ) -> dict[precedence.Part, errors.Origin]:
     """Return the origins, from which clones of the volume inherit."""
-    recorded = sources.origins_of(volume, record.items_of(volume.id))
+    recorded = record.origins(record.items_of(volume.id)) or {}
     origin = errors.Origin.VOLUME_TYPE
     if to_default:
         origin = errors.Origin.CLUSTER

@@ -29,10 +29,7 @@ from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import errors
 from rbd_volume_options import growth
-from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 
@@ -79,10 +76,7 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
             offer = None
             lines.append(_UNAVAILABLE)
         self._offer = offer or self._offer
-        # A Cinder of an older release does not report the origins.
-        self._given = attributes.origins or _guessed(
-            volume, self._state, self._offer
-        )
+        self._given = attributes.origins
         lines.insert(0, self._text(self._state.layout, volume.size))
         self.group(group.Note(' '.join(map(str, lines))), after=_FIELD)
 
@@ -147,37 +141,6 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
         except refusing.RefusedRequest as refused:
             self.add_error(_FIELD, refused.refusal.text)
             return False
-
-
-def _guessed(
-    volume: Any, state: plan.ImageState, offer: offers.UserOffer
-) -> _Given:
-    """Return where the parts of an image were set, as far as it is known.
-
-    A part that equals the default of the volume type came from there. Stripe
-    unit and stripe count are one part.
-    """
-    metadata = options.ours(getattr(volume, 'metadata', None) or {})
-    there: dict[precedence.Part, dict[str, Any]] = {
-        precedence.Part.OBJECT_SIZE: {
-            keys.OBJECT_SIZE: state.layout.object_size
-        },
-        precedence.Part.STRIPING: {
-            keys.STRIPE_UNIT: state.layout.stripe_unit,
-            keys.STRIPE_COUNT: state.layout.stripe_count,
-        },
-    }
-    origins = {}
-    for part, values in there.items():
-        origins[part] = errors.Origin.CLUSTER
-        origin = offer.origin(min(values))
-        if origin and all(
-            offer.default(key) == value for key, value in values.items()
-        ):
-            origins[part] = origin
-        if values.keys() & metadata.keys():
-            origins[part] = errors.Origin.VOLUME_METADATA
-    return origins
 
 
 def _with_volume(stock_method: Any) -> Any:

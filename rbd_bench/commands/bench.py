@@ -208,8 +208,7 @@ class BenchReport(command.Command):
         parser.add_argument(
             '--plan',
             metavar='<file>',
-            help='Path of the plan, for results of an older version, which '
-            'do not contain it, or for other published ratios',
+            help='Path of the plan with other published ratios',
         )
         return parser
 

@@ -138,6 +138,9 @@ def found(*samples: results.Sample) -> results.Results:
     return results.Results(
         'mine',
         parsed().settings,
+        parsed(),
+        'cluster',
+        'volumes',
         environment=dict(ENVIRONMENT),
         loads=[
             {

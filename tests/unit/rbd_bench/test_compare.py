@@ -86,14 +86,16 @@ class CompareTest(base.TestCase):
 
     def test_other_settings(self) -> None:
         other = _found(1.0)
-        other.settings = dataclasses.replace(other.settings, runtime=9)
+        other.whole_plan = dataclasses.replace(
+            other.whole_plan,
+            settings=dataclasses.replace(other.settings, runtime=9),
+        )
         text = self.refusal(_found(1.0), other)
         self.assertIn('settings.runtime: 1, not 9', text)
         self.assertNotIn('Settings(', text)
 
     def test_other_plan(self) -> None:
         first, second = _found(1.0), _found(1.0)
-        first.whole_plan = samples.parsed()
         second.whole_plan = plan.parse(
             samples.PLAN.replace('block_size: 4K', 'block_size: 8K')
         )

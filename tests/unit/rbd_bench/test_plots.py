@@ -79,7 +79,9 @@ class PlotsTest(base.TestCase):
             for cell in matrix.cells(given)
             if cell.run.name == 'depth'
         ]
-        found = results.Results('ceph-2022', given.settings)
+        found = results.Results(
+            'ceph-2022', given.settings, given, 'cluster', 'volumes'
+        )
         found.samples = samples_of
         drawn = self.draw(given, found)
         self.assertEqual(['depth-depth.svg'], drawn['depth'])

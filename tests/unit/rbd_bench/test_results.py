@@ -107,31 +107,12 @@ class ResultsTest(base.TestCase):
         given = plan.parse(samples.PLAN.replace('ratio: 2', 'ratio: 3'))
         self.assertEqual(given, self.resumed(given).whole_plan)
 
-    def old(self) -> None:
-        """Write results as an older version did."""
-        results.save(self.folder, self.found)
-        path = self.folder / results.FILE
-        given = json.loads(path.read_text())
-        for name in ('whole_plan', 'fsid', 'pool'):
-            del given[name]
-        given['format'] = 1
-        given['environment']['pool'] = {'name': 'volumes'}
-        path.write_text(json.dumps(given))
-
-    def test_results_of_an_older_version(self) -> None:
-        self.old()
-        self.assertEqual(self.found.samples, self.resumed().samples)
-        self.assertEqual('cluster', self.resumed().fsid)
-        self.assertIn('pool: volumes, not ssd', self.refusal(pool='ssd'))
-        changed = plan.parse(samples.PLAN.replace('runtime: 1', 'runtime: 2'))
-        self.assertIn('settings.runtime: 1, not 2', self.refusal(changed))
-
     def test_unreadable_results_are_named(self) -> None:
         for text in (
             *('', '[', '[]', 'null', '"text"', '1', '{}'),
             json.dumps({'format': 99}),
-            json.dumps({'format': 2, 'samples': [1], 'settings': {}}),
-            json.dumps({'format': 2, 'samples': [], 'settings': None}),
+            json.dumps({'format': 1, 'samples': [1], 'settings': {}}),
+            json.dumps({'format': 1, 'samples': [], 'settings': None}),
         ):
             (self.folder / results.FILE).write_text(text)
             error = self.assertRaises(

@@ -116,15 +116,6 @@ class ShippedTest(base.TestCase):
 
     def test_of_results(self) -> None:
         found = samples.found()
-        # Results of an older version, of a plan in a file.
-        error = self.assertRaises(
-            errors.OptionError, shipped.of_results, found
-        )
-        self.assertIn('no such plan', str(error))
-        self.assertEqual(
-            samples.parsed(), shipped.of_results(found, self.path())
-        )
-        found.whole_plan = samples.parsed()
         self.assertIs(found.whole_plan, shipped.of_results(found))
         given = shipped.of_results(found, self.path('ratio: 2', 'ratio: 3'))
         self.assertEqual(3, given.published[0].ratio)

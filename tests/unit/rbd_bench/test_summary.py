@@ -78,7 +78,9 @@ class SummaryTest(base.TestCase):
 
     def test_scaling_is_relative_to_the_first_depth(self) -> None:
         given = shipped.load('ceph-2022')
-        found = results.Results('ceph-2022', given.settings)
+        found = results.Results(
+            'ceph-2022', given.settings, given, 'cluster', 'volumes'
+        )
         cells = [x for x in matrix.cells(given) if x.run.name == 'depth']
         found.samples = [
             results.Sample(

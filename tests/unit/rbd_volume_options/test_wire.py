@@ -133,7 +133,6 @@ _CONTRACT = {
     'RECORD_RECORDED_BY': 'rbd:recorded_by',
     'RECORD_RESTORING': 'rbd:restoring',
     'RECORD_BEFORE_RESTORE': 'rbd:before_restore:',
-    'FORMER_REFUSED': 'rbd_volume_options_error',
     'AUDIT_VERSION': 'version',
     'AUDIT_THIS_VERSION': 1,
     'AUDIT_TAKEN': 'taken',

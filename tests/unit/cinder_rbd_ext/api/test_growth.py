@@ -26,7 +26,10 @@ _MADE = {
     'rbd:stripe_unit': '1048576',
     'rbd:stripe_count': '3',
     'rbd:features': 'exclusive-lock,layering,striping',
+    'rbd:origins': 'object_size=cluster,striping=volume_metadata',
 }
+_OF_TYPE = {**_MADE, 'rbd:origins': 'striping=volume_type'}
+_OF_CEPH = {**_MADE, 'rbd:origins': 'object_size=cluster,striping=cluster'}
 _SMALL = {
     'rbd:object_size': '4096',
     'rbd:stripe_unit': '4096',
@@ -68,7 +71,7 @@ class ExtendTest(base.ApiTestCase):
     def test_layout_of_the_type(self) -> None:
         host = 'host@rbd#rbd'
         volume = self.volume(
-            None, _MADE, volume_type='striped', size=3, host=host
+            None, _OF_TYPE, volume_type='striped', size=3, host=host
         )
         self._refused(volume, 4, 'not a multiple')
 
@@ -83,8 +86,7 @@ class ExtendTest(base.ApiTestCase):
         self._accepted(volume, 512)
 
     def test_striping_that_nobody_requested(self) -> None:
-        self._accepted(self.volume(None, _MADE, size=3), 4)
-        self._accepted(self.volume({'a': 'b'}, _MADE, size=3), 4)
+        self._accepted(self.volume(None, _OF_CEPH, size=3), 4)
 
     def test_renamed_section(self) -> None:
         """The driver applies a record that a former section wrote."""

@@ -16,7 +16,6 @@ from typing import Any
 import ddt
 from oslo_config import cfg
 
-from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
@@ -273,34 +272,3 @@ class MadeTest(base.TestCase):
         self.assertEqual(
             plan.ImagePlan(_STOCK.layout, _STOCK.image_features), made
         )
-
-
-@ddt.ddt
-class OriginsTest(base.TestCase):
-    """Volumes of the first release, which recorded no origins."""
-
-    _RECORDED = record.as_metadata(_STATE)
-
-    def _origins(self, recorded: dict[str, str], **fields: Any) -> Any:
-        return sources.origins_of(cinder_objects.volume(**fields), recorded)
-
-    def test_no_record(self) -> None:
-        self.assertEqual({}, self._origins({}))
-
-    def test_origins_follow_record_and_keys(self) -> None:
-        found = self._origins(
-            self._RECORDED, metadata={'rbd:stripe_unit': '64K'}
-        )
-        self.assertEqual(
-            {
-                Part.OBJECT_SIZE: Origin.CLUSTER,
-                Part.STRIPING: Origin.VOLUME_METADATA,
-                Part.FEATURES: Origin.CLUSTER,
-            },
-            found,
-        )
-
-    @ddt.data('source_volid', 'snapshot_id')
-    def test_clones_count_as_requested(self, field: str) -> None:
-        found = self._origins(self._RECORDED, **{field: 'an id'})
-        self.assertEqual(dict.fromkeys(Part, Origin.VOLUME_METADATA), found)

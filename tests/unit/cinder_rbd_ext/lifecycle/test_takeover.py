@@ -20,7 +20,9 @@ import ddt
 import testtools
 
 from cinder_rbd_ext import record
+from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options.precedence import Part
 from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
@@ -49,6 +51,26 @@ class ManageTest(base.DriverTestCase):
         self._manage(volume)
         self.assertEqual([volume.name], self.cluster.names())
         self.assertEqual('1048576', self.recorded(volume)[keys.OBJECT_SIZE])
+
+    def test_origins_are_those_of_the_keys(self) -> None:
+        volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
+        self._manage(volume)
+        self.assertEqual(
+            {
+                Part.OBJECT_SIZE: errors.Origin.VOLUME_METADATA,
+                Part.STRIPING: errors.Origin.CLUSTER,
+                Part.FEATURES: errors.Origin.CLUSTER,
+            },
+            record.origins(self.recorded(volume)),
+        )
+
+    def test_origin_of_a_key_of_the_type_is_the_type(self) -> None:
+        volume = self.new_volume(
+            volume_type=self.make_type(**{keys.OBJECT_SIZE: '1M'})
+        )
+        self._manage(volume)
+        origins = record.origins(self.recorded(volume)) or {}
+        self.assertEqual(errors.Origin.VOLUME_TYPE, origins[Part.OBJECT_SIZE])
 
     def test_cache_override_stays(self) -> None:
         """The setting of an existing image is kept."""

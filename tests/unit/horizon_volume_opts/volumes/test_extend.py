@@ -14,7 +14,6 @@
 
 from typing import Any
 
-from django.core import cache
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
@@ -23,6 +22,7 @@ from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
 URL = '/project/volumes/v/extend/'
+_ORIGINS = f'{fake_cloud.ALIAS}:origins'
 _ACTION = 'POST /v3/p/volumes/v/action'
 
 
@@ -33,8 +33,10 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         self.volume = self.cloud.add_volume(
             'v',
             size=3,
-            metadata={'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
-            **{f'{fake_cloud.ALIAS}:stripe_count': 3},
+            **{
+                f'{fake_cloud.ALIAS}:stripe_count': 3,
+                _ORIGINS: {'striping': 'volume metadata'},
+            },
         )
 
     def page(self) -> str:
@@ -66,51 +68,15 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         self.assertIn('must be a multiple of 3 GiB, such as 6 GiB', page)
 
     def test_any_size_where_it_is_not_restricted(self) -> None:
-        self.volume['metadata'] = {}
+        self.volume[_ORIGINS] = {'striping': 'Ceph configuration'}
         page = self.page()
         self.assertIn('Layout of the volume', page)
         self.assertNotIn('must be a multiple', page)
         self.check_done(self.post(4))
         self.assertEqual(4, self.volume['size'])
 
-    def test_of_the_type(self) -> None:
-        self.volume['metadata'] = {}
-        striping = {'default_from': 'volume type'}
-        self.cloud.types[0] = fake_cloud.offered(
-            'rbd',
-            stripe_unit={'default': 2**16, **striping},
-            stripe_count={'default': 3, **striping},
-        )
-        self.assertIn('must be a multiple of 3 GiB', self.page())
-
-    def test_of_another_type_with_the_same_unit(self) -> None:
-        """The count differs, so the pair is not the default of the type."""
-        self.volume['metadata'] = {}
-        striping = {'default_from': 'volume type'}
-        self.cloud.types[0] = fake_cloud.offered(
-            'rbd',
-            stripe_unit={'default': 2**16, **striping},
-            stripe_count={'default': 5, **striping},
-        )
-        self.assertNotIn('must be a multiple', self.page())
-        self.check_done(self.post(4))
-
-    def test_recorded_origins_are_used(self) -> None:
-        origins = f'{fake_cloud.ALIAS}:origins'
-        striping = {'default_from': 'volume type'}
-        self.cloud.types[0] = fake_cloud.offered(
-            'rbd',
-            stripe_unit={'default': 2**16, **striping},
-            stripe_count={'default': 3, **striping},
-        )
-        # As the type sets it now, but not when the volume was created.
-        self.volume['metadata'] = {}
-        self.volume[origins] = {'striping': 'Ceph configuration'}
-        self.assertNotIn('must be a multiple', self.page())
-        # The type has changed since.
-        self.cloud.types[0] = fake_cloud.offered('rbd')
-        cache.cache.clear()
-        self.volume[origins] = {'striping': 'volume type'}
+    def test_striping_of_the_type_restricts_the_size(self) -> None:
+        self.volume[_ORIGINS] = {'striping': 'volume type'}
         self.assertIn('must be a multiple of 3 GiB', self.page())
         self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
 
@@ -123,7 +89,7 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         self.assertEqual(12, self.volume['size'])
 
     def test_too_large_for_its_object_map(self) -> None:
-        self.volume['metadata'] = {}
+        self.volume[_ORIGINS] = {'striping': 'Ceph configuration'}
         name = f'{fake_cloud.ALIAS}:'
         self.volume.update(
             {
@@ -136,7 +102,7 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
         self.check_refused(self.post(999), 'up to 256,000,000 objects')
 
     def test_refused_by_cinder_at_the_field(self) -> None:
-        self.volume['metadata'] = {}
+        self.volume[_ORIGINS] = {'striping': 'Ceph configuration'}
         text = "rbd:stripe_count = '3' (backend configuration): because"
         for answer, words in (
             (f'RBD volume option refused: {text}', 'because'),
