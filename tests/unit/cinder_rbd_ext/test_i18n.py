@@ -34,8 +34,3 @@ class TranslationTest(base.TestCase):
             'Backend %(backend)s: %(reason)s',
             oslo_i18n.translate(message, 'de'),
         )
-
-    def test_other_language(self) -> None:
-        translate = i18n._
-        message = translate(_TEXT)
-        self.assertEqual(_TEXT, oslo_i18n.translate(message, 'is'))

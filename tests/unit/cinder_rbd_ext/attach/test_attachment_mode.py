@@ -47,6 +47,12 @@ _MODES: dict[
         {'rbd_volume_cache_mode': 'directsync'},
         CacheMode.DIRECTSYNC,
     ),
+    'other_key_is_invalid': (
+        {'rbd:cache_mode': 'none', 'rbd:stripe_unit': 'x'},
+        {},
+        {},
+        CacheMode.NONE,
+    ),
     'metadata_of_others': ({'purpose': 'x'}, {'qos': 'y'}, {}, None),
 }
 
