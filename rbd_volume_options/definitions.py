@@ -567,7 +567,7 @@ OPTIONS: dict[str, Option] = {
             attribute=wire.ATTRIBUTE_CACHE_MODES,
             unset=Phrase('Default: set by the compute host'),
             fixed=False,
-            takes_effect='at the next attachment',
+            takes_effect=Phrase('at the next attachment'),
             item=wire.CONNECTION_CACHE_MODE,
             choices={
                 mode.value: words
@@ -635,7 +635,7 @@ OPTIONS: dict[str, Option] = {
             scopes=frozenset({Scope.TYPE}),
             conf_name=wire.RBD_TENANT_OPTIONS,
             fixed=False,
-            takes_effect='at once',
+            takes_effect=Phrase('at once'),
         ),
     )
 }

@@ -12,10 +12,15 @@
 
 """Forms that attach a volume, with the cache mode of the attachment."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
+import logging
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
+from django.utils.translation import gettext_lazy as _
+from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.project.instances import forms as servers
 from openstack_dashboard.dashboards.project.instances import views as pages
 from openstack_dashboard.dashboards.project.volumes import forms as stock
@@ -25,13 +30,33 @@ from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
 from horizon_volume_opts import packing
 from horizon_volume_opts import refusals
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
-from horizon_volume_opts.volumes import cache_mode
+from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import group
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 
+LOG = logging.getLogger(__name__)
+
+#: The option that the forms for attachments set.
+OPTION = definitions.OPTIONS[keys.CACHE_MODE]
+FIELD = 'rbd_cache_mode'
+_AVAILABLE = 'available'
+
+_NOT_OFFERED = _('The cache mode cannot be selected: %(reason)s.')
+_LAST_REFUSED = _('The last attachment of the volume was refused: %(reason)s')
 _ROWS = 'horizon_volume_opts/_rows.html'
 _OF_CHOSEN = 'horizon_volume_opts/_cache_mode.html'
+
+
+def last_refusal(volume: Any) -> str | None:
+    """Return why the last attachment of a volume was refused, if it was."""
+    for each in volume_attributes.of_volume(volume).refusals:
+        if each.step is volume_attributes.Step.ATTACHMENT:
+            return str(_LAST_REFUSED % {'reason': each.reason})
+    return None
 
 
 class ModeForm(group.GroupedForm):
@@ -63,7 +88,7 @@ class ModeForm(group.GroupedForm):
     @property
     def posted(self) -> str | None:
         """The mode in the request; None if the page did not have the field."""
-        text = self.data.get(cache_mode.FIELD)
+        text = self.data.get(FIELD)
         return None if text is None else str(text).strip()
 
     def chosen(self, data: Mapping[str, Any]) -> Any:
@@ -78,7 +103,7 @@ class ModeForm(group.GroupedForm):
         self._volume_id = volume and volume.id
         if volume is None:
             return data
-        choice = cache_mode.ModeChoice.of(volume, self.found)
+        choice = changeable.Choice.of(OPTION, volume, self.found)
         self._before = choice.before
         if self._wanted is None:
             self._wanted = choice.before or ''
@@ -95,13 +120,13 @@ class ModeForm(group.GroupedForm):
         return data
 
     def _refuse(self, text: str) -> None:
-        self.add_error(cache_mode.FIELD, text)  # type: ignore[attr-defined]
+        self.add_error(FIELD, text)  # type: ignore[attr-defined]
 
     def handle(self, request: Any, data: Any) -> Any:
         """Set the mode if it changes, then attach the volume."""
         ident, before, wanted = self._volume_id, self._before, self._wanted
         try:
-            with cache_mode.applied(request, ident, before, wanted or ''):
+            with _applied(request, ident, before, wanted or ''):
                 return super().handle(request, data)  # type: ignore[misc]
         except cinder_exceptions.ClientException as error:
             # Stock code does not let exceptions of clients pass.
@@ -117,12 +142,12 @@ class AttachForm(ModeForm, stock.AttachForm):
         super().__init__(*args, **kwargs)
         self.found = self.discover()
         for volume in self.volumes():
-            self._warn(cache_mode.last_refusal(volume))
-            choice = cache_mode.ModeChoice.of(volume, self.found)
+            self._warn(last_refusal(volume))
+            choice = changeable.Choice.of(OPTION, volume, self.found)
             if self.posted is None and not self.found:
                 continue
             if self.posted is None and choice.reason:
-                text = cache_mode.NOT_OFFERED % {'reason': choice.reason}
+                text = _NOT_OFFERED % {'reason': choice.reason}
                 self.group(group.Note(text), after='instance')
             else:
                 self._add(choice)
@@ -133,14 +158,14 @@ class AttachForm(ModeForm, stock.AttachForm):
             others = [wording.ATTACH_UNAVAILABLE] * self.is_unavailable
             self.set_warning(' '.join(map(str, [*others, refusal])))
 
-    def _add(self, choice: cache_mode.ModeChoice) -> None:
-        name = cache_mode.FIELD
-        listed = cache_mode.choices(choice.offer)
+    def _add(self, choice: changeable.Choice) -> None:
+        name = FIELD
+        listed = changeable.choices(OPTION, choice.offer)
         if self.posted and self.posted not in dict(listed):
             listed.append((self.posted, self.posted))
-        self.fields[name] = cache_mode.field(listed, choice.before)
+        self.fields[name] = changeable.field(OPTION, listed, choice.before)
         if choice.is_shared:
-            self.fields[name].help_text = cache_mode.SHARED
+            self.fields[name].help_text = choice.shared_text
             self.fields[name].disabled = True
         self.group(group.GroupField([name], _ROWS), after='instance')
 
@@ -168,8 +193,8 @@ class InstanceForm(ModeForm, servers.AttachVolume):
         listed = [('', str(wording.BLANK))]
         if self.posted:
             listed.append((self.posted, self.posted))
-        name = cache_mode.FIELD
-        self.fields[name] = cache_mode.field(listed, None)
+        name = FIELD
+        self.fields[name] = changeable.field(OPTION, listed, None)
         context = {}
         if self.found:
             context['data'] = packing.attribute(self._described())
@@ -222,17 +247,61 @@ def _kind(
 
     A volume has modes or a note.
     """
-    choice = cache_mode.ModeChoice.of(volume, by_type)
+    choice = changeable.Choice.of(OPTION, volume, by_type)
     note = None
     if choice.reason:
-        note = str(cache_mode.NOT_OFFERED % {'reason': choice.reason})
+        note = str(_NOT_OFFERED % {'reason': choice.reason})
     elif choice.is_shared:
-        note = str(cache_mode.SHARED)
+        note = choice.shared_text
     if note:
         return [None, notes.number(note), choice.before]
-    listed = cache_mode.choices(choice.offer)
+    listed = changeable.choices(OPTION, choice.offer)
     modes = lists.number([[mode, str(label)] for mode, label in listed])
     return [modes, None, choice.before]
+
+
+@contextlib.contextmanager
+def _applied(
+    request: Any, volume_id: str, before: str | None, wanted: str
+) -> Iterator[None]:
+    """Attach a volume with a mode, in the body of this context.
+
+    If the body fails, the volume gets its former mode again.
+
+    :param wanted: empty for the default
+    :raises ClientException: if Cinder refuses the mode
+    """
+    if wanted == (before or ''):
+        yield
+        return
+    _set(request, volume_id, wanted)
+    try:
+        yield
+    except Exception:
+        _put_back(request, volume_id, before)
+        raise
+
+
+def _put_back(request: Any, volume_id: str, before: str | None) -> None:
+    """Restore the mode of a volume that was not attached.
+
+    The stock forms also fail if they attached the volume but could not read it
+    afterwards. Then the attachment may still need the mode.
+    """
+    try:
+        if cinder.volume_get(request, volume_id).status == _AVAILABLE:
+            _set(request, volume_id, before or '')
+    except Exception:
+        LOG.exception(
+            'Could not restore the former cache mode of volume %s', volume_id
+        )
+
+
+def _set(request: Any, volume_id: str, mode: str) -> None:
+    if mode:
+        cinder.volume_set_metadata(request, volume_id, {OPTION.key: mode})
+    else:
+        cinder.volume_delete_metadata(request, volume_id, [OPTION.key])
 
 
 def _show_again(view: Any, form: Any) -> Any:

@@ -29,7 +29,6 @@ from horizon_volume_opts import qos
 from horizon_volume_opts import refusals
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
-from horizon_volume_opts.volumes import cache_mode
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
@@ -90,7 +89,7 @@ class RBDTab(tabs.Tab):
                 for part, origin in attributes.origins.items()
             },
             'mode': (getattr(volume, 'metadata', None) or {}).get(
-                cache_mode.KEY
+                keys.CACHE_MODE
             ),
             **_of_type(request, volume, attributes.state),
             'attachments': list(_attachments(volume, attributes)),
@@ -127,13 +126,13 @@ def _of_type(
         offer = discovery.of_type(request, volume.volume_type)
     except discovery.Unavailable:
         offer = None
-    option = offer.options.get(cache_mode.KEY, {}) if offer else {}
+    option = offer.options.get(keys.CACHE_MODE, {}) if offer else {}
     return {
         'limits': qos.text(offer.limits_on_use) if offer else '',
         'default_mode': wording.default(
             option.get('default'),
             option.get(wire.DEFAULT_FROM),
-            cache_mode.KEY,
+            keys.CACHE_MODE,
         )
         if option
         else None,
@@ -173,7 +172,9 @@ def in_brief(volume: Any) -> str:
     attributes = volume_attributes.of_volume(volume)
     words = []
     if attributes.state:
-        words.append(layouts.in_words(attributes.state.layout))
+        words.append(layouts.size(attributes.state.layout.object_size))
+        if attributes.state.layout.striping:
+            words.append(layouts.striping(attributes.state.layout))
         if volume_attributes.has_object_map(attributes.state):
             words.append(str(_('object map')))
     words += [str(_MARKS[each.step]) for each in attributes.refusals]

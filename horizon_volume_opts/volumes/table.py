@@ -27,45 +27,50 @@ from openstack_dashboard.dashboards.project.volumes import views
 from horizon_volume_opts import conf
 from horizon_volume_opts import discovery
 from horizon_volume_opts import volume_attributes
-from horizon_volume_opts.volumes import cache_mode
-from horizon_volume_opts.volumes import change_mode
+from horizon_volume_opts.volumes import change_options
+from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import details
 
 
-class ChangeCacheMode(policy.PolicyTargetMixin, tables.LinkAction):
-    """Opens the form for the cache mode of a volume."""
+class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
+    """Opens the form for the options that a volume can change."""
 
-    name = 'rbd_cache_mode'
-    verbose_name = _('Change Cache Mode')
-    url = f'horizon:project:volumes:{change_mode.URL_NAME}'
+    name = 'rbd_options'
+    verbose_name = _('Change RBD Options')
+    url = f'horizon:project:volumes:{change_options.URL_NAME}'
     classes = ('ajax-modal',)
     icon = 'pencil'
     policy_rules = (('volume', 'volume:update_volume_metadata'),)
     policy_target_attrs = (('project_id', 'os-vol-tenant-attr:tenant_id'),)
 
     def allowed(self, request: Any, volume: Any = None) -> bool:
-        """Return whether the volume can have a cache mode.
+        """Return whether the volume has an option that can be changed.
 
         That is a volume with a record of its RBD image, and any other volume
-        for which the forms that attach it list modes.
+        whose type offers such an option.
         """
         if volume is None or volume.status not in ('available', 'in-use'):
             return False
-        if getattr(volume, 'multiattach', False):
-            return False
+        options = [
+            each
+            for each in changeable.options()
+            if not changeable.is_shared(each, volume)
+        ]
         if volume_attributes.of_volume(volume).state is not None:
-            return True
+            return bool(options)
         try:
             offer = discovery.of_type(request, volume.volume_type)
         except discovery.Unavailable:
             return False
-        return offer is not None and cache_mode.reason_of(offer) is None
+        return offer is not None and any(
+            changeable.reason_of(each, offer) is None for each in options
+        )
 
 
-class AdminChangeCacheMode(ChangeCacheMode):
+class AdminChangeOptions(ChangeOptions):
     """The same action in the dashboard of administrators."""
 
-    url = f'horizon:admin:volumes:{change_mode.URL_NAME}'
+    url = f'horizon:admin:volumes:{change_options.URL_NAME}'
 
 
 def _reasons(dashboard: str) -> Callable[[Any], str | None]:
@@ -90,7 +95,7 @@ class ActionTable(stock.VolumesTable):
     class Meta(stock.VolumesTable.Meta):
         """Options of the stock table."""
 
-        row_actions = (*stock.VolumesTable.Meta.row_actions, ChangeCacheMode)
+        row_actions = (*stock.VolumesTable.Meta.row_actions, ChangeOptions)
 
 
 class VolumesTable(ActionTable):
@@ -100,6 +105,7 @@ class VolumesTable(ActionTable):
         details.in_brief,
         verbose_name=_('RBD Layout'),
         link=_reasons('project'),
+        classes=('rbd-layout',),
     )
 
     class Meta(ActionTable.Meta):
@@ -114,7 +120,7 @@ class AdminActionTable(admin_stock.VolumesTable):
 
         row_actions = (
             *admin_stock.VolumesTable.Meta.row_actions,
-            AdminChangeCacheMode,
+            AdminChangeOptions,
         )
 
 
@@ -125,6 +131,7 @@ class AdminVolumesTable(AdminActionTable):
         details.in_brief,
         verbose_name=_('RBD Layout'),
         link=_reasons('admin'),
+        classes=('rbd-layout',),
     )
 
     class Meta(AdminActionTable.Meta):
@@ -135,7 +142,7 @@ class AdminVolumesTable(AdminActionTable):
 
 def use_table() -> None:
     """Use the tables in Horizon's views; a hook."""
-    change_mode.add_pages()
+    change_options.add_pages()
     if conf.get(conf.LAYOUT_COLUMN):
         views.VolumesView.table_class = VolumesTable
         admin_views.VolumesView.table_class = AdminVolumesTable

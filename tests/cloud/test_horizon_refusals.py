@@ -174,7 +174,7 @@ class LaterTest(volume_form.FormTestCase, test_handshake.ConnectorTestCase):
             self.text('#volume_details__messages_tab'),
         )
         self.screenshot('refused-later-messages')
-        for page in ('attach', 'rbd_cache_mode'):
+        for page in ('attach', 'rbd_options'):
             self.open(f'/project/volumes/{volume}/{page}/')
             self.assertIn('offers no cache modes', self.text('form .alert'))
         self.check_quiet()

@@ -47,7 +47,7 @@ class AccessibleTest(volume_form.FormTestCase):
                 '[data-rbd-field="rbd_cache_mode"]',
                 lambda: None,
             ),
-            ('rbd_cache_mode/', '.modal-body', lambda: None),
+            ('rbd_options/', '.modal-body', lambda: None),
             (
                 '?tab=volume_details__rbd_volume_options',
                 '#volume_details__rbd_volume_options',

@@ -97,7 +97,11 @@ def offered(name: str, **changes: Any) -> dict[str, Any]:
     for key, each in option.items():
         option[key] = {**_BOTH, 'default': None, 'default_from': None, **each}
     for word, change in changes.items():
-        option[f'{keys.PREFIX}{word}'].update(change)
+        # A test can register a further option.
+        option.setdefault(
+            f'{keys.PREFIX}{word}',
+            {**_BOTH, 'default': None, 'default_from': None},
+        ).update(change)
     return {
         'id': f'id-of-{name}',
         'name': name,

@@ -91,7 +91,7 @@ class PublishedTestCase(base.TestCase):
                 self.assertEqual(
                     definitions.Scope.VOLUME in option.scopes,
                     volume.is_valid(metadata),
-                    metadata,
+                    str(metadata),
                 )
 
     def test_schema_of_keys_refuses_what_no_type_accepts(self) -> None:

@@ -19,7 +19,6 @@ from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
 from horizon_volume_opts.volumes import attach
-from horizon_volume_opts.volumes import cache_mode
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -52,7 +51,7 @@ class AttachTestCase(horizon_case.HorizonTestCase):
 
     def modes(self) -> dict[str, str]:
         form = self.client.get(URL).context['form']
-        return dict(form.fields[cache_mode.FIELD].widget.choices)
+        return dict(form.fields[attach.FIELD].widget.choices)
 
     def attached(self) -> bool:
         return bool(self.volume['status'] == 'in-use')
@@ -96,7 +95,7 @@ class ShownTestCase(AttachTestCase):
         page = self.page()
         self.assertIn('Not available', page)
         form = self.client.get(URL).context['form']
-        self.assertTrue(form.fields[cache_mode.FIELD].disabled)
+        self.assertTrue(form.fields[attach.FIELD].disabled)
 
     def check_none(self, why: str) -> None:
         page = self.page()

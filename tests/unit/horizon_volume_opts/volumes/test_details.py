@@ -212,11 +212,11 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
         return details.in_brief(cinder.Volume(_Resource(shown)))
 
     def test_brief_shows_layout(self) -> None:
-        self.assertEqual('8\xa0MiB objects, 64\xa0KiB\xa0×\xa08', self.brief())
+        self.assertEqual('8\xa0MiB, 64\xa0KiB\xa0×\xa08', self.brief())
 
     def test_object_map(self) -> None:
         self.assertEqual(
-            '4\xa0MiB objects, object map',
+            '4\xa0MiB, object map',
             self.brief(
                 object_size=2**22,
                 stripe_unit=2**22,
@@ -233,7 +233,7 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
             'creation refused', self.brief(object_size=None, refused='x')
         )
         self.assertEqual(
-            '8\xa0MiB objects, 64\xa0KiB\xa0×\xa08, last attachment refused, '
+            '8\xa0MiB, 64\xa0KiB\xa0×\xa08, last attachment refused, '
             'not converted',
             self.brief(
                 attach_refused={'reason': 'x', 'at': None},
@@ -244,7 +244,8 @@ class InBriefTestCase(horizon_case.HorizonTestCase):
     def test_brief_is_translated_to_german(self) -> None:
         with translation.override('de'):
             self.assertEqual(
-                'Objekte mit 8\xa0MiB, 64\xa0KiB\xa0×\xa08', self.brief()
+                '8\xa0MiB, 64\xa0KiB\xa0×\xa08, Object-Map',
+                self.brief(features=['object-map']),
             )
 
 

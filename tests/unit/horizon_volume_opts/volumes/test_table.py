@@ -48,7 +48,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         page = self.page()
         self.assertIn('name-of-v', page)
         self.assertNotIn('RBD Layout', page)
-        self.assertIn('Change Cache Mode', page)
+        self.assertIn('Change RBD Options', page)
         self.assertIs(
             table.AdminActionTable, admin_views.VolumesView.table_class
         )
@@ -57,7 +57,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.use()
         page = self.page()
         self.assertIn('RBD Layout', page)
-        self.assertIn('8\xa0MiB objects, 64\xa0KiB\xa0×\xa08', page)
+        self.assertIn('8\xa0MiB, 64\xa0KiB\xa0×\xa08', page)
 
     def test_an_invalid_record_does_not_prevent_the_page(self) -> None:
         self.use()
@@ -66,7 +66,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         )
         page = self.page()
         self.assertIn('name-of-bad', page)
-        self.assertIn('8\xa0MiB objects, 64\xa0KiB\xa0×\xa08', page)
+        self.assertIn('8\xa0MiB, 64\xa0KiB\xa0×\xa08', page)
         for path in ('bad', 'bad/extend', 'bad/retype'):
             response = self.client.get(f'{_URL}{path}/')
             self.assertEqual(200, response.status_code, path)
@@ -103,7 +103,7 @@ class TableTestCase(horizon_case.HorizonTestCase):
         for wanted in (True, False):
             self.use(wanted)
             found = admin_views.VolumesView.table_class
-            self.assertIn('rbd_cache_mode', found.base_actions)
+            self.assertIn('rbd_options', found.base_actions)
 
     def test_stock_columns_stay_as_they_are(self) -> None:
         self.assertEqual(

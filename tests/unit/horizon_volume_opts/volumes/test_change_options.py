@@ -12,28 +12,31 @@
 
 """Test changing the cache mode from the row of a volume."""
 
+import dataclasses
 from typing import Any
 
 from django.core import cache
 import requests.exceptions
 
+from tests.fakes import fake_option
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
-_PAGE = '/project/volumes/v/rbd_cache_mode/'
+_PAGE = '/project/volumes/v/rbd_options/'
+_MODE = 'rbd_cache_mode'
 
 
-class ChangeModeTestCase(horizon_case.HorizonTestCase):
+class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.volume = self.cloud.add_volume('v')
 
     def post(self, mode: str) -> Any:
-        return self.client.post(_PAGE, {'mode': mode})
+        return self.client.post(_PAGE, {_MODE: mode})
 
     def modes(self) -> list[str]:
         form = self.client.get(_PAGE).context['form']
-        return [value for value, _text in form.fields['mode'].widget.choices]
+        return [value for value, _text in form.fields[_MODE].widget.choices]
 
     def test_modes_of_the_type(self) -> None:
         self.assertEqual(
@@ -51,7 +54,7 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
 
     def test_a_refusal_is_at_the_field(self) -> None:
         response = self.post('fast')
-        self.assertEqual(['mode'], list(response.context['form'].errors))
+        self.assertEqual([_MODE], list(response.context['form'].errors))
         self.assertIn('not a cache mode', str(response.context['form'].errors))
         # The script of forms moves to the field.
         self.assertIn('data-rbd-form', response.content.decode())
@@ -68,11 +71,11 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
 
     def check_note(self, text: str) -> None:
         """Check the note, and that no mode can be selected."""
-        self.assertEqual([''], self.modes())
-        page = self.client.get(_PAGE).content.decode()
-        self.assertIn(text, page)
+        response = self.client.get(_PAGE)
+        self.assertEqual([], list(response.context['form'].fields))
+        self.assertIn(text, response.content.decode())
         response = self.post('writeback')
-        self.assertEqual(['mode'], list(response.context['form'].errors))
+        self.assertEqual([_MODE], list(response.context['form'].errors))
         page = response.content.decode()
         self.assertIn('<option value="writeback" selected>', page)
         self.assertEqual({}, self.volume['metadata'])
@@ -93,7 +96,50 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
 
     def test_shared_volume(self) -> None:
         self.volume['multiattach'] = True
-        self.check_note('their hosts are not coherent')
+        self.check_note('whose caches are not coherent')
+
+    def test_each_option_that_can_be_changed_has_a_field(self) -> None:
+        pace = dataclasses.replace(
+            fake_option.OPTION, fixed=False, takes_effect='in a moment'
+        )
+        self.useFixture(fake_option.FakeOption(pace))
+        self.cloud.types = [
+            fake_cloud.offered(
+                'rbd', pace_hint={'type': 'word', 'allowed': ['fast']}
+            )
+        ]
+        form = self.client.get(_PAGE).context['form']
+        self.assertEqual([_MODE, 'rbd_pace_hint'], list(form.fields))
+        self.assertEqual(
+            ('Pace', 'A change takes effect in a moment.'), form.effects[1]
+        )
+        metadata = self.volume['metadata']
+        metadata['rbd:cache_mode'] = 'none'
+        self.check_done(self.client.post(_PAGE, {'rbd_pace_hint': 'fast'}))
+        # The mode was sent as the default, so it was removed.
+        self.assertEqual({'rbd:pace_hint': 'fast'}, metadata)
+        response = self.client.post(
+            _PAGE, {_MODE: 'writeback', 'rbd_pace_hint': 'slow'}
+        )
+        self.assertEqual(
+            ['rbd_pace_hint'], list(response.context['form'].errors)
+        )
+        self.assertEqual({'rbd:pace_hint': 'fast'}, metadata)
+
+    def test_an_option_that_does_not_depend_on_sharing(self) -> None:
+        pace = dataclasses.replace(fake_option.OPTION, fixed=False)
+        self.useFixture(fake_option.FakeOption(pace))
+        self.cloud.types = [
+            fake_cloud.offered(
+                'rbd', pace_hint={'type': 'word', 'allowed': ['fast']}
+            )
+        ]
+        self.volume['multiattach'] = True
+        self.assertIn(
+            _PAGE, self.client.get('/project/volumes/').content.decode()
+        )
+        form = self.client.get(_PAGE).context['form']
+        self.assertEqual(['rbd_pace_hint'], list(form.fields))
 
     def test_last_attachment_was_refused(self) -> None:
         self.volume[f'{fake_cloud.ALIAS}:attach_refused'] = {
@@ -112,7 +158,7 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
         page = self.client.get(_PAGE).content.decode()
-        self.assertIn('The allowed modes are not available', page)
+        self.assertIn('The allowed values are not available', page)
         # Cinder refuses it, and it stays selected.
         page = self.post('fast').content.decode()
         self.assertIn('<option value="fast" selected>', page)
@@ -126,16 +172,16 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
         self.cloud.add_volume('shared', multiattach=True)
         page = self.client.get('/project/volumes/').content.decode()
         for ident in ('v', 'unrecorded'):
-            self.assertIn(f'/project/volumes/{ident}/rbd_cache_mode/', page)
+            self.assertIn(f'/project/volumes/{ident}/rbd_options/', page)
         for ident in ('other', 'shared'):
-            self.assertNotIn(f'/project/volumes/{ident}/rbd_cache_mode/', page)
+            self.assertNotIn(f'/project/volumes/{ident}/rbd_options/', page)
         cache.cache.clear()
         self.cloud.faults = {
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
         page = self.client.get('/project/volumes/').content.decode()
         self.assertIn(_PAGE, page)
-        self.assertNotIn('/project/volumes/unrecorded/rbd_cache_mode/', page)
+        self.assertNotIn('/project/volumes/unrecorded/rbd_options/', page)
 
     def menu(self, address: str) -> str:
         """Return the menu of a details page."""
@@ -154,7 +200,7 @@ class ChangeModeTestCase(horizon_case.HorizonTestCase):
         ):
             self.assertIn(page, shown)
             self.assertNotIn(_PAGE, shown)
-        response = self.client.post(page, {'mode': 'writeback'})
+        response = self.client.post(page, {_MODE: 'writeback'})
         self.check_done(response)
         self.assertEqual(
             '/admin/volumes/', response.headers['X-Horizon-Location']

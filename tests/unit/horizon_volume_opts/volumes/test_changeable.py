@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The cache mode field of a volume."""
+"""The choice of a value for a key that can be changed."""
 
 import types
 from typing import Any
@@ -18,13 +18,14 @@ from typing import Any
 import ddt
 
 from horizon_volume_opts import offers
-from horizon_volume_opts.volumes import cache_mode
+from horizon_volume_opts.volumes import attach
+from horizon_volume_opts.volumes import changeable
 from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
 
-def _choice(name: str | None = 'rbd', **changes: Any) -> cache_mode.ModeChoice:
+def _choice(name: str | None = 'rbd', **changes: Any) -> changeable.Choice:
     volume = types.SimpleNamespace(
         **{
             'volume_type': name,
@@ -36,11 +37,11 @@ def _choice(name: str | None = 'rbd', **changes: Any) -> cache_mode.ModeChoice:
         'rbd': offers.UserOffer.of(fake_cloud.offered('rbd')),
         'lvm': offers.UserOffer.of(fake_cloud.not_offered('lvm')),
     }
-    return cache_mode.ModeChoice.of(volume, found)
+    return changeable.Choice.of(attach.OPTION, volume, found)
 
 
 @ddt.ddt
-class ModeChoiceTestCase(base.TestCase):
+class ChoiceTestCase(base.TestCase):
     def test_of_a_volume(self) -> None:
         choice = _choice()
         self.assertEqual('directsync', choice.before)
@@ -73,7 +74,7 @@ class ModeChoiceTestCase(base.TestCase):
 
     def test_a_current_mode_is_always_in_the_list(self) -> None:
         choice = _choice()
-        listed = cache_mode.choices(choice.offer)
+        listed = changeable.choices(choice.option, choice.offer)
         self.assertNotIn('directsync', dict(listed))
-        field = cache_mode.field(listed, choice.before)
+        field = changeable.field(choice.option, listed, choice.before)
         self.assertIn('directsync', dict(field.widget.choices))

@@ -1,0 +1,239 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The form that changes the options of an existing volume.
+
+It has a field for each option that is not fixed at creation.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cinderclient import exceptions as cinder_exceptions
+from django.urls import re_path
+from django.urls import reverse
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+from horizon import exceptions
+from horizon import forms
+from horizon import messages
+from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.admin.volumes import urls as admin_urls
+from openstack_dashboard.dashboards.project.volumes import urls
+
+from horizon_volume_opts import discovery
+from horizon_volume_opts import offers
+from horizon_volume_opts import phrasing
+from horizon_volume_opts import refusals
+from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import attach
+from horizon_volume_opts.volumes import changeable
+from horizon_volume_opts.volumes import fields
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+
+URL_NAME = 'rbd_options'
+_VOLUME = 'volume'
+_UNAVAILABLE = _(
+    'The allowed values are not available, because Cinder did not return the '
+    'options of the volume types. Try again later.'
+)
+_OF_ATTACHMENTS = _(
+    'A change applies to later attachments of the volume. Existing attachments'
+    ' keep the value: detach the volume and attach it again.'
+)
+_TAKES_EFFECT = _('A change takes effect %(when)s.')
+_NOT_OFFERED = _('%(option)s cannot be changed: %(reason)s.')
+
+
+class ChangeOptionsForm(forms.SelfHandlingForm):
+    """Changes the options that are not fixed, if the volume type has them."""
+
+    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        volume = self.initial[_VOLUME]
+        by_type: Mapping[str, offers.UserOffer] = {}
+        self._is_unavailable = False
+        try:
+            by_type = discovery.by_type(
+                request, list(filter(None, [volume.volume_type]))
+            )
+        except discovery.Unavailable:
+            self._is_unavailable = True
+        self._choices = {
+            fields.name_of(option.key): changeable.Choice.of(
+                option, volume, by_type
+            )
+            for option in changeable.options()
+        }
+        notes = [self._add(*each) for each in self._choices.items()]
+        if self._is_unavailable:
+            notes = [str(_UNAVAILABLE)]
+        notes.append(attach.last_refusal(volume))
+        if any(notes):
+            self.set_warning(' '.join(filter(None, notes)))
+
+    def _add(self, name: str, choice: changeable.Choice) -> str | None:
+        """Add a field; return why its value cannot be changed, if so.
+
+        The current value and one that was sent are always in the list.
+        """
+        posted = str(self.data.get(name) or '').strip()
+        listed = changeable.choices(choice.option, choice.offer)
+        note = None
+        if choice.reason or choice.is_shared:
+            # Cinder may know values that the user cannot set.
+            listed = listed[:1]
+            note = choice.reason or choice.shared_reason
+        if posted and posted not in (*dict(listed), choice.before):
+            listed = [*listed, (posted, posted)]
+        has_value = choice.before or posted or self._is_unavailable
+        if note and not has_value:
+            # The value can neither be set nor removed.
+            return self._note(choice, note)
+        self.fields[name] = changeable.field(
+            choice.option, listed, choice.before
+        )
+        return self._note(choice, note) if note else None
+
+    @property
+    def effects(self) -> list[tuple[str, str]]:
+        """The label of each field, and when a change is in force."""
+        return [
+            (
+                wording.label(option.key),
+                str(_OF_ATTACHMENTS)
+                if option.kind is definitions.Kind.CONNECTION
+                else str(
+                    _TAKES_EFFECT
+                    % {'when': phrasing.in_words(option.takes_effect)}
+                ),
+            )
+            for option in (self._choices[name].option for name in self.fields)
+        ]
+
+    @staticmethod
+    def _note(choice: changeable.Choice, reason: str) -> str:
+        return str(
+            _NOT_OFFERED
+            % {
+                'option': wording.label(choice.option.key),
+                'reason': reason,
+            }
+        )
+
+    def clean(self) -> Any:
+        """Check the values against the offer of the volume type."""
+        data: dict[str, Any] = super().clean()
+        # Without the offer, Cinder checks the values.
+        if not self._is_unavailable:
+            for name in self.fields:
+                try:
+                    self._choices[name].check(data.get(name) or '')
+                except errors.OptionError as error:
+                    self.add_error(name, refusals.of_error(error).text)
+        return data
+
+    def handle(self, request: Any, data: Any) -> bool:
+        """Set or remove the keys; show a refusal at its field.
+
+        Cinder sets all keys or none. Keys are removed only after that.
+        """
+        ident = self.initial[_VOLUME].id
+        changed = {
+            self._choices[name].option: data[name]
+            for name in self.fields
+            if data[name] != (self._choices[name].before or '')
+        }
+        wanted = {each.key: value for each, value in changed.items() if value}
+        removed = [each.key for each in changed if each.key not in wanted]
+        try:
+            if wanted:
+                cinder.volume_set_metadata(request, ident, wanted)
+            if removed:
+                cinder.volume_delete_metadata(request, ident, removed)
+        except cinder_exceptions.ClientException as error:
+            refusal = refusals.read(error)
+            name = (
+                fields.name_of(refusal.key) if refusal and refusal.key else ''
+            )
+            if name not in self.fields:
+                name = fields.name_of(next(iter(changed)).key)
+            self.add_error(name, refusal.text if refusal else str(error))
+            return False
+        for option in changed:
+            messages.success(
+                request,
+                _('%(option)s: the change takes effect %(when)s.')
+                % {
+                    'option': wording.label(option.key),
+                    'when': phrasing.in_words(option.takes_effect),
+                },
+            )
+        return True
+
+
+class ChangeOptionsView(forms.ModalFormView):
+    """The page of the form, and the modal above the table of volumes."""
+
+    form_class = ChangeOptionsForm
+    template_name = 'horizon_volume_opts/change_options.html'
+    page_title = _('Change RBD Options')
+    submit_label = _('Save')
+    dashboard = 'project'
+    success_url = reverse_lazy('horizon:project:volumes:index')
+    cancel_url = success_url
+
+    def get_initial(self) -> dict[str, Any]:
+        """Return the volume."""
+        try:
+            volume = cinder.volume_get(self.request, self.kwargs['volume_id'])
+        except Exception:
+            exceptions.handle(
+                self.request,
+                _('Unable to retrieve volume information.'),
+                redirect=self.success_url,
+            )
+        return {_VOLUME: volume}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the address that the form is sent to."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        context['submit_url'] = reverse(
+            f'horizon:{self.dashboard}:volumes:{URL_NAME}',
+            args=(self.kwargs['volume_id'],),
+        )
+        return context
+
+
+class AdminChangeOptionsView(ChangeOptionsView):
+    """The same page in the dashboard of administrators."""
+
+    dashboard = 'admin'
+    success_url = reverse_lazy('horizon:admin:volumes:index')
+    cancel_url = success_url
+
+
+def add_pages() -> None:
+    """Add the page to those of the panel Volumes of both dashboards."""
+    for panel, view in (
+        (urls, ChangeOptionsView),
+        (admin_urls, AdminChangeOptionsView),
+    ):
+        if all(each.name != URL_NAME for each in panel.urlpatterns):
+            panel.urlpatterns += [
+                re_path(
+                    r'^(?P<volume_id>[^/]+)/rbd_options/$',
+                    view.as_view(),
+                    name=URL_NAME,
+                )
+            ]

@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The choice of a value for a key that can be changed on a volume."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from horizon_volume_opts import offers
+from horizon_volume_opts import phrasing
+from horizon_volume_opts import wording
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+_SHARED = _('Not available: %(reason)s.')
+_NOT_ALLOWED = _('you may not set it for volumes of this type')
+_NO_TYPE = _('the volume type of this volume has no RBD volume options')
+_YES_OR_NO = [('true', _('Yes')), ('false', _('No'))]
+
+Listed = tuple[str, Any]
+
+
+def options() -> list[definitions.Option]:
+    """Return the options that can be changed on a volume."""
+    return [
+        each
+        for each in definitions.OPTIONS.values()
+        if keys.Scope.VOLUME in each.scopes and not each.fixed
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The choice of a value for a volume.
+
+    :ivar before: the value in the metadata of the volume; None if unset
+    :ivar is_shared: whether several instances can attach the volume, and the
+        option has only one value then
+    :ivar offer: the options of its volume type
+    :ivar reason: why the user cannot select a value; None if possible
+    """
+
+    option: definitions.Option
+    before: str | None
+    is_shared: bool
+    offer: offers.UserOffer
+    reason: str | None
+
+    @classmethod
+    def of(
+        cls,
+        option: definitions.Option,
+        volume: Any,
+        offers_by_type: Mapping[str, offers.UserOffer],
+    ) -> 'Choice':
+        """Return the choice for a volume."""
+        metadata = getattr(volume, 'metadata', None) or {}
+        name = volume.volume_type or ''
+        offer = offers_by_type.get(name) or offers.UserOffer(
+            name, str(_NO_TYPE)
+        )
+        return cls(
+            option,
+            metadata.get(option.key),
+            is_shared(option, volume),
+            offer,
+            reason_of(option, offer),
+        )
+
+    @property
+    def shared_reason(self) -> str:
+        """Why a volume for several instances has no choice."""
+        return phrasing.in_words(self.option.shared_reason or '')
+
+    @property
+    def shared_text(self) -> str:
+        """The same as a sentence."""
+        return str(_SHARED % {'reason': self.shared_reason})
+
+    def check(self, wanted: str) -> None:
+        """Check a value that replaces the current one.
+
+        :raises OptionError: for a value that is invalid or not allowed
+        """
+        if wanted == (self.before or ''):
+            return
+        key = self.option.key
+        if self.is_shared:
+            raise errors.OptionError(
+                key, wanted, self.shared_text, str(wording.BLANK)
+            )
+        # Anyone who may change the metadata can remove the key.
+        if wanted:
+            self.offer.check({key: wanted}, None)
+
+
+def is_shared(option: definitions.Option, volume: Any) -> bool:
+    """Return whether several instances can attach a volume.
+
+    False for options whose values do not depend on it.
+    """
+    return option.shared_value is not None and bool(
+        getattr(volume, 'multiattach', False)
+    )
+
+
+def reason_of(
+    option: definitions.Option, offer: offers.UserOffer
+) -> str | None:
+    """Return why a user cannot select a value for a type; None if possible."""
+    if offer.reason:
+        return offer.reason
+    if option.key not in offer.settable:
+        return str(_NOT_ALLOWED)
+    return None
+
+
+def choices(
+    option: definitions.Option, offer: offers.UserOffer
+) -> list[Listed]:
+    """Return the values of a volume type for a list, the default first."""
+    described = offer.options.get(option.key, {})
+    blank = wording.default(
+        described.get('default'),
+        described.get(wire.DEFAULT_FROM),
+        option.key,
+    )
+    if option.value_type is definitions.ValueType.BOOLEAN:
+        return [('', blank), *_YES_OR_NO]
+    return [('', blank), *offer.choices(option.key)]
+
+
+def field(
+    option: definitions.Option, listed: list[Listed], current: str | None
+) -> forms.Field:
+    """Return the field with the values.
+
+    :param current: a value that is selected and is always in the list
+    """
+    attributes = {'class': 'form-control'}
+    if current and current not in dict(listed):
+        listed = [
+            *listed,
+            (current, _('%(mode)s: not allowed') % {'mode': current}),
+        ]
+    widget: forms.Widget = forms.Select(choices=listed, attrs=attributes)
+    if option.value_type not in (
+        definitions.ValueType.BOOLEAN,
+        definitions.ValueType.WORD,
+    ):
+        attributes['placeholder'] = str(listed[0][1])
+        widget = forms.TextInput(attrs=attributes)
+    return forms.CharField(
+        label=wording.label(option.key),
+        required=False,
+        initial=current or '',
+        help_text=wording.help_of(option.key),
+        widget=widget,
+    )
