@@ -268,11 +268,35 @@ class CreateTest(volume_form.FormTestCase):
 
 
 class TableTest(volume_form.FormTestCase):
+    def check_whole_words(self, selector: str) -> None:
+        """Check that no word of an element's text is on two lines."""
+        self.find(selector)
+        broken = self.driver.execute_script(
+            """
+            const text = document.querySelector(arguments[0]).firstChild;
+            const broken = [];
+            for (const found of text.data.matchAll(/\\S+/g)) {
+              const range = document.createRange();
+              range.setStart(text, found.index);
+              range.setEnd(text, found.index + found[0].length);
+              if (range.getClientRects().length !== 1) {
+                broken.push(found[0]);
+              }
+            }
+            return broken;
+            """,
+            selector,
+        )
+        self.assertEqual([], broken)
+
     def test_layout_and_cache_mode_in_the_row(self) -> None:
-        volume = self.created(metadata=base.ASKED)
+        volume = self.created(
+            name='seen in the dashboard', metadata=base.ASKED
+        )
         self.open('/project/volumes/')
         row = f'[id="volumes__row__{volume}"]'
         self.assertIn('64 KiB × 8', self.text(row))
+        self.check_whole_words(f'{row} td.multi_select_column + td a')
         self.screenshot('volumes')
         self.click(f'{row} .dropdown-toggle')
         self.click(f'{row} [id$="action_rbd_options"]')
