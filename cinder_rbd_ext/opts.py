@@ -19,7 +19,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from rbd_volume_options import checked_text
+from rbd_volume_options import config_type
 from rbd_volume_options import definitions
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -74,7 +74,7 @@ _OTHER_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         wire.RBD_MIN_OBJECT_SIZE,
-        type=checked_text.config_type(
+        type=config_type.config_type(
             layout.parse_object_size, 'size in bytes'
         ),
         default='64K',
@@ -108,7 +108,7 @@ _OTHER_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         wire.RBD_CLOUD_ID,
-        type=checked_text.config_type(ownership.check_cloud_id, 'UUID'),
+        type=config_type.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),
     cfg.BoolOpt(
@@ -157,7 +157,7 @@ def backend_opts() -> list[cfg.Opt]:
         opts.append(
             cfg.Opt(
                 option.conf_name,
-                type=checked_text.config_type(option.parse, option.conf_type),
+                type=config_type.config_type(option.parse, option.conf_type),
                 # An empty list, unlike an unset option, is a value.
                 default=(
                     '' if option.kind is definitions.Kind.TENANTS else None
@@ -169,7 +169,7 @@ def backend_opts() -> list[cfg.Opt]:
             opts.append(
                 cfg.Opt(
                     option.allowed.option,
-                    type=checked_text.config_type(
+                    type=config_type.config_type(
                         option.allowed.parse, f'list of {option.conf_type}s'
                     ),
                     default=','.join(

@@ -21,9 +21,9 @@ from cinder_rbd_ext import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import multiattach
 from rbd_volume_options import options
 from rbd_volume_options import precedence
-from rbd_volume_options import sharing
 
 _REPLICATED = 'replication_enabled'
 _MULTIATTACH = 'multiattach'
@@ -60,7 +60,9 @@ class Request:
             if backend_too or level.origin is not errors.Origin.BACKEND
         ]
         resolved = precedence.resolve(levels)
-        sharing.check_shareable(resolved, self.multiattach, self.replicated)
+        multiattach.check_shareable(
+            resolved, self.multiattach, self.replicated
+        )
         return resolved
 
 

@@ -18,7 +18,7 @@ stock RBD store apply as well.
 
 from oslo_config import cfg
 
-from rbd_volume_options import checked_text
+from rbd_volume_options import config_type
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import ownership
@@ -43,7 +43,7 @@ MIN_UPLOAD_MEMORY = 16
 STORE_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_store_object_map',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             features.parse_object_map, 'boolean value'
         ),
         help=(
@@ -55,7 +55,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_features',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             features.parse_features, 'list of image features'
         ),
         help=(
@@ -67,7 +67,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_object_size',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             layout.parse_object_size, 'size in bytes'
         ),
         help=(
@@ -78,7 +78,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_stripe_unit',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             layout.parse_stripe_unit, 'size in bytes'
         ),
         help=(
@@ -90,7 +90,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_stripe_count',
-        type=checked_text.config_type(layout.parse_stripe_count, 'count'),
+        type=config_type.config_type(layout.parse_stripe_count, 'count'),
         help=(
             'Stripe count of uploaded images. Requires rbd_store_stripe_unit.'
         ),
@@ -129,7 +129,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         wire.RBD_CLOUD_ID,
-        type=checked_text.config_type(ownership.check_cloud_id, 'UUID'),
+        type=config_type.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),
 ]

@@ -20,7 +20,7 @@ from typing import Any
 from oslo_config import cfg
 
 from rbd_volume_options import cache_modes
-from rbd_volume_options import checked_text
+from rbd_volume_options import config_type
 from rbd_volume_options import features
 from rbd_volume_options import ownership
 
@@ -41,7 +41,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'allowed_modes',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             cache_modes.parse_cache_modes, 'list of cache modes'
         ),
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
@@ -90,7 +90,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'ephemeral_object_map',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             features.parse_object_map, 'boolean value'
         ),
         help=(
@@ -103,7 +103,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'ephemeral_image_features',
-        type=checked_text.config_type(
+        type=config_type.config_type(
             features.parse_features, 'list of image features'
         ),
         help=(
@@ -116,7 +116,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'cloud_id',
-        type=checked_text.config_type(ownership.check_cloud_id, 'UUID'),
+        type=config_type.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),
 ]

@@ -13,14 +13,12 @@
 """The rules for extending a volume."""
 
 from collections.abc import Mapping
-import math
 
 from rbd_volume_options import errors
-from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
-from rbd_volume_options import sizes
+from rbd_volume_options import whole_stripes
 
 
 def check(
@@ -40,7 +38,7 @@ def check(
     """
     striping = origins.get(precedence.Part.STRIPING)
     if striping in precedence.GIVEN:
-        limits.check_whole_stripes(state.layout, size, bounds, striping)
+        whole_stripes.check_size(state.layout, size, bounds, striping)
     asked = [
         origins[part]
         for part in (precedence.Part.STRIPING, precedence.Part.OBJECT_SIZE)
@@ -56,11 +54,3 @@ def check(
 def _has_map(state: plan.ImageState) -> bool:
     # Each image has features; none means that they are unknown.
     return not state.image_features or 'object-map' in state.image_features
-
-
-def step(image_layout: layout.ImageLayout) -> int:
-    """Return the number of GiB that hold whole stripes, and no fewer."""
-    striping = image_layout.striping
-    if striping is None:
-        return 1
-    return striping.width // math.gcd(striping.width, sizes.GIB)

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -30,11 +31,34 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import whole_stripes
 
 Origin = errors.Origin
 Part = precedence.Part
 
 _LAYOUT = (Part.OBJECT_SIZE, Part.STRIPING)
+
+
+def level_of(origin: Origin, state: plan.ImageState) -> precedence.Level:
+    """Return the values of an existing image, as a level.
+
+    The level has no data pool. The data pool always comes from the volume
+    type or the back end of the new volume and is never inherited.
+    """
+    return precedence.Level(
+        origin,
+        options.VolumeOptions(
+            object_size=state.layout.object_size,
+            striping=state.layout.striping,
+            image_features=state.image_features & features.CHOOSABLE,
+            plain={
+                key: value
+                for key, value in state.configuration.items()
+                if definitions.OPTIONS[key].inherited
+            },
+        ),
+        answers_striping=origin is Origin.CLUSTER or None,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +117,7 @@ def levels(
     if not dropped:
         return [source.level]
     parts = frozenset(part for group in dropped for part in group)
-    stock = plan.level_of(Origin.CLUSTER, own())
+    stock = level_of(Origin.CLUSTER, own())
     return [
         _without(source.level, parts),
         _without(stock, frozenset(Part) - parts),
@@ -165,7 +189,7 @@ def _may_inherit_layout(
     if not missing:
         return True
     stock = own()
-    would_have = resolve(plan.level_of(Origin.CLUSTER, stock)).layout_over(
+    would_have = resolve(level_of(Origin.CLUSTER, stock)).layout_over(
         stock.layout
     )
     has = inherited.layout_over(stock.layout)
@@ -210,7 +234,7 @@ def _within_limits(
             limits.check_object_size(layout.object_size, bounds.limits, origin)
         if Part.STRIPING in parts and striping and striping.value:
             limits.check_stripe_count(striping.value, bounds.limits, origin)
-            limits.check_whole_stripes(
+            whole_stripes.check_size(
                 layout, bounds.size, bounds.limits, origin
             )
         limits.check_object_count(layout, bounds.size, bounds.limits, origin)
@@ -235,7 +259,7 @@ def _may_inherit_features(
     ):
         return True
     stock = own()
-    would_have = resolve(plan.level_of(Origin.CLUSTER, stock)).features_over(
+    would_have = resolve(level_of(Origin.CLUSTER, stock)).features_over(
         stock.image_features
     )
     has = inherited.features_over(choice.value)

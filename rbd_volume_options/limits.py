@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The operator's limits, and the rules that depend on a volume's size."""
+"""The operator's limits."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -167,38 +167,6 @@ def _too_many(
         image_layout=image_layout,
         count=count,
     )
-
-
-def check_whole_stripes(
-    image_layout: layout.ImageLayout,
-    size: int,
-    limits: Limits,
-    origin: errors.Origin | None = None,
-) -> None:
-    """Check that a volume's size is a multiple of the stripe width.
-
-    :param size: size of the volume in bytes
-    :raises OptionError: if it is not, and the back end requires it
-    """
-    striping = image_layout.striping
-    if not limits.require_whole_stripes or striping is None:
-        return
-    if size % striping.width:
-        raise errors.OptionError(
-            keys.STRIPE_COUNT,
-            striping.count,
-            phrases.Phrase(
-                '{size} is not a multiple of {unit} x {count}',
-                size=sizes.format_size(size),
-                unit=sizes.format_size(striping.unit),
-                count=striping.count,
-            ),
-            phrases.Phrase(
-                'values whose product divides the size, such as powers of two'
-            ),
-            origin,
-            errors.Code.NOT_WHOLE_STRIPES,
-        )
 
 
 def check_object_map(

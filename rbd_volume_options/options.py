@@ -20,6 +20,7 @@ from typing import Any
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -142,7 +143,7 @@ def unknown_key(
 
     The error has the exact spelling if the key resembles an existing one.
     """
-    reason, meant = phrases.Phrase('unknown key'), keys.normal(name)
+    reason, meant = phrases.Phrase('unknown key'), key_spelling.normal(name)
     if meant in definitions.OPTIONS:
         reason = phrases.Phrase(
             'unknown key; the exact spelling is {key}', key=meant

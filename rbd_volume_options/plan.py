@@ -21,8 +21,8 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
-from rbd_volume_options import options
 from rbd_volume_options import precedence
+from rbd_volume_options import whole_stripes
 
 Origin = precedence.Origin
 # In the classes below, layout is an attribute.
@@ -97,28 +97,6 @@ class ImagePlan:
     )
     origins: Mapping[precedence.Part, Origin] | None = dataclasses.field(
         default=None, compare=False
-    )
-
-
-def level_of(origin: Origin, state: ImageState) -> precedence.Level:
-    """Return the values of an existing image, as a level.
-
-    The level has no data pool. The data pool always comes from the volume
-    type or the back end of the new volume and is never inherited.
-    """
-    return precedence.Level(
-        origin,
-        options.VolumeOptions(
-            object_size=state.layout.object_size,
-            striping=state.layout.striping,
-            image_features=state.image_features & features.CHOOSABLE,
-            plain={
-                key: value
-                for key, value in state.configuration.items()
-                if definitions.OPTIONS[key].inherited
-            },
-        ),
-        answers_striping=origin is Origin.CLUSTER or None,
     )
 
 
@@ -205,7 +183,7 @@ def _check_size(
     striping = resolved.striping
     check_object_size(resolved, bounds)
     if striping and striping.origin in precedence.GIVEN:
-        limits.check_whole_stripes(image_layout, size, bounds, striping.origin)
+        whole_stripes.check_size(image_layout, size, bounds, striping.origin)
     asked = [
         choice.origin
         for choice in (striping, resolved.object_size)

@@ -32,13 +32,14 @@ from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import growth
 from rbd_volume_options import inheritance
+from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import whole_stripes
 
 Items = Mapping[str, str]
 
@@ -61,7 +62,7 @@ def ours(items: Any) -> dict[str, str] | None:
     items_of_ours = {
         key: value
         for key, value in items.items()
-        if isinstance(key, str) and keys.is_ours(key)
+        if isinstance(key, str) and key_spelling.is_ours(key)
     }
     if not all(isinstance(value, str) for value in items_of_ours.values()):
         return None
@@ -98,8 +99,12 @@ def check_removable(
     :param there: the existing ``rbd:`` keys
     :raises OptionError: for another spelling of a key
     """
-    twins = [each for each in there if keys.normal(each) == keys.normal(name)]
-    if keys.is_misspelled(name) and twins != [name]:
+    twins = [
+        each
+        for each in there
+        if key_spelling.normal(each) == key_spelling.normal(name)
+    ]
+    if key_spelling.is_misspelled(name) and twins != [name]:
         raise options.unknown_key(name, '', scope).at(origin)
 
 
@@ -266,7 +271,7 @@ def check_sizes(
     step = 1
     striping = image_layout.striping
     if striping and bounds.require_whole_stripes:
-        step = growth.step(image_layout)
+        step = whole_stripes.step(image_layout)
         if high is not None and high // step * step < low:
             raise errors.OptionError(
                 keys.STRIPE_COUNT,

@@ -31,6 +31,7 @@ from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import replaced
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 
 _SCOPE = keys.Scope.VOLUME
@@ -64,7 +65,7 @@ class Changes:
         :param policy: the policy of Cinder, which refuses before these checks
         :param named: the key in the path, if any
         """
-        misspelled = keys.is_misspelled(named)
+        misspelled = key_spelling.is_misspelled(named)
         items_of_ours = checks.ours(items)
         if not items_of_ours and not misspelled:
             return None
@@ -98,7 +99,7 @@ class Changes:
 
     def check_removed(self, context: Any, volume_id: str, key: str) -> None:
         """Check that an item may be removed."""
-        if keys.is_ours(key):
+        if key_spelling.is_ours(key):
             volume = _authorized(context, volume_id, stock.DELETE_POLICY)
             before = checks.ours(dict(volume.metadata)) or {}
             with refusals.bad_request():

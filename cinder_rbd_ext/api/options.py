@@ -33,8 +33,8 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import multiattach
 from rbd_volume_options import precedence
-from rbd_volume_options import sharing
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -232,7 +232,7 @@ def of_type(
 
 
 def _default_of(
-    key: str, defaults: Iterable[precedence.Resolved], multiattach: bool
+    key: str, defaults: Iterable[precedence.Resolved], is_shared: bool
 ) -> precedence.Choice[Any] | None:
     """Return the default of a key and its origin.
 
@@ -241,8 +241,8 @@ def _default_of(
     not striped.
     """
     choices = [each.effective(key) for each in defaults]
-    if multiattach:
-        choices = [sharing.shared(key, each) for each in choices]
+    if is_shared:
+        choices = [multiattach.shared(key, each) for each in choices]
     if any(each != choices[0] for each in choices):
         return None
     return choices[0]

@@ -33,6 +33,7 @@ from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
@@ -113,7 +114,7 @@ class ExtraSpecsController(_SpecsController):
         self, req: Any, type_id: str, id: str, body: Any = None
     ) -> Iterator[None]:
         """Check one extra spec and the key in the path."""
-        if keys.is_misspelled(id):
+        if key_spelling.is_misspelled(id):
             self._authorize(req, stock.UPDATE_POLICY)
             with refusals.bad_request():
                 checks.check_syntax({id: ''}, _SCOPE, _ORIGIN)
@@ -130,7 +131,7 @@ class ExtraSpecsController(_SpecsController):
         ``?with_partner=true`` also removes the other key of a pair.
         """
         partner = None
-        if keys.is_ours(id):
+        if key_spelling.is_ours(id):
             context = self._authorize(req, stock.DELETE_POLICY)
             there = _there(context, type_id)
             if _with_partner(req) and definitions.partner(id) in there:
@@ -224,7 +225,7 @@ def _names_ours(items: Any) -> bool:
     named = {
         key: value
         for key, value in items.items()
-        if isinstance(key, str) and keys.is_ours(key)
+        if isinstance(key, str) and key_spelling.is_ours(key)
     }
     with refusals.bad_request():
         for key, value in named.items():

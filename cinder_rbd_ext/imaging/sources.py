@@ -64,7 +64,7 @@ def of_volume(
         return of_glance_image(plain, chunk_size)
     own = plan.ImageState(state.layout, own_features(source, state))
     return inheritance.Source(
-        plan.level_of(errors.Origin.SOURCE_VOLUME, own),
+        inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
         record.origins(recorded) or {},
     )
 

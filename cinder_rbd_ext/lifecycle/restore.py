@@ -34,6 +34,7 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import wire
@@ -191,7 +192,7 @@ def settled(
     :param own: the ``rbd:`` keys before the restore
     :param current: the current metadata
     """
-    kept = {k: v for k, v in current.items() if not keys.is_ours(k)}
+    kept = {k: v for k, v in current.items() if not key_spelling.is_ours(k)}
     kept.update(own)
     for family in definitions.families():
         added = {

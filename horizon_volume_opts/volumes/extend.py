@@ -32,6 +32,7 @@ from rbd_volume_options import growth
 from rbd_volume_options import layout
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
+from rbd_volume_options import whole_stripes
 
 _FIELD = 'new_size'
 _VOLUME = 'rbd_volume'
@@ -88,7 +89,7 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
             return 1
         if not self._offer.limits.require_whole_stripes:
             return 1
-        return growth.step(self._state.layout)
+        return whole_stripes.step(self._state.layout)
 
     def _text(self, there: layout.ImageLayout, size: int) -> str:
         lines = [str(_IMAGE % {'layout': layouts.in_words(there)})]

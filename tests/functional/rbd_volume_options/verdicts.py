@@ -17,6 +17,7 @@ import dataclasses
 
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -144,7 +145,9 @@ def ours(case: cases.Case) -> plan.ImagePlan | errors.OptionError:
         levels = [precedence.Level(origin, said)]
         if case.parent:
             levels.append(
-                plan.level_of(errors.Origin.SOURCE_VOLUME, state(case.parent))
+                inheritance.level_of(
+                    errors.Origin.SOURCE_VOLUME, state(case.parent)
+                )
             )
         return plan.plan_image(
             precedence.resolve(levels), base_of(case), case.size, _LIMITS

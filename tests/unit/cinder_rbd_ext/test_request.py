@@ -14,6 +14,7 @@ import ddt
 
 from cinder_rbd_ext import request
 from rbd_volume_options import errors
+from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
@@ -162,7 +163,7 @@ class ResolveTest(base.TestCase):
         self.request = _request(
             {'rbd:object_map': 'true'}, rbd_volume_object_size='8M'
         )
-        self.source = plan.level_of(
+        self.source = inheritance.level_of(
             Origin.SOURCE_VOLUME,
             plan.ImageState(
                 layout.ImageLayout(2 * _MIB, layout.Striping(_MIB, 2)),

@@ -21,6 +21,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
+from rbd_volume_options import whole_stripes
 from tests.unit import base
 
 _MIB = sizes.MIB
@@ -44,7 +45,7 @@ class GrowthTestCase(base.TestCase):
         self, unit: int, count: int, gib: int
     ) -> None:
         striped = _layout(unit, count)
-        self.assertEqual(gib, growth.step(striped))
+        self.assertEqual(gib, whole_stripes.step(striped))
         given = {precedence.Part.STRIPING: errors.Origin.VOLUME_METADATA}
         state = plan.ImageState(striped, frozenset())
         for size in range(1, 2 * gib + 1):
@@ -56,7 +57,7 @@ class GrowthTestCase(base.TestCase):
                 self.assertEqual(0, size % gib)
 
     def test_no_step_without_striping(self) -> None:
-        self.assertEqual(1, growth.step(layout.ImageLayout(4 * _MIB)))
+        self.assertEqual(1, whole_stripes.step(layout.ImageLayout(4 * _MIB)))
 
     def test_striping_of_ceph_is_not_restricted(self) -> None:
         given = {precedence.Part.STRIPING: errors.Origin.CLUSTER}

@@ -48,7 +48,7 @@ def _source(
     """Return a source whose parts all have the same origin."""
     state = plan.ImageState(image_layout, image_features, 'fast')
     return inheritance.Source(
-        plan.level_of(Origin.SOURCE_VOLUME, state),
+        inheritance.level_of(Origin.SOURCE_VOLUME, state),
         dict.fromkeys(Part, origin),
     )
 
@@ -206,7 +206,7 @@ class OriginsTest(base.TestCase):
     def test_those_of_the_source(self) -> None:
         """Clones keep the origins of the source."""
         source = inheritance.Source(
-            plan.level_of(Origin.SOURCE_VOLUME, _STOCK),
+            inheritance.level_of(Origin.SOURCE_VOLUME, _STOCK),
             {Part.STRIPING: Origin.VOLUME_TYPE},
         )
         how = plan.ImagePlan(

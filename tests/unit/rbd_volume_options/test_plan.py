@@ -17,6 +17,7 @@ import ddt
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -81,7 +82,7 @@ class LevelOfTestCase(refusals.RefusalTestCase):
                 # out.
                 image_features=_DEFAULT,
             ),
-            plan.level_of(Origin.SOURCE_VOLUME, state),
+            inheritance.level_of(Origin.SOURCE_VOLUME, state),
         )
 
     def test_a_plain_image(self) -> None:
@@ -91,7 +92,7 @@ class LevelOfTestCase(refusals.RefusalTestCase):
                 object_size=4 * MIB,
                 image_features=_LEAST,
             ),
-            plan.level_of(
+            inheritance.level_of(
                 Origin.GLANCE_IMAGE,
                 plan.ImageState(ImageLayout(4 * MIB), _LEAST),
             ),
@@ -112,7 +113,7 @@ class LevelOfTestCase(refusals.RefusalTestCase):
             # The data pool is omitted; the type or the back end provides it.
             plan.ImagePlan(image_layout, image_features),
             _plan(
-                plan.level_of(Origin.SOURCE_VOLUME, state),
+                inheritance.level_of(Origin.SOURCE_VOLUME, state),
                 base=_STRIPED,
                 # Limits do not apply to the values of an existing image.
                 size=3 * GIB,
@@ -315,7 +316,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
         state = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
         how = limits.Limits(max_objects=1000)
         given = _said(_BY_METADATA, object_size=64 * KIB)
-        source = plan.level_of(Origin.SOURCE_VOLUME, state)
+        source = inheritance.level_of(Origin.SOURCE_VOLUME, state)
         for levels in ([given], [given, source]):
             self.assertRefused(
                 functools.partial(_plan, *levels, how=how),

@@ -26,6 +26,7 @@ import ddt
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -60,7 +61,7 @@ def _made(made: Case) -> precedence.Level:
         made['object_size'], made['stripe_unit'], made['stripe_count']
     )
     state = plan.ImageState(found, frozenset(made['features']))
-    return plan.level_of(Origin.SOURCE_VOLUME, state)
+    return inheritance.level_of(Origin.SOURCE_VOLUME, state)
 
 
 def _code(case: Case) -> str | None:

@@ -13,6 +13,7 @@
 from typing import Any
 
 from rbd_volume_options import errors
+from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
@@ -90,7 +91,7 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
         self._assert_too_many(
             Origin.SOURCE_VOLUME,
             _said(_BY_METADATA, object_size=4 * KIB),
-            plan.level_of(Origin.SOURCE_VOLUME, _STOCK),
+            inheritance.level_of(Origin.SOURCE_VOLUME, _STOCK),
         )
 
     def test_map_that_librbd_gives_by_itself(self) -> None:

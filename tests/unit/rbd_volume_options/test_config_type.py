@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-from rbd_volume_options import checked_text
+from rbd_volume_options import config_type
 from rbd_volume_options import errors
 from tests.unit import base
 
@@ -24,7 +24,7 @@ def _even(value: str) -> int:
 class CheckedTextTestCase(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.type = checked_text.CheckedText(_even, 'even number')
+        self.type = config_type.CheckedText(_even, 'even number')
 
     def test_keeps_what_was_written(self) -> None:
         self.assertEqual('0002', self.type('0002'))
@@ -36,12 +36,12 @@ class CheckedTextTestCase(base.TestCase):
         self.assertEqual('odd; allowed: even numbers', str(error))
 
     def test_equal_by_parser_and_name(self) -> None:
-        same = checked_text.CheckedText(_even, 'even number')
+        same = config_type.CheckedText(_even, 'even number')
         self.assertEqual(self.type, same)
         self.assertEqual(hash(self.type), hash(same))
         for other in (
-            checked_text.CheckedText(_even, 'another name'),
-            checked_text.CheckedText(int, 'even number'),
+            config_type.CheckedText(_even, 'another name'),
+            config_type.CheckedText(int, 'even number'),
             'even number',
         ):
             self.assertNotEqual(self.type, other)

@@ -20,9 +20,9 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import multiattach
 from rbd_volume_options import options
 from rbd_volume_options import precedence
-from rbd_volume_options import sharing
 from tests.unit.rbd_volume_options import refusals
 
 CacheMode = cache_modes.CacheMode
@@ -49,7 +49,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
     @ddt.data(*_ASKED)
     def test_object_map(self, origin: Origin) -> None:
         self.assertRefused(
-            lambda: sharing.check_shareable(
+            lambda: multiattach.check_shareable(
                 _resolved(origin, object_map=True), True, False
             ),
             'rbd:object_map',
@@ -85,7 +85,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
 
     def _refused_for(self, listed: str, name: str, origin: Origin) -> None:
         self.assertRefused(
-            lambda: sharing.check_shareable(
+            lambda: multiattach.check_shareable(
                 _resolved(origin, image_features=_set(listed)), True, False
             ),
             'rbd:features',
@@ -99,7 +99,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
     def test_cache_mode(self, mode: CacheMode) -> None:
         for origin in _ASKED:
             self.assertRefused(
-                lambda origin=origin: sharing.check_shareable(  # type: ignore[misc]
+                lambda origin=origin: multiattach.check_shareable(  # type: ignore[misc]
                     _resolved(origin, plain={keys.CACHE_MODE: mode}),
                     True,
                     False,
@@ -122,12 +122,12 @@ class MultiattachTestCase(refusals.RefusalTestCase):
     )
     def test_unlocked_image_may_be_shared(self, said: dict[str, Any]) -> None:
         for origin in _ASKED:
-            sharing.check_shareable(_resolved(origin, **said), True, False)
+            multiattach.check_shareable(_resolved(origin, **said), True, False)
 
     @ddt.data(*(origin for origin in Origin if origin not in _ASKED))
     def test_nobody_asked_so_the_type_wins(self, origin: Origin) -> None:
         # The stock driver disables the features of such a volume itself.
-        sharing.check_shareable(
+        multiattach.check_shareable(
             _resolved(
                 origin,
                 object_map=True,
@@ -153,7 +153,7 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
     def test_features_left_out(self, listed: str, name: str) -> None:
         for origin in _ASKED:
             self.assertRefused(
-                lambda origin=origin: sharing.check_shareable(  # type: ignore[misc]
+                lambda origin=origin: multiattach.check_shareable(  # type: ignore[misc]
                     _resolved(origin, image_features=_set(listed)),
                     False,
                     True,
@@ -180,11 +180,11 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
         self, said: dict[str, Any]
     ) -> None:
         for origin in _ASKED:
-            sharing.check_shareable(_resolved(origin, **said), False, True)
+            multiattach.check_shareable(_resolved(origin, **said), False, True)
 
     @ddt.data(*(origin for origin in Origin if origin not in _ASKED))
     def test_nobody_asked_so_the_type_wins(self, origin: Origin) -> None:
-        sharing.check_shareable(
+        multiattach.check_shareable(
             _resolved(origin, image_features=_set('layering')), False, True
         )
 
@@ -196,7 +196,7 @@ class OrdinaryTestCase(refusals.RefusalTestCase):
             ('layering', ','.join(features.CHOOSABLE)),
             CacheMode,
         ):
-            sharing.check_shareable(
+            multiattach.check_shareable(
                 _resolved(
                     origin,
                     object_map=True,

@@ -1,0 +1,66 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+import ddt
+
+from rbd_volume_options import key_spelling
+from rbd_volume_options import keys
+from tests.unit import base
+
+
+@ddt.ddt
+class KeysTestCase(base.TestCase):
+    @ddt.data(
+        'RBD:stripe_count',
+        'rbd:Stripe_Count',
+        'rbd:stripe_count ',
+        ' rbd:stripe_count',
+        'rbd:stripe_count\n',
+        'rbd:stripe_count\u200b',
+        '\ufeffr\u00adbd:stripe_count',
+        '\uff52\uff42\uff44\uff1astripe_count',
+        'rbd:str\u00edpe_count',
+        'rbd:stri\u0301pe_count',
+        'rbd:str\u0131pe_count',
+        'RBD:STR\u0130PE_COUNT',
+        'rbd:\u017ftripe_count',
+        'rbd:\u00dftripe_count',
+        'rb\u0111:stripe_count',
+        'rbd:stripe_c\u00d8unt',
+        'rbd:stripe_coun\x00t',
+    )
+    def test_same_key_to_a_database(self, name: str) -> None:
+        self.assertEqual('rbd:stripe_count', key_spelling.normal(name))
+        self.assertTrue(key_spelling.is_ours(name))
+        self.assertTrue(key_spelling.is_misspelled(name))
+
+    def test_exact_and_unknown_keys(self) -> None:
+        for name in (keys.STRIPE_UNIT, 'rbd:', 'rbd:other'):
+            self.assertTrue(key_spelling.is_ours(name), name)
+            self.assertFalse(key_spelling.is_misspelled(name), name)
+
+    @ddt.data('', 'rbd', 'rb:x', 'rbd_stripe_count', 'x rbd:a', 'rbd :a')
+    def test_keys_of_others(self, name: str) -> None:
+        self.assertFalse(key_spelling.is_ours(name))
+        self.assertFalse(key_spelling.is_misspelled(name))
+
+    def test_too_long_for_cinder(self) -> None:
+        """Without the limit, the last name would take 12 seconds."""
+        for name in ('rbd:' + 'x' * 252, 'R' * 256, '\u0300\u0316' * 28_500):
+            self.assertTrue(key_spelling.normal(name) == name, name[:5])
+            self.assertFalse(key_spelling.is_ours(name), name[:5])
+            self.assertFalse(key_spelling.is_misspelled(name), name[:5])
+
+    def test_longest_name_is_normalised(self) -> None:
+        name = 'RBD:' + 'x' * 251
+        self.assertEqual(name.lower(), key_spelling.normal(name))
+        self.assertTrue(key_spelling.is_misspelled(name))
