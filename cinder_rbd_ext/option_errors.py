@@ -14,11 +14,11 @@
 
 from collections.abc import Iterator
 import contextlib
-from typing import Any
 
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import definitions
@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def of_volume(
-    volume: Any,
+    volume: protocols.Volume,
     backend: str,
     operation: user_messages.Operation,
     told_by_cinder: bool = False,
@@ -58,7 +58,9 @@ def of_volume(
 
 
 def recorded(
-    volume: Any, error: errors.OptionError, told_by_cinder: bool = False
+    volume: protocols.Volume,
+    error: errors.OptionError,
+    told_by_cinder: bool = False,
 ) -> None:
     """Record why a volume could not be created, and tell its tenant.
 

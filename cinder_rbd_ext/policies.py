@@ -27,6 +27,7 @@ from cinder.policies import base
 from oslo_policy import policy
 import webob.exc
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import request
 from rbd_volume_options import definitions
 from rbd_volume_options import wire
@@ -198,7 +199,7 @@ def settable(context: Any) -> frozenset[str]:
 
 
 def settable_by_creator(
-    volume: Any, asked: request.Request, moved: bool
+    volume: protocols.Volume, asked: request.Request, moved: bool
 ) -> frozenset[str]:
     """Return the keys that the creator of a volume may set on it.
 

@@ -18,6 +18,7 @@ import functools
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -136,7 +137,7 @@ class Texts:
 
 
 def of_volume(
-    volume: Any,
+    volume: protocols.Volume,
     volume_type: Any,
     settings: backend_settings.BackendSettings,
 ) -> Request:
@@ -178,7 +179,7 @@ def changes_features(specs: Mapping[str, str]) -> bool:
     return is_multiattach(specs) or is_replicated(specs)
 
 
-def metadata_of(volume: Any) -> dict[str, str]:
+def metadata_of(volume: protocols.Volume) -> dict[str, str]:
     """Return a volume's metadata; empty for an object without metadata."""
     return dict(volume.metadata or {})
 

@@ -33,6 +33,7 @@ import webob.exc
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import agreement
@@ -210,7 +211,7 @@ class _Door:
 
     def check(
         self,
-        volume: Any,
+        volume: protocols.Volume,
         connector: dict[str, Any],
         for_server: bool,
         earlier: Earlier,
@@ -250,7 +251,7 @@ class _Door:
             raise agreed.error
 
     def _settings(
-        self, volume: Any
+        self, volume: protocols.Volume
     ) -> backend_settings.BackendSettings | None:
         try:
             here = self._reported.holding(volume)
@@ -337,7 +338,7 @@ class NextAttachmentController(wsgi.Controller):
         }
 
     def _required(
-        self, volume: Any, server: str | None
+        self, volume: protocols.Volume, server: str | None
     ) -> agreement.Requirement:
         here = self._reported.holding(volume)
         if here is None or here.settings is None:

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 import functools
 from typing import Any
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.retype import marker
@@ -40,7 +41,9 @@ _CONVERSION = (
 )
 
 
-def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
+def of_volume(
+    volume: protocols.Volume, shows_pools: bool = True
+) -> Attributes:
     """Return the attributes of a volume; None for what is not recorded.
 
     :param volume: Cinder's volume object
@@ -79,7 +82,7 @@ def of_volume(volume: Any, shows_pools: bool = True) -> Attributes:
 
 
 def _conversion(
-    volume: Any, recorded: Mapping[str, str], shows_type: bool
+    volume: protocols.Volume, recorded: Mapping[str, str], shows_type: bool
 ) -> dict[str, Any] | None:
     """Return the progress of a conversion, or why it was not possible.
 
@@ -100,7 +103,7 @@ def _conversion(
     return {**shown, wire.CONVERSION_REASON: reason} if reason else None
 
 
-def _admin_metadata(volume: Any) -> Mapping[str, str]:
+def _admin_metadata(volume: protocols.Volume) -> Mapping[str, str]:
     if not volume.obj_attr_is_set('admin_metadata'):
         return {}
     items: Mapping[str, str] = volume.admin_metadata or {}
@@ -127,7 +130,7 @@ def _labels(text: str) -> Mapping[str, str]:
     return {part.value: origin.label for part, origin in by_part.items()}
 
 
-def _of_attachments(volume: Any, item: str) -> dict[str, Any]:
+def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:
     """Return an item of each attachment's connection, by attachment id.
 
     None means that the compute host chose the value.

@@ -19,6 +19,7 @@ import webob.exc
 
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
@@ -35,7 +36,7 @@ _ORIGIN = errors.Origin.VOLUME_METADATA
 
 def check(
     context: Any,
-    volume: Any,
+    volume: protocols.Volume,
     reported: pools.ReportedPools,
     before: Items,
     after: Items,
@@ -56,7 +57,7 @@ def check(
         checks.check_fixed(before, after)
 
 
-def _is_ours(volume: Any, reported: pools.ReportedPools) -> bool:
+def _is_ours(volume: protocols.Volume, reported: pools.ReportedPools) -> bool:
     """Return whether the back end of a volume may have our driver."""
     try:
         here = reported.holding(volume)
@@ -65,7 +66,9 @@ def _is_ours(volume: Any, reported: pools.ReportedPools) -> bool:
     return here is None or capabilities.is_ours(here.capabilities)
 
 
-def _check_agrees(volume: Any, fixed: set[str], after: Items) -> None:
+def _check_agrees(
+    volume: protocols.Volume, fixed: set[str], after: Items
+) -> None:
     """Check that keys agree with the record of the image.
 
     Each of them may be removed.

@@ -21,6 +21,7 @@ from cinder.policies import volume_actions as stock
 from oslo_utils import units
 
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
@@ -62,7 +63,7 @@ class Growth:
         if size > volume.size:
             self._check(volume, size * units.Gi)
 
-    def _check(self, volume: Any, size: int) -> None:
+    def _check(self, volume: protocols.Volume, size: int) -> None:
         recorded = record.items_of(volume.id)
         state = record.read(recorded)
         if state is None or not self._applies(volume, recorded):
@@ -74,7 +75,9 @@ class Growth:
         with refusals.bad_request():
             growth.check(state, origins, size, bounds)
 
-    def _applies(self, volume: Any, recorded: Mapping[str, str]) -> bool:
+    def _applies(
+        self, volume: protocols.Volume, recorded: Mapping[str, str]
+    ) -> bool:
         """Return whether the back end of a volume applies its record.
 
         Our driver applies it whatever section wrote it, because an operator
@@ -86,7 +89,7 @@ class Growth:
         here = self._reported.holding(volume)
         return here is None or capabilities.is_ours(here.capabilities)
 
-    def _limits(self, volume: Any) -> limits.Limits:
+    def _limits(self, volume: protocols.Volume) -> limits.Limits:
         """Return the limits of the back end that holds the volume."""
         here = self._reported.holding(volume)
         if here is None:
@@ -98,7 +101,7 @@ class Growth:
         return here.settings.limits if here.settings else _UNBOUNDED
 
 
-def _policy(req: Any, volume: Any) -> str:
+def _policy(req: Any, volume: protocols.Volume) -> str:
     """Return the policy that Cinder checks."""
     in_use = volume.status == 'in-use'
     if in_use and req.api_version_request.matches(

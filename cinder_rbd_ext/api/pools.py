@@ -28,6 +28,7 @@ import oslo_messaging
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import refusals
 
 LOG = logging.getLogger(__name__)
@@ -196,7 +197,7 @@ class ReportedPools:
             LOG.debug('An extra spec has an invalid operand: %s', error)
             return False
 
-    def holding(self, volume: Any) -> Pool | None:
+    def holding(self, volume: protocols.Volume) -> Pool | None:
         """Return the pool that holds a volume; None if it is unknown.
 
         The pools of a clustered back end have the name of the cluster.

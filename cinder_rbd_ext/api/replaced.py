@@ -25,6 +25,7 @@ from cinder import exception
 from cinder import volume as cinder_volume
 import webob.exc
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_use
 from rbd_volume_options import wire
@@ -57,7 +58,7 @@ def check_snapshot(context: Any, snapshot_id: Any) -> None:
         )
 
 
-def check_keys(volume: Any) -> None:
+def check_keys(volume: protocols.Volume) -> None:
     """Check a request that changes ``rbd:`` keys of a volume.
 
     The retype removes keys that the new type does not accept. The request may

@@ -22,6 +22,7 @@ import webob.exc
 from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import pools
@@ -37,7 +38,7 @@ _DETACH = 'detach the volume, so that its image can be converted'
 
 
 def check(
-    volume: Any,
+    volume: protocols.Volume,
     new_type: Any,
     may_migrate: bool,
     reported: pools.ReportedPools,
@@ -82,7 +83,7 @@ def check(
 
 @dataclasses.dataclass(frozen=True)
 class _Retyped:
-    volume: Any
+    volume: protocols.Volume
     metadata: dict[str, str]
     former: dict[str, str]
     specs: dict[str, str]
@@ -128,11 +129,11 @@ def _check_here(
     return _notice([decided.acceptance])
 
 
-def _is_attached(volume: Any) -> bool:
+def _is_attached(volume: protocols.Volume) -> bool:
     return bool(volume.status == 'in-use')
 
 
-def _way_to_migrate(volume: Any, may_migrate: bool) -> str | None:
+def _way_to_migrate(volume: protocols.Volume, may_migrate: bool) -> str | None:
     """Return what is required for a migration; None if nothing is."""
     if not may_migrate:
         return _ON_DEMAND

@@ -24,6 +24,7 @@ from cinder.backup import api as backup_api
 from oslo_utils import uuidutils
 import webob.exc
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import marker
@@ -115,12 +116,12 @@ def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in sources.items() if each is not None}
 
 
-def of_volume(volume: Any) -> Source:
+def of_volume(volume: protocols.Volume) -> Source:
     """Return a volume as the source of another one."""
     return _source(volume, volume.size)
 
 
-def _source(volume: Any, size: int) -> Source:
+def _source(volume: protocols.Volume, size: int) -> Source:
     recorded = record.items_of(volume.id)
     state = record.of_volume(volume, recorded)
     inherited = None

@@ -21,6 +21,7 @@ import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import attachment_mode
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import replacement
@@ -49,7 +50,7 @@ class Agreement:
 
 
 def agree(
-    volume: Any,
+    volume: protocols.Volume,
     connector: Mapping[str, Any],
     settings: backend_settings.BackendSettings,
     certain: bool,
@@ -100,7 +101,7 @@ class Requirement:
 
 
 def required(
-    volume: Any,
+    volume: protocols.Volume,
     settings: backend_settings.BackendSettings,
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Requirement:

@@ -21,6 +21,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import agreement
 from cinder_rbd_ext.attach import conf_rbd_cache
@@ -54,11 +55,14 @@ class Connections:
     :param driver: the driver, which provides connections and settings
     """
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
 
     def mode(
-        self, volume: Any, connector: Any, current: Any
+        self,
+        volume: protocols.Volume,
+        connector: protocols.Connector,
+        current: Any,
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
@@ -92,7 +96,10 @@ class Connections:
             raise exception.InvalidVolume(reason=handled.reason) from handled
 
     def _agreed(
-        self, volume: Any, connector: Any, current: Any
+        self,
+        volume: protocols.Volume,
+        connector: protocols.Connector,
+        current: Any,
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
@@ -130,7 +137,10 @@ class Connections:
         return agreed.asked.mode
 
     def _is_pending(
-        self, volume: Any, connector: Any, agreed: agreement.Agreement
+        self,
+        volume: protocols.Volume,
+        connector: protocols.Connector,
+        agreed: agreement.Agreement,
     ) -> bool:
         """Return whether the guest cannot have the mode before it restarts.
 
@@ -151,7 +161,7 @@ class Connections:
 
     def _judge(
         self,
-        volume: Any,
+        volume: protocols.Volume,
         host: str,
         error: errors.OptionError,
         agreed: agreement.Agreement,
@@ -185,7 +195,7 @@ class Connections:
         refused_attachment.tell(volume, error)
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
 
-    def cache_override(self, volume: Any) -> bool | None:
+    def cache_override(self, volume: protocols.Volume) -> bool | None:
         """Return the image's own ``rbd_cache``; None if unset or unreadable.
 
         If the image cannot be read, the next service that opens it reports the

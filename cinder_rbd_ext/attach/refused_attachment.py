@@ -19,7 +19,6 @@ attached to its server, where it works.
 
 from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from cinder import context
 from cinder.db import api as db
@@ -27,6 +26,7 @@ from cinder.objects import fields
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
@@ -46,7 +46,7 @@ class Refusal:
     at: str
 
 
-def tell(volume: Any, reason: errors.OptionError) -> None:
+def tell(volume: protocols.Volume, reason: errors.OptionError) -> None:
     """Tell the tenant why a volume is not attached.
 
     A failure to do so is logged and not raised: it must not hide the refusal.

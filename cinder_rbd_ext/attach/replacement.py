@@ -35,6 +35,7 @@ from cinder import context
 from cinder import objects
 from cinder.objects import fields
 
+from cinder_rbd_ext import protocols
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import wire
@@ -93,7 +94,9 @@ def of_server(
     return None
 
 
-def of_waiting(volume: Any, statuses: tuple[str, ...]) -> Earlier | None:
+def of_waiting(
+    volume: protocols.Volume, statuses: tuple[str, ...]
+) -> Earlier | None:
     """Return the attachment that a waiting one replaces.
 
     :param volume: the volume, as read from the database
@@ -103,7 +106,9 @@ def of_waiting(volume: Any, statuses: tuple[str, ...]) -> Earlier | None:
 
 
 def runs_without_plug_in(
-    volume: Any, statuses: tuple[str, ...], connector: Mapping[str, Any]
+    volume: protocols.Volume,
+    statuses: tuple[str, ...],
+    connector: Mapping[str, Any],
 ) -> bool:
     """Return whether a waiting attachment is for a guest without modes.
 
@@ -133,7 +138,9 @@ def runs_without_plug_in(
     )
 
 
-def _of_waiting(volume: Any, statuses: tuple[str, ...]) -> Iterator[Earlier]:
+def _of_waiting(
+    volume: protocols.Volume, statuses: tuple[str, ...]
+) -> Iterator[Earlier]:
     for each in volume.volume_attachment:
         if each.instance_uuid and each.attach_status in statuses:
             earlier = of_server(volume.id, each.instance_uuid, each.created_at)

@@ -74,6 +74,7 @@ from cinder import context
 from cinder import objects
 from cinder.objects import fields
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import replacement
 
@@ -118,7 +119,7 @@ class OwnConnector(dict[str, Any]):
     """The connector of this service, with which the driver attaches."""
 
 
-def current(volume: Any) -> Any:
+def current(volume: protocols.Volume) -> Any:
     """Return a volume as in the database, attachments included.
 
     It has the context of the request, for user messages.
@@ -129,14 +130,18 @@ def current(volume: Any) -> Any:
     return stored
 
 
-def current_for(volume: Any, connector: Any) -> Any:
+def current_for(
+    volume: protocols.Volume, connector: protocols.Connector
+) -> Any:
     """Return :func:`current`; None for a connection of this service."""
     if not connector or isinstance(connector, OwnConnector):
         return None
     return current(volume)
 
 
-def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
+def of_connection(
+    volume: protocols.Volume, connector: Mapping[str, Any]
+) -> Consumer:
     """Return the consumer of a connection.
 
     :param volume: the volume, from :func:`current`
@@ -156,7 +161,7 @@ def of_connection(volume: Any, connector: Mapping[str, Any]) -> Consumer:
     return Consumer.UNKNOWN
 
 
-def replaced(volume: Any) -> replacement.Earlier | None:
+def replaced(volume: protocols.Volume) -> replacement.Earlier | None:
     """Return the attachment that the waiting one replaces.
 
     :param volume: the volume, from :func:`current`
@@ -164,7 +169,9 @@ def replaced(volume: Any) -> replacement.Earlier | None:
     return replacement.of_waiting(volume, _WAITING)
 
 
-def runs_without_plug_in(volume: Any, connector: Mapping[str, Any]) -> bool:
+def runs_without_plug_in(
+    volume: protocols.Volume, connector: Mapping[str, Any]
+) -> bool:
     """Return whether the waiting attachment is for a guest without modes.
 
     :param volume: the volume, from :func:`current`

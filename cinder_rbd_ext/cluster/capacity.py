@@ -20,6 +20,8 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 from oslo_utils import units
 
+from cinder_rbd_ext import protocols
+
 LOG = logging.getLogger(__name__)
 
 
@@ -34,7 +36,7 @@ class _OtherPool:
         return getattr(self._configuration, name)
 
 
-def looking_at(driver: Any, pool: str) -> Any:
+def looking_at(driver: protocols.Driver, pool: str) -> Any:
     """Return a copy of a driver with another pool as the RBD pool.
 
     The stock driver then computes the capacity (quotas, dynamic totals) of the
@@ -46,13 +48,13 @@ def looking_at(driver: Any, pool: str) -> Any:
     return view
 
 
-def looking_at_data(driver: Any) -> Any:
+def looking_at_data(driver: protocols.Driver) -> Any:
     """Return a driver whose RBD pool is the one that holds the data."""
     pool = driver.settings.options.data_pool
     return looking_at(driver, pool) if pool else driver
 
 
-def provisioned(driver: Any) -> int | None:
+def provisioned(driver: protocols.Driver) -> int | None:
     """Return the size of all images of a back end's pool, in GiB.
 
     The stock driver opens one image after the other. librbd sums the sizes up

@@ -19,6 +19,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import lost_connection
 
@@ -104,7 +105,7 @@ class Checks:
 
     def __init__(
         self,
-        driver: Any,
+        driver: protocols.Driver,
         clock: Callable[[], float],
         retire: Callable[[list[leased_client.SharedClient]], None],
     ) -> None:

@@ -24,6 +24,7 @@ from typing import TypeVar
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import monitors
 from cinder_rbd_ext.cluster import shared_clients
@@ -90,7 +91,7 @@ class Sharing:
     :param driver: the driver, which provides the configuration
     """
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
         self._clients = shared_clients.SharedClients(driver)
         self._monitors = monitors.Monitors(
@@ -105,7 +106,7 @@ class Sharing:
 
     def connect(
         self,
-        driver: Any,
+        driver: protocols.Driver,
         stock: Callable[..., Any],
         pool: Any = None,
         remote: Any = None,

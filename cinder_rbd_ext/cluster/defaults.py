@@ -21,6 +21,7 @@ from typing import Any
 
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import protocols
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -52,7 +53,9 @@ class Defaults:
 UNKNOWN = Defaults(None, None)
 
 
-def of_back_end(driver: Any, with_striping: bool = True) -> Defaults:
+def of_back_end(
+    driver: protocols.Driver, with_striping: bool = True
+) -> Defaults:
     """Return the defaults for the images of a back end.
 
     :param driver: the driver, which provides connections
@@ -63,7 +66,7 @@ def of_back_end(driver: Any, with_striping: bool = True) -> Defaults:
 
 
 def of_client(
-    driver: Any, client: Any, with_striping: bool = True
+    driver: protocols.Driver, client: Any, with_striping: bool = True
 ) -> Defaults:
     """Return the same as :func:`of_back_end`, on an existing connection."""
     striping = None

@@ -17,7 +17,8 @@ import hashlib
 import os
 import pathlib
 import re
-from typing import Any
+
+from cinder_rbd_ext import protocols
 
 # Paths where librados searches for ceph.conf if no path is given.
 _DEFAULT_CONF = ('/etc/ceph/{name}.conf', '~/.ceph/{name}.conf', '{name}.conf')
@@ -50,7 +51,7 @@ class Texts:
     :param driver: the driver, which provides the module ``rados``
     """
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
         self._key_files: dict[tuple[Place, bytes], list[str]] = {}
 

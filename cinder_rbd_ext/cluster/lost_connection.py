@@ -26,6 +26,8 @@ from typing import TypeVar
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
+
 LOG = logging.getLogger(__name__)
 
 #: Errors after which a connection is permanently unusable.
@@ -94,7 +96,7 @@ def repeating(driver: _Driver) -> _Driver:
     return driver
 
 
-def is_repeated(driver: Any, error: BaseException) -> bool:
+def is_repeated(driver: protocols.Driver, error: BaseException) -> bool:
     """Return whether an operation that fails with an error is repeated."""
     return driver.sharing.is_on and not LOST.isdisjoint(numbers(error))
 

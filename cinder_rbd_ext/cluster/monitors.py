@@ -25,6 +25,7 @@ from typing import Any
 from cinder import exception
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import leased_client
 
 #: Seconds for which the addresses are cached.
@@ -46,7 +47,7 @@ class Monitors:
 
     def __init__(
         self,
-        driver: Any,
+        driver: protocols.Driver,
         replaced: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -28,6 +28,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import checks
 from cinder_rbd_ext.cluster import identity
@@ -62,7 +63,7 @@ class SharedClients:
 
     def __init__(
         self,
-        driver: Any,
+        driver: protocols.Driver,
         clock: Callable[[], float] = time.monotonic,
         in_thread: Callable[[Callable[[], Any]], Any] = releases.in_thread,
     ) -> None:

@@ -24,6 +24,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import defaults
 from rbd_volume_options import wire
 
@@ -38,7 +39,9 @@ MAXIMUM = 50
 _RBD = 'rbd'
 
 
-def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
+def added(
+    driver: protocols.Driver, stock: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the statistics that the driver adds to those of the stock driver.
 
     :param driver: the driver, which provides connections and settings
@@ -60,7 +63,7 @@ def added(driver: Any, stock: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def data_pools_of(driver: Any, client: Any) -> list[str] | None:
+def data_pools_of(driver: protocols.Driver, client: Any) -> list[str] | None:
     """Return the pools with the application ``rbd``, without the own one.
 
     The client already has the map of all pools, so this sends no requests.
@@ -86,7 +89,9 @@ def data_pools_of(driver: Any, client: Any) -> list[str] | None:
     return pools[:MAXIMUM]
 
 
-def _has_application(driver: Any, cluster: Any, pool: str) -> bool:
+def _has_application(
+    driver: protocols.Driver, cluster: Any, pool: str
+) -> bool:
     try:
         with cluster.open_ioctx(pool) as ioctx:
             return _RBD in ioctx.application_list()

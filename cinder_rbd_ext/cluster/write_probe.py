@@ -27,6 +27,7 @@ import uuid
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -60,7 +61,9 @@ class PoolProbe:
     """
 
     def __init__(
-        self, driver: Any, clock: Callable[[], float] = time.monotonic
+        self,
+        driver: protocols.Driver,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._driver = driver
         self._clock = clock
@@ -125,7 +128,7 @@ class PoolProbe:
 
 
 @contextlib.contextmanager
-def connected(driver: Any) -> Iterator[Any]:
+def connected(driver: protocols.Driver) -> Iterator[Any]:
     """Connect to the cluster of a back end, with a timeout for operations.
 
     :raises rados.Error: if the cluster does not respond
@@ -140,7 +143,7 @@ def connected(driver: Any) -> Iterator[Any]:
         driver._disconnect_from_rados(client, ioctx)
 
 
-def write(driver: Any, client: Any, pool: str) -> None:
+def write(driver: protocols.Driver, client: Any, pool: str) -> None:
     """Write an object to a pool as librbd writes data, and remove it.
 
     :param client: a connection of :func:`connected`

@@ -21,6 +21,7 @@ from cinder import objects
 
 from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
@@ -53,7 +54,7 @@ class Arrival:
 
 
 def of_volume(
-    volume: Any, settings: backend_settings.BackendSettings
+    volume: protocols.Volume, settings: backend_settings.BackendSettings
 ) -> Arrival | None:
     """Return the arrival of a target; None for any other volume.
 
@@ -83,7 +84,7 @@ def of_volume(
 
 
 def request_of(
-    volume: Any,
+    volume: protocols.Volume,
     arrival: Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:

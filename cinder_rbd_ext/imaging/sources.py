@@ -20,6 +20,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from rbd_volume_options import errors
@@ -33,7 +34,7 @@ from rbd_volume_options import precedence
 CONF = cfg.CONF
 
 
-def is_cached_image(volume: Any) -> bool:
+def is_cached_image(volume: protocols.Volume) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache.
 
     These entries belong to Cinder's internal tenant.

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import definitions
@@ -38,7 +39,7 @@ from rbd_volume_options import wire
 _REQUESTED_SIZE = '_rbd_requested_size'
 
 
-def is_copy(volume: Any, source: Any) -> bool:
+def is_copy(volume: protocols.Volume, source: Any) -> bool:
     """Return whether a new volume is a copy for Cinder's own use.
 
     It is the temporary volume of a backup or of a generic revert, which does
@@ -52,7 +53,7 @@ def is_copy(volume: Any, source: Any) -> bool:
 
 
 def plan_copy(
-    volume: Any,
+    volume: protocols.Volume,
     source: Any,
     settings: backend_settings.BackendSettings,
     base: plan.ImageState,
@@ -75,7 +76,7 @@ def plan_copy(
     )
 
 
-def keep_size(volume: Any) -> None:
+def keep_size(volume: protocols.Volume) -> None:
     """Keep the requested size of a volume that is created from an image.
 
     To fill the image-volume cache, Cinder first creates the volume with the
@@ -84,14 +85,14 @@ def keep_size(volume: Any) -> None:
     setattr(volume, _REQUESTED_SIZE, volume.size)
 
 
-def size_of(volume: Any) -> int:
+def size_of(volume: protocols.Volume) -> int:
     """Return the requested size of a new volume in GiB."""
     size: int = max(volume.size, getattr(volume, _REQUESTED_SIZE, 0))
     return size
 
 
 def plan_remade(
-    volume: Any,
+    volume: protocols.Volume,
     state: plan.ImageState,
     base: plan.ImageState,
     parent: plan.ImageState | None,
@@ -133,7 +134,7 @@ def plan_arrived(
 
 
 def plan_migrated(
-    volume: Any,
+    volume: protocols.Volume,
     host: dict[str, Any],
     base: plan.ImageState,
     parent: plan.ImageState | None,

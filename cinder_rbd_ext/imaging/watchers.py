@@ -24,6 +24,8 @@ import weakref
 
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import protocols
+
 _Opened = tuple[str | None, weakref.ref[Any]]
 
 # The image that the current thread, native or eventlet's, has opened last.
@@ -37,7 +39,7 @@ def opened(name: str | None, image: Any) -> None:
     _last.set((name, weakref.ref(image)))
 
 
-def status(driver: Any, name: str) -> dict[str, list[Any]]:
+def status(driver: protocols.Driver, name: str) -> dict[str, list[Any]]:
     """Return what the stock driver reads from the output of ``rbd status``.
 
     An image that is opened read-only has no watcher of its own.

@@ -19,6 +19,7 @@ import json
 from typing import Any
 
 from cinder_rbd_ext import option_errors
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import existing
@@ -36,12 +37,14 @@ class InPlace:
     :param images: the images in its pool
     """
 
-    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+    def __init__(
+        self, driver: protocols.Driver, images: lookup.ImageLookup
+    ) -> None:
         self._driver = driver
         self._images = images
 
     @contextlib.contextmanager
-    def extending(self, volume: Any) -> Iterator[None]:
+    def extending(self, volume: protocols.Volume) -> Iterator[None]:
         """Check the layout and the object map before a volume is extended.
 
         The check is on the image that the stock driver opens, which replaces
@@ -58,7 +61,7 @@ class InPlace:
         ):
             yield from self._checking(volume)
 
-    def _checking(self, volume: Any) -> Iterator[None]:
+    def _checking(self, volume: protocols.Volume) -> Iterator[None]:
         recorded = volume.admin_metadata
         origins: Mapping[precedence.Part, errors.Origin] = {}
         # The API ignores an invalid record too, and must decide the same.
@@ -86,7 +89,7 @@ class InPlace:
                     raise refused[0] from error
                 raise
 
-    def give_back_features(self, volume: Any) -> None:
+    def give_back_features(self, volume: protocols.Volume) -> None:
         """Restore the features that multi-attach disabled, with valid maps.
 
         The stock driver enables the object map and leaves it invalid. An

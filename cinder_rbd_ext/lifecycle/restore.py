@@ -27,6 +27,7 @@ from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.attach import requester
@@ -49,11 +50,15 @@ class Restores:
     :param images: the images in its pool
     """
 
-    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+    def __init__(
+        self, driver: protocols.Driver, images: lookup.ImageLookup
+    ) -> None:
         self._driver = driver
         self._images = images
 
-    def connected(self, volume: Any, connector: Any) -> Any:
+    def connected(
+        self, volume: protocols.Volume, connector: protocols.Connector
+    ) -> Any:
         """Copy the keys of a volume to which a backup is restored.
 
         :returns: the volume, from
@@ -69,7 +74,7 @@ class Restores:
             self.repair_keys(volume)
         return current
 
-    def repair_keys(self, volume: Any) -> None:
+    def repair_keys(self, volume: protocols.Volume) -> None:
         """Restore the keys of a volume; a failure is logged and not raised.
 
         After a failure, the copy of the keys is kept and the next attachment
@@ -81,7 +86,7 @@ class Restores:
             LOG.exception('Could not restore the keys of volume %s', volume.id)
 
     def _check_keys(
-        self, volume: Any, metadata: Any, added: frozenset[str]
+        self, volume: protocols.Volume, metadata: Any, added: frozenset[str]
     ) -> None:
         """Check that a volume may have keys and that its image matches them.
 

@@ -15,13 +15,13 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-from typing import Any
 
 from cinder import exception
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import option_errors
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
@@ -40,11 +40,13 @@ class Takeovers:
     :param images: the images in its pool
     """
 
-    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+    def __init__(
+        self, driver: protocols.Driver, images: lookup.ImageLookup
+    ) -> None:
         self._driver = driver
         self._images = images
 
-    def _check(self, volume: Any, name: str) -> plan.ImageState:
+    def _check(self, volume: protocols.Volume, name: str) -> plan.ImageState:
         """Return the state of an image that matches a volume's request."""
         try:
             asked = request.read(
@@ -64,7 +66,9 @@ class Takeovers:
         return state
 
     @contextlib.contextmanager
-    def taking_over(self, volume: Any, name: str) -> Iterator[None]:
+    def taking_over(
+        self, volume: protocols.Volume, name: str
+    ) -> Iterator[None]:
         """Check and record an image; restore its name on failure.
 
         Keys that tenants may not set are allowed, because only administrators
@@ -105,7 +109,7 @@ class Takeovers:
 
 
 def _origins_of(
-    volume: Any, specs: Mapping[str, str]
+    volume: protocols.Volume, specs: Mapping[str, str]
 ) -> dict[precedence.Part, errors.Origin]:
     """Return where the parts of a managed image were set.
 

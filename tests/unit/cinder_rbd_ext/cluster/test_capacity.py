@@ -36,7 +36,7 @@ class _Driver:
 
 class LookingAtTest(base.TestCase):
     def test_view_looks_at_another_pool(self) -> None:
-        driver = _Driver()
+        driver: Any = _Driver()
         view = capacity.looking_at(driver, 'data')
         self.assertEqual('data', view.pool())
         self.assertEqual('cinder', view.configuration.rbd_user)
@@ -44,7 +44,7 @@ class LookingAtTest(base.TestCase):
 
     def test_driver_itself_stays(self) -> None:
         """The driver keeps its pool, which other threads use meanwhile."""
-        driver = _Driver()
+        driver: Any = _Driver()
         capacity.looking_at(driver, 'data')
         self.assertEqual('volumes', driver.pool())
 

@@ -48,8 +48,9 @@ class ChecksTest(base.TestCase):
                 checks, 'ask', autospec=True, side_effect=self._ask
             )
         ).mock
+        driver: Any = self
         self.clients = shared_clients.SharedClients(
-            self, lambda: self.now, lambda function: function()
+            driver, lambda: self.now, lambda function: function()
         )
 
     def _ask(self, rados: Any, ioctx: Any) -> checks.Answer:

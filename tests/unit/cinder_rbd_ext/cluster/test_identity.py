@@ -39,7 +39,8 @@ class TextsTest(base.TestCase):
         self.keyring = self.folder / 'keyring'
         self.cluster = fake_rados.Cluster()
         self.cluster.config['keyring'] = f'/nowhere,{self.keyring}'
-        self.texts = identity.Texts(_Driver(self.cluster.rados))
+        driver: Any = _Driver(self.cluster.rados)
+        self.texts = identity.Texts(driver)
 
     def _digest(self, **other: Any) -> str:
         return self.texts.digest(

@@ -42,8 +42,9 @@ class SharedClientsTest(base.TestCase):
         self.rados = self.cluster.rados
         self.now = 1000.0
         self.connected: list[fake_rados.Rados] = []
+        driver: Any = self
         self.clients = shared_clients.SharedClients(
-            self, lambda: self.now, lambda function: function()
+            driver, lambda: self.now, lambda function: function()
         )
 
     def _connect(self) -> Any:
