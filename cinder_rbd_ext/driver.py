@@ -45,6 +45,7 @@ from cinder_rbd_ext.imaging import watchers
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
+from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
@@ -73,7 +74,12 @@ class RBDExtDriver(rbd.RBDDriver):
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._in_place = in_place.InPlace(self, self.images)
         self._migrations = migration.Migrations(self, self._maker)
-        self._retypes = retypes.Retypes(self, self._migrations.remove)
+        self._reconfigurations = reconfiguration.Reconfigurations(self)
+        self._retypes = retypes.Retypes(
+            self,
+            self._migrations.remove,
+            self._reconfigurations.follow,
+        )
         self._recovery = recovery.Recovery(
             self, self._retypes, self._stock_retype
         )
@@ -213,6 +219,8 @@ class RBDExtDriver(rbd.RBDDriver):
             with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
                 current = self._restores.connected(volume, connector)
                 mode = self._connections.mode(volume, connector, current)
+                if current is not None:
+                    self._reconfigurations.follow(volume)
                 info = super().initialize_connection(
                     current or volume, connector
                 )
@@ -221,11 +229,15 @@ class RBDExtDriver(rbd.RBDDriver):
             raise exceptions.AttachmentRefused(str(error)) from error
 
     def remove_export(self, context: Any, volume: Any) -> Any:
-        """Turn a refusal into HTTP 400; RBD has no export to remove.
+        """Turn a refusal into HTTP 400, or configure the image.
+
+        RBD has no export to remove. Cinder calls this after each detachment,
+        and the API extension after a change of keys.
 
         :raises InvalidVolume: if a refused attachment is being handled
         """
         self._connections.pass_on_refusal()
+        self._reconfigurations.follow(volume)
         return super().remove_export(context, volume)
 
     def terminate_connection(
@@ -253,6 +265,7 @@ class RBDExtDriver(rbd.RBDDriver):
             self._in_place.extending(current),
         ):
             super().extend_volume(current, new_size)
+            self._reconfigurations.follow(current, new_size=new_size)
 
     def create_snapshot(self, snapshot: Any) -> Any:
         """Create a snapshot."""
@@ -346,7 +359,9 @@ class RBDExtDriver(rbd.RBDDriver):
             volume_use.using_image(name),
             self._takeovers.taking_over(volume, name),
         ):
-            return super().manage_existing(volume, existing_ref)
+            update = super().manage_existing(volume, existing_ref)
+        self._reconfigurations.follow(volume)
+        return update
 
     def unmanage(self, volume: Any) -> None:
         """Give an image away, which keeps its name."""

@@ -20,6 +20,7 @@ module therefore uses the database API with an admin context.
 from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 from typing import Any
 
 from cinder import context
@@ -46,10 +47,11 @@ _MAX_VALUE = 255
 
 def as_metadata(state: plan.ImageState) -> dict[str, str]:
     """Return an image's state: sizes as digits, features as sorted names."""
-    return {
-        key: definitions.as_text(value)
-        for key, value in state.values().items()
-    }
+    return _as_texts(state.values())
+
+
+def _as_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: definitions.as_text(value) for key, value in values.items()}
 
 
 def origins(
@@ -145,11 +147,12 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
         image_layout,
         names & frozenset(features.FEATURES),
         admin_metadata.get(keys.DATA_POOL),
-        _configuration_in(admin_metadata),
+        configuration_in(admin_metadata),
     )
 
 
-def _configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
+def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the configuration that the driver gave an image, by key."""
     values = {}
     for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
         with contextlib.suppress(KeyError, errors.OptionError):
@@ -163,37 +166,71 @@ def made(
     backend: str | None = None,
     by_part: Mapping[precedence.Part, errors.Origin] | None = None,
     accepted: Mapping[str, str] | None = None,
+    configuration: Mapping[str, Any] | None = None,
 ) -> None:
     """Record the image that was created for a volume.
+
+    Image configuration is recorded only if the driver set it. An image can
+    have the same entries from Cinder's QoS specs or from its operator.
 
     :param backend: the back end, as from :func:`backend_of`; None to keep the
         recorded one
     :param by_part: where each part was set; None to keep the recorded origins
     :param accepted: the metadata with which the volume was accepted; None if
         it was not checked again
+    :param configuration: what the driver set, by key; None to keep what is
+        recorded
     """
     admin = context.get_admin_context()
-    entry = as_metadata(state) | _accepted(accepted or {})
+    bare = dataclasses.replace(state, configuration=configuration or {})
+    entry = as_metadata(bare) | _accepted(accepted or {})
     if backend:
         entry[wire.RECORD_RECORDED_BY] = backend
     if by_part is not None:
         entry[wire.RECORD_ORIGINS] = _origins_as_text(by_part)
     # Keys that the image does not have any more, such as a data pool.
     stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
+    if configuration is None:
+        stale -= _configuration_keys()
     _write(admin, volume_id, entry, stale)
 
 
+def _configuration_keys() -> set[str]:
+    configuring = definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
+    return {option.key for option in configuring}
+
+
+def configuring(volume_id: str) -> None:
+    """Record that the configuration of an image is about to change."""
+    db.volume_admin_metadata_update(
+        context.get_admin_context(),
+        volume_id,
+        {wire.RECORD_CONFIGURING: 'True'},
+        False,
+    )
+
+
+def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:
+    """Record the configuration that the driver gave an image, by key."""
+    entry = _as_texts(configuration)
+    stale = {wire.RECORD_CONFIGURING, *_configuration_keys()} - entry.keys()
+    _write(context.get_admin_context(), volume_id, entry, stale)
+
+
 def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
-    mode = metadata.get(keys.CACHE_MODE)
-    return {wire.RECORD_ACCEPTED_CACHE_MODE: mode} if mode else {}
+    return {
+        f'{wire.RECORD_ACCEPTED}{option.name}': metadata[option.key]
+        for option in definitions.changeable()
+        if metadata.get(option.key)
+    }
 
 
 def accepted(volume_id: str, metadata: Mapping[str, str]) -> None:
     """Record that changes of a volume's metadata were accepted.
 
-    Only the cache mode is recorded: it takes effect later, and who may set it
-    can change in between. A failure is logged and not raised, because the
-    change is already made. The mode is then checked at the attachment.
+    Only changeable keys are recorded: they take effect later, and who may set
+    them can change in between. A failure is logged and not raised, because the
+    change is already made. The value is then checked where it takes effect.
     """
     entry = _accepted(metadata)
     if not entry:
@@ -208,8 +245,8 @@ def accepted(volume_id: str, metadata: Mapping[str, str]) -> None:
         )
 
 
-def is_accepted(volume: Any, mode: str) -> bool:
-    """Return whether a cache mode in the metadata of a volume was accepted.
+def is_accepted(volume: Any, key: str, value: str) -> bool:
+    """Return whether the value of a changeable key was accepted.
 
     :param volume: Cinder's volume object
     """
@@ -217,7 +254,8 @@ def is_accepted(volume: Any, mode: str) -> bool:
         recorded = volume.admin_metadata or {}
     else:
         recorded = items_of(volume.id)
-    return bool(recorded.get(wire.RECORD_ACCEPTED_CACHE_MODE) == mode)
+    name = definitions.OPTIONS[key].name
+    return bool(recorded.get(f'{wire.RECORD_ACCEPTED}{name}') == value)
 
 
 def _write(
@@ -237,6 +275,7 @@ def moved(
     state: plan.ImageState | None,
     backend: str | None = None,
     by_part: Mapping[precedence.Part, errors.Origin] | None = None,
+    configuration: Mapping[str, Any] | None = None,
 ) -> None:
     """Record the image of a volume after a migration.
 
@@ -246,10 +285,13 @@ def moved(
     :param state: None if the image is unchanged, with or without a record
     :param backend: as for :func:`made`
     :param by_part: as for :func:`made`
+    :param configuration: as for :func:`made`
     """
     try:
         if state:
-            made(volume_id, state, backend, by_part)
+            made(
+                volume_id, state, backend, by_part, configuration=configuration
+            )
         else:
             _moved_as_it_is(volume_id, backend)
     except Exception:

@@ -356,6 +356,19 @@ def parse_pool(value: str) -> str:
     return value
 
 
+def _word(
+    key: str, reason: Phrase, words: Sequence[str]
+) -> Callable[[str], str]:
+    """Return the parser of a key whose values are words."""
+
+    def parse(value: str) -> str:
+        if value not in words:
+            raise errors.OptionError(key, value, reason, ', '.join(words))
+        return value
+
+    return parse
+
+
 def _powers(first: int, last: int) -> tuple[str, ...]:
     found = []
     while first <= last:
@@ -372,6 +385,19 @@ SET_CACHE_MODE = Policy(
     wire.POLICY_SET_CACHE_MODE,
     'Set or change the cache mode of the attachments of a volume',
 )
+
+SET_COMPRESSION_HINT = Policy(
+    wire.POLICY_SET_COMPRESSION_HINT,
+    'Set or change the compression hint of a volume',
+)
+
+_COMPRESSION_HINTS = {
+    'none': Phrase('no hint: the mode of the pool decides'),
+    'compressible': Phrase('compressed in pools with the mode passive'),
+    'incompressible': Phrase(
+        'not compressed in pools with the mode aggressive'
+    ),
+}
 
 #: All options, by key, in the order of responses, forms and tables.
 OPTIONS: dict[str, Option] = {
@@ -592,6 +618,46 @@ OPTIONS: dict[str, Option] = {
             ),
         ),
         Option(
+            key=keys.COMPRESSION_HINT,
+            kind=Kind.IMAGE_CONFIGURATION,
+            value_type=ValueType.WORD,
+            title=Phrase('Compression hint'),
+            summary=Phrase('whether Ceph should compress the data'),
+            description=(
+                'Whether Ceph should compress the data that is written from '
+                'now on: none, compressible or incompressible. Ignored in '
+                'pools with the compression mode none or force, and useless '
+                'for encrypted volumes.'
+            ),
+            when_to_use=Phrase(
+                'compressible saves space for text, logs and databases, and '
+                'takes processor time of the storage. incompressible saves '
+                'that time for media and archives. Leave it for encrypted '
+                'volumes: encrypted data cannot be compressed.'
+            ),
+            parse=_word(
+                keys.COMPRESSION_HINT,
+                Phrase('not a compression hint'),
+                tuple(_COMPRESSION_HINTS),
+            ),
+            conf_type='compression hint',
+            conf_help=(
+                'Default compression hint of volumes: none, compressible or '
+                'incompressible. The metadata and the type of a volume '
+                'override it with rbd:compression_hint. BlueStore compresses '
+                'compressible data in pools with compression_mode passive, '
+                'and does not compress incompressible data in pools with '
+                'aggressive. If unset, images have no hint.'
+            ),
+            policy=SET_COMPRESSION_HINT,
+            attribute=wire.ATTRIBUTE_COMPRESSION_HINT,
+            fixed=False,
+            takes_effect='within seconds, for data that is written afterwards',
+            item='rbd_compression_hint',
+            choices=_COMPRESSION_HINTS,
+            suggestions=('compressible', 'incompressible'),
+        ),
+        Option(
             key=keys.DATA_POOL,
             kind=Kind.DATA_POOL,
             value_type=ValueType.POOL,
@@ -664,6 +730,15 @@ def families() -> list[tuple[str, ...]]:
     for key in volume_keys():
         found.setdefault(OPTIONS[key].family, []).append(key)
     return [tuple(each) for each in found.values()]
+
+
+def changeable() -> list[Option]:
+    """Return the options that can be changed on existing volumes."""
+    return [
+        each
+        for each in OPTIONS.values()
+        if Scope.VOLUME in each.scopes and not each.fixed
+    ]
 
 
 def conf_names() -> dict[str, str]:

@@ -28,6 +28,7 @@ STRIPE_COUNT = 'rbd:stripe_count'
 OBJECT_MAP = 'rbd:object_map'
 FEATURES = 'rbd:features'
 CACHE_MODE = 'rbd:cache_mode'
+COMPRESSION_HINT = 'rbd:compression_hint'
 DATA_POOL = 'rbd:data_pool'
 TENANT_OPTIONS = 'rbd:tenant_options'
 

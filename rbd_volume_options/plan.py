@@ -131,13 +131,18 @@ def plan_image(
         image_layout if asked_layout else None,
         wanted if asked_features else None,
         resolved.data_pool.value if resolved.data_pool else None,
-        {
-            key: choice.value
-            for key, choice in resolved.plain.items()
-            if definitions.OPTIONS[key].kind is _CONFIGURATION
-        },
+        configuration_of(resolved),
         resolved.origins,
     )
+
+
+def configuration_of(resolved: precedence.Resolved) -> dict[str, Any]:
+    """Return the configuration of the image of a volume, by key."""
+    return {
+        key: choice.value
+        for key, choice in resolved.plain.items()
+        if definitions.OPTIONS[key].kind is _CONFIGURATION
+    }
 
 
 def check_layout(

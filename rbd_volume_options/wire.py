@@ -48,6 +48,7 @@ ATTRIBUTE_STRIPE_UNIT = f'{ALIAS}:stripe_unit'
 ATTRIBUTE_STRIPE_COUNT = f'{ALIAS}:stripe_count'
 ATTRIBUTE_FEATURES = f'{ALIAS}:features'
 ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
+ATTRIBUTE_COMPRESSION_HINT = f'{ALIAS}:compression_hint'
 #: The cache mode of each attachment, by the attachment's ID.
 ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
 #: Where object size, striping and features were set, by these names.
@@ -117,6 +118,7 @@ POLICY_GET_QOS_LIMITS = f'{POLICY}:get_qos_limits'
 POLICY_SET_LAYOUT = f'{POLICY}:set_layout'
 POLICY_SET_FEATURES = f'{POLICY}:set_features'
 POLICY_SET_CACHE_MODE = f'{POLICY}:set_cache_mode'
+POLICY_SET_COMPRESSION_HINT = f'{POLICY}:set_compression_hint'
 POLICY_SET_EXTRA_SPECS = f'{POLICY}:set_extra_specs'
 POLICY_OFFER_CACHE_MODES = f'{POLICY}:offer_cache_modes'
 POLICY_CORRECT_FIXED_KEYS = f'{POLICY}:correct_fixed_keys'
@@ -211,9 +213,13 @@ RECORD_REFUSED = (
 #: to snapshots, copies and Glance images.
 RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
 RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
-#: The cache mode in the volume's metadata that the API extension or the driver
-#: accepted last. A mode without this mark was set past the API extension.
-RECORD_ACCEPTED_CACHE_MODE = 'rbd:accepted_cache_mode'
+#: Prefix of the names of changeable keys; their value in the volume's metadata
+#: that the API extension or the driver accepted last. A value without this
+#: mark was set past the API extension.
+RECORD_ACCEPTED = 'rbd:accepted_'
+#: Indicates that the configuration of the image is being changed, or that this
+#: was interrupted. The record may differ from the image.
+RECORD_CONFIGURING = 'rbd:configuring'
 #: The reason of the last refusal, for the user message about it, and the ID of
 #: the request that was refused.
 RECORD_MESSAGE = 'rbd:message'

@@ -14,15 +14,23 @@
 
 from collections.abc import Generator
 from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
+from cinder import context as cinder_context
+from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.objects import fields
 from cinder.policies import volume_metadata as stock
+from cinder.volume import rpcapi
+from oslo_log import log as logging
 
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
+from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import fixed_keys
 from cinder_rbd_ext.api import offers
@@ -34,6 +42,8 @@ from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 
+LOG = logging.getLogger(__name__)
+
 _SCOPE = keys.Scope.VOLUME
 _ORIGIN = errors.Origin.VOLUME_METADATA
 # Statuses of an attachment that is already connected.
@@ -43,10 +53,22 @@ _MADE = (
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """The outcome of the check of a change that is allowed.
+
+    :ivar notice: what the caller should know; None for nothing
+    :ivar is_configured: whether the driver must configure the image
+    """
+
+    notice: str | None = None
+    is_configured: bool = False
+
+
 class Changes:
     """Checks changes of a volume's metadata by any request.
 
-    A check returns a notice about a change that is allowed, or None.
+    Cinder then makes the change, and :meth:`complete` lets it take effect.
     """
 
     def __init__(self, reported: pools.ReportedPools) -> None:
@@ -59,7 +81,7 @@ class Changes:
         items: Any,
         policy: str,
         named: str = '',
-    ) -> str | None:
+    ) -> Outcome:
         """Check items that are added or replace items with the same key.
 
         :param policy: the policy of Cinder, which refuses before these checks
@@ -68,21 +90,21 @@ class Changes:
         misspelled = key_spelling.is_misspelled(named)
         items_of_ours = checks.ours(items)
         if not items_of_ours and not misspelled:
-            return None
+            return Outcome()
         volume = _authorized(context, volume_id, policy)
         if misspelled:
             with refusals.bad_request():
                 checks.check_syntax({named: ''}, _SCOPE, _ORIGIN)
         if not items_of_ours:
-            return None
+            return Outcome()
         before = checks.ours(dict(volume.metadata)) or {}
         return self._check(
-            context, volume, before, {**before, **items_of_ours}
+            context, volume, before, {**before, **items_of_ours}, items_of_ours
         )
 
     def check_replaced(
         self, context: Any, volume_id: str, items: Any, policy: str
-    ) -> str | None:
+    ) -> Outcome:
         """Check items that replace all existing items.
 
         This reads the volume even if no item is ours, because items that are
@@ -92,12 +114,14 @@ class Changes:
         """
         items_of_ours = checks.ours(items)
         if items_of_ours is None:
-            return None
+            return Outcome()
         volume = _authorized(context, volume_id, policy)
         before = checks.ours(dict(volume.metadata)) or {}
-        return self._check(context, volume, before, items_of_ours)
+        return self._check(
+            context, volume, before, items_of_ours, items_of_ours
+        )
 
-    def check_removed(self, context: Any, volume_id: str, key: str) -> None:
+    def check_removed(self, context: Any, volume_id: str, key: str) -> Outcome:
         """Check that an item may be removed."""
         if key_spelling.is_ours(key):
             volume = _authorized(context, volume_id, stock.DELETE_POLICY)
@@ -105,7 +129,8 @@ class Changes:
             with refusals.bad_request():
                 checks.check_removable(key, before, _SCOPE, _ORIGIN)
             after = {k: v for k, v in before.items() if k != key}
-            self._check(context, volume, before, after)
+            return self._check(context, volume, before, after, {})
+        return Outcome()
 
     def _check(
         self,
@@ -113,7 +138,8 @@ class Changes:
         volume: Any,
         before: dict[str, str],
         after: dict[str, str],
-    ) -> str | None:
+        given: dict[str, str],
+    ) -> Outcome:
         if before or after:
             replaced.check_keys(volume)
         different = checks.changed(before, after)
@@ -122,7 +148,63 @@ class Changes:
             fixed_keys.check(context, volume, self._reported, before, after)
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after)
-        return _notice(volume, different)
+        return Outcome(
+            _notice(volume, different),
+            not (different | given.keys()).isdisjoint(
+                requested_configuration.configuration_keys()
+            ),
+        )
+
+    def complete(
+        self,
+        context: Any,
+        volume_id: str,
+        outcome: Outcome,
+        items: Mapping[str, str],
+        response: Any = None,
+    ) -> None:
+        """Let a change that Cinder has made take effect.
+
+        :param items: the items of the request
+        :param response: gets the notice, if Cinder returns one
+        """
+        record.accepted(volume_id, items)
+        notice = outcome.notice
+        if outcome.is_configured and not self._configured(context, volume_id):
+            notice = (
+                'The change of the keys is stored, but not in force yet; send '
+                'it again, or attach the volume again'
+            )
+        tell(response, notice)
+
+    def _configured(self, context: Any, volume_id: str) -> bool:
+        """Make the driver configure the image; return whether it did.
+
+        The driver does so when Cinder removes the export of the volume. Other
+        drivers than ours are not called: they would remove it.
+        """
+        here, target = self._target(volume_id)
+        if here is None or target.difference(here) is None:
+            return True
+        try:
+            rpcapi.VolumeAPI().remove_export(context, target.volume, sync=True)
+            here, target = self._target(volume_id)
+        except Exception:
+            LOG.exception('Could not configure volume %s', volume_id)
+            return False
+        return here is None or target.difference(here) is None
+
+    def _target(
+        self, volume_id: str
+    ) -> tuple[
+        backend_settings.BackendSettings | None, requested_configuration.Target
+    ]:
+        admin = cinder_context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        here = self._reported.holding(volume)
+        return here.settings if here else None, requested_configuration.Target(
+            volume, volume.volume_type, volume.size
+        )
 
     def _offer(self, volume: Any) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
@@ -190,49 +272,58 @@ class MetadataController(wsgi.Controller):
         self, req: Any, volume_id: str, body: Any = None
     ) -> Generator[None, Any, None]:
         """Check items that are added."""
-        notice = None
+        outcome = Outcome()
+        context = req.environ['cinder.context']
         if isinstance(body, dict):
-            notice = self._changes.check_added(
-                req.environ['cinder.context'],
+            outcome = self._changes.check_added(
+                context,
                 volume_id,
                 body.get('metadata'),
                 stock.CREATE_POLICY,
             )
-        tell((yield), notice)
-        record.accepted(volume_id, body['metadata'])
+        response = yield
+        self._changes.complete(
+            context, volume_id, outcome, body['metadata'], response
+        )
 
     @wsgi.extends
     def update(
         self, req: Any, volume_id: str, id: str, body: Any = None
     ) -> Generator[None, Any, None]:
         """Check one item and the key in the path."""
-        notice = None
+        outcome = Outcome()
+        context = req.environ['cinder.context']
         if isinstance(body, dict):
-            notice = self._changes.check_added(
-                req.environ['cinder.context'],
+            outcome = self._changes.check_added(
+                context,
                 volume_id,
                 body.get('meta'),
                 stock.UPDATE_POLICY,
                 named=id,
             )
-        tell((yield), notice)
-        record.accepted(volume_id, body['meta'])
+        response = yield
+        self._changes.complete(
+            context, volume_id, outcome, body['meta'], response
+        )
 
     @wsgi.extends
     def update_all(
         self, req: Any, volume_id: str, body: Any = None
     ) -> Generator[None, Any, None]:
         """Check items that replace all items."""
-        notice = None
+        outcome = Outcome()
+        context = req.environ['cinder.context']
         if isinstance(body, dict) and 'metadata' in body:
-            notice = self._changes.check_replaced(
-                req.environ['cinder.context'],
+            outcome = self._changes.check_replaced(
+                context,
                 volume_id,
                 body['metadata'],
                 stock.UPDATE_POLICY,
             )
-        tell((yield), notice)
-        record.accepted(volume_id, body['metadata'])
+        response = yield
+        self._changes.complete(
+            context, volume_id, outcome, body['metadata'], response
+        )
 
     @wsgi.extends
     def delete(
@@ -243,5 +334,6 @@ class MetadataController(wsgi.Controller):
         An extension cannot add a header to Cinder's response to this request.
         """
         context = req.environ['cinder.context']
-        self._changes.check_removed(context, volume_id, id)
+        outcome = self._changes.check_removed(context, volume_id, id)
         yield
+        self._changes.complete(context, volume_id, outcome, {})

@@ -23,7 +23,6 @@ from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
 
 from cinder_rbd_ext import policies
-from cinder_rbd_ext import record
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
@@ -146,16 +145,19 @@ class VolumesController(wsgi.Controller):
         It replaces all existing metadata.
         """
         volume = _part(body, 'volume')
-        notice = None
+        outcome = metadata.Outcome()
+        context = req.environ['cinder.context']
         if 'metadata' in volume:
-            notice = self._metadata.check_replaced(
-                req.environ['cinder.context'],
+            outcome = self._metadata.check_replaced(
+                context,
                 id,
                 volume['metadata'],
                 volume_policies.UPDATE_POLICY,
             )
-        metadata.tell((yield), notice)
-        record.accepted(id, volume.get('metadata') or {})
+        response = yield
+        self._metadata.complete(
+            context, id, outcome, volume.get('metadata') or {}, response
+        )
 
     @wsgi.extends(action='os-retype')
     def retype(

@@ -101,7 +101,9 @@ def asked(
     specs = relevant(request.specs_of(volume.volume_type))
     texts = request.Texts(metadata, specs)
     mode = metadata.get(keys.CACHE_MODE)
-    if mode is not None and not record.is_accepted(volume, mode):
+    if mode is not None and not record.is_accepted(
+        volume, keys.CACHE_MODE, mode
+    ):
         LOG.warning(
             'Volume %(id)s: %(key)s = %(mode)s was not set through the API '
             'extension. Load the extension in every cinder-api service.',

@@ -15,8 +15,13 @@
 librbd copies all metadata of an image to its clones and copies, with the
 configuration that somebody else requested for the source. A new image
 therefore gets the entries of its own volume, and loses inherited ones.
+
+An entry that a key of the volume requests replaces any other. Without such a
+key, the entries that the stock driver sets for Cinder's QoS specs, and those
+that an operator sets by hand, are left alone.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 from typing import Any
@@ -51,16 +56,29 @@ def is_set(image: Any) -> bool:
     return not names.isdisjoint(dict(image.metadata_list()))
 
 
-def apply(image: Any, wanted: Mapping[str, Any]) -> None:
-    """Set the entries of an image, and remove those that it inherited.
+def reset(image: Any) -> None:
+    """Remove the entries that a new image inherited."""
+    conf_rbd_cache.drop(image)
+    for name in _entries().keys() & dict(image.metadata_list()).keys():
+        image.metadata_remove(name)
+
+
+def change(
+    image: Any, wanted: Mapping[str, Any], former: Iterable[str] = ()
+) -> None:
+    """Change the entries of an image to those that its volume requests.
+
+    A client that has the image open applies them within seconds.
 
     :param wanted: the values of the options of the volume, by key
+    :param former: keys whose entries the driver may have set before
     """
-    conf_rbd_cache.drop(image)
-    entries = _entries()
-    there = dict(image.metadata_list()) if entries else {}
-    for name, option in entries.items():
+    there = dict(image.metadata_list())
+    families = {definitions.OPTIONS[k].family for k in (*wanted, *former)}
+    for name, option in _entries().items():
         if option.key in wanted:
-            image.metadata_set(name, definitions.as_text(wanted[option.key]))
-        elif name in there:
+            text = definitions.as_text(wanted[option.key])
+            if there.get(name) != text:
+                image.metadata_set(name, text)
+        elif option.family in families and name in there:
             image.metadata_remove(name)

@@ -122,8 +122,16 @@ class Maker:
             yield
             return
         with creation.noting():
+            # Before the stock driver sets the limits of QoS specs.
+            self._reset_configuration(creation)
             yield
         creation.set_up = True
+
+    def _reset_configuration(self, creation: creations.Creation) -> None:
+        if creation.inherits_configuration:
+            with self._images.opened(creation.name) as image:
+                configuration.reset(image)
+            creation.inherits_configuration = False
 
     def filling(
         self, volume: Any, has_data: bool
@@ -242,9 +250,10 @@ class Maker:
         The image is not opened if its plan says what it is.
         """
         state = creation.state
-        if creation.inherits_configuration or creation.configuration:
+        self._reset_configuration(creation)
+        if creation.configuration:
             with self._images.opened(volume.name) as image:
-                configuration.apply(image, creation.configuration)
+                configuration.change(image, creation.configuration)
                 state = self._images.read(image)
         elif state is None:
             state = self._images.state_of(volume.name)
@@ -254,6 +263,7 @@ class Maker:
             record.backend_of(volume),
             creation.origins,
             request.metadata_of(volume),
+            creation.configuration,
         )
         self._images.mark(volume.name)
 

@@ -171,7 +171,8 @@ class Image(delegate.Delegate):
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
-                    configuration.apply(copied, how.configuration)
+                    configuration.reset(copied)
+                    configuration.change(copied, how.configuration)
                     creation.state = existing.state_of(
                         copied, functools.partial(self._pool_name, how)
                     )

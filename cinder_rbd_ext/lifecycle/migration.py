@@ -88,11 +88,13 @@ class Migrations:
         """Record the image that a volume takes over from a new volume."""
         state = self._images.state_of(new_volume.name)
         yield
+        recorded = record.items_of(new_volume.id)
         record.moved(
             volume.id,
             state,
             record.backend_of(new_volume),
-            record.origins(record.items_of(new_volume.id)),
+            record.origins(recorded),
+            record.configuration_in(recorded),
         )
 
     def accepted(

@@ -129,6 +129,7 @@ Update = dict[str, Any]
 Stock = Callable[[], tuple[bool, Update | None]]
 #: Removes the keys that a volume type does not accept from a volume.
 RemoveKeys = Callable[[Any, accepted_keys.Acceptance], None]
+Configure = Callable[[Any, Any], None]
 
 
 class Cancelled(exception.VolumeBackendAPIException):
@@ -142,11 +143,15 @@ class Retypes:
 
     :param driver: the driver, which provides connections and settings
     :param remove_keys: removes keys from a volume
+    :param configure: configures the image of a volume for a new type
     """
 
-    def __init__(self, driver: Any, remove_keys: RemoveKeys) -> None:
+    def __init__(
+        self, driver: Any, remove_keys: RemoveKeys, configure: Configure
+    ) -> None:
         self._driver = driver
         self._remove_keys = remove_keys
+        self._configure = configure
 
     def announce(self, request_id: str, volume: Any, new_type: Any) -> None:
         """Write a marker before the wait for the lock.
@@ -382,6 +387,7 @@ class Retypes:
             decided = self.make_plan(volume, new_type)
         self._change_features(volume, decided)
         self._remove_keys(volume, decided.acceptance)
+        self._configure(volume, new_type)
         return update
 
     def _change_features(

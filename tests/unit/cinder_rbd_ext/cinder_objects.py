@@ -74,7 +74,7 @@ def volume(
 ) -> Any:
     """Return a volume that is not in a database, with accepted metadata."""
     mode = (metadata or {}).get(keys.CACHE_MODE)
-    accepted = {wire.RECORD_ACCEPTED_CACHE_MODE: mode} if mode else {}
+    accepted = {f'{wire.RECORD_ACCEPTED}cache_mode': mode} if mode else {}
     return objects.Volume(
         **{
             'id': '11111111-2222-4333-8444-555555555555',

@@ -166,19 +166,29 @@ class AcceptedTest(RecordTestCase):
         self,
     ) -> None:
         record.accepted(self.volume.id, {**self._MODE, 'a': 'b'})
-        self.assertTrue(record.is_accepted(self.volume, 'writeback'))
-        self.assertFalse(record.is_accepted(self.volume, 'none'))
+        self.assertTrue(
+            record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
+        )
+        self.assertFalse(
+            record.is_accepted(self.volume, 'rbd:cache_mode', 'none')
+        )
         volume = objects.Volume.get_by_id(self.admin, self.volume.id)
-        self.assertTrue(record.is_accepted(volume, 'writeback'))
+        self.assertTrue(
+            record.is_accepted(volume, 'rbd:cache_mode', 'writeback')
+        )
 
     def test_other_keys_leave_the_accepted_mode(self) -> None:
         record.accepted(self.volume.id, self._MODE)
         record.accepted(self.volume.id, {'a': 'b'})
-        self.assertTrue(record.is_accepted(self.volume, 'writeback'))
+        self.assertTrue(
+            record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
+        )
 
     def test_made_volume_is_accepted_with_its_metadata(self) -> None:
         record.made(self.volume.id, _PLAIN, accepted=self._MODE)
-        self.assertTrue(record.is_accepted(self.volume, 'writeback'))
+        self.assertTrue(
+            record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
+        )
 
     def test_failure_to_record_is_only_logged(self) -> None:
         db.volume_destroy(self.admin, self.volume.id)

@@ -1,0 +1,137 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""Changes of the configuration of an existing image, also while it is in use.
+
+The configuration of an image follows the keys of its volume, of its volume
+type and of the back end, and the size of the volume. It is compared with the
+record and changed if it differs: when the API extension has changed a key,
+when the volume is attached or detached, extended, retyped or managed.
+
+=============  =============================  ================================
+Step           Before it                      After a kill, or a failure
+=============  =============================  ================================
+mark           The record says what the       Nothing has changed.
+               driver set.
+change         The mark says that the record  A part of the entries. The next
+               may be out of date.            comparison finds the mark, and
+                                              sets all of them again.
+record         The image has the entries.     As above.
+compare again  The record has the entries,    Keys that were changed meanwhile
+               the mark is removed.           are in force after the next
+                                              comparison.
+=============  =============================  ================================
+
+No data is read or written, and the image is shared with other users.
+"""
+
+from typing import Any
+
+from cinder import context
+from cinder import objects
+from oslo_log import log as logging
+
+from cinder_rbd_ext import record
+from cinder_rbd_ext import requested_configuration
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.imaging import configuration
+from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+# A key can be changed again while the image is changed.
+_ATTEMPTS = 10
+
+_KEPT = frozenset(
+    {
+        'deleting',
+        'creating',
+        'error',
+        volume_use.RETYPING,
+        *requester.RESTORING,
+    }
+)
+
+
+class Reconfigurations:
+    """Changes the configuration of images.
+
+    :param driver: the driver, which provides connections and settings
+    """
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+
+    def follow(
+        self, volume: Any, new_type: Any = None, new_size: int = 0
+    ) -> None:
+        """Configure an image as its volume requests, if it differs.
+
+        A failure is logged and not raised: the operation of which this is a
+        part has already succeeded, and the next one tries again.
+
+        :param volume: Cinder's volume object, or a row of the database
+        :param new_type: the type that the volume is about to get
+        :param new_size: the size in GiB that the volume is about to get
+        """
+        try:
+            for _ in range(_ATTEMPTS):
+                target = self._target(volume.id, new_type, new_size)
+                if target is None or (
+                    target.difference(self._driver.settings) is None
+                ):
+                    return
+                with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
+                    self._change(volume.id, new_type, new_size)
+        except Exception:
+            LOG.exception(
+                'Could not change the configuration of the image of volume '
+                '%s; trying again when it is attached, detached or changed',
+                volume.id,
+            )
+
+    def _target(
+        self, volume_id: str, new_type: Any = None, new_size: int = 0
+    ) -> requested_configuration.Target | None:
+        """Return the volume as it will be; None if its image is not usable."""
+        admin = context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        if volume.status in _KEPT and new_type is None:
+            return None
+        return requested_configuration.Target(
+            volume, new_type or volume.volume_type, new_size or volume.size
+        )
+
+    def _change(
+        self, volume_id: str, new_type: Any = None, new_size: int = 0
+    ) -> None:
+        target = self._target(volume_id, new_type, new_size)
+        wanted = target.difference(self._driver.settings) if target else None
+        if target is None or wanted is None:
+            # It was changed during the wait for the lock.
+            return
+        volume = target.volume
+        former = record.configuration_in(volume.admin_metadata)
+        if wire.RECORD_CONFIGURING in volume.admin_metadata:
+            former |= dict.fromkeys(
+                requested_configuration.configuration_keys()
+            )
+        record.configuring(volume_id)
+        with self._driver.images.opened(volume.name) as image:
+            configuration.change(image, wanted, former)
+        record.configured(volume_id, wanted)
+        LOG.info(
+            'The image of volume %(id)s is configured with %(wanted)s',
+            {'id': volume_id, 'wanted': wanted or 'no options'},
+        )

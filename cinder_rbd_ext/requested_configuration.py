@@ -1,0 +1,126 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The configuration that the image of a volume should have.
+
+It follows the keys of the volume, of its volume type and of the back end.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+
+def configuration_keys() -> list[str]:
+    of_configuration = definitions.of_kind(
+        definitions.Kind.IMAGE_CONFIGURATION
+    )
+    return [option.key for option in of_configuration]
+
+
+def _relevant(items: Mapping[str, str]) -> dict[str, str]:
+    """Return the items that matter to the configuration of an image."""
+    ours = {keys.TENANT_OPTIONS, *configuration_keys()}
+    return {
+        k: v
+        for k, v in items.items()
+        if k in ours or not k.startswith(keys.PREFIX)
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A volume whose image is to be configured, as it will be.
+
+    :ivar volume: Cinder's volume object, as in the database
+    :ivar volume_type: its type, or its new type; may be None
+    :ivar size: its size in GiB, or its new size
+    """
+
+    volume: Any
+    volume_type: Any
+    size: int
+
+    def configuration(
+        self, settings: backend_settings.BackendSettings
+    ) -> dict[str, Any]:
+        """Return the configuration that the image should have, by key.
+
+        Keys of the volume that are not possible any more do not prevent the
+        configuration by its type.
+
+        :raises OptionError: for invalid keys of the type
+        """
+        own = _relevant(request.metadata_of(self.volume))
+        try:
+            return self._requested(own, settings)
+        except errors.OptionError as error:
+            if not own:
+                raise
+            LOG.warning(
+                'Volume %(id)s: its keys about the configuration of the image '
+                'are ignored: %(error)s',
+                {'id': self.volume.id, 'error': error},
+            )
+            return self._requested({}, settings)
+
+    def _requested(
+        self,
+        own: Mapping[str, str],
+        settings: backend_settings.BackendSettings,
+    ) -> dict[str, Any]:
+        """Return the configuration with some keys of the volume.
+
+        Whether tenants may set a key was checked when it was set. It is
+        checked here for a value that neither the API extension nor the driver
+        accepted.
+        """
+        texts = request.Texts(
+            own, _relevant(request.specs_of(self.volume_type))
+        )
+        new = {
+            key: value
+            for key, value in options.ours(own).items()
+            if not record.is_accepted(self.volume, key, value)
+        }
+        if new:
+            request.Texts(new, texts.specs).check_tenant(settings)
+        return plan.configuration_of(texts.request(settings).resolve())
+
+    def difference(
+        self, settings: backend_settings.BackendSettings
+    ) -> dict[str, Any] | None:
+        """Return the new configuration; None if the image has it already.
+
+        It is compared with the record. A change that was interrupted counts as
+        a difference.
+        """
+        recorded = self.volume.admin_metadata
+        wanted = self.configuration(settings)
+        is_interrupted = wire.RECORD_CONFIGURING in recorded
+        if not is_interrupted and wanted == record.configuration_in(recorded):
+            return None
+        return wanted
