@@ -172,9 +172,13 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     :param told: options that the volume's type offers
     """
     of_attachments = definitions.of_kind(definitions.Kind.CONNECTION)
+    configuring = definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
     for option in definitions.with_values():
         if option.attribute and option not in of_attachments:
             value = volume.get(option.attribute)
+            if option in configuring and value is None:
+                # There can be many of these, and hardly any is set.
+                continue
             origin = (
                 _why_unset(volume)
                 if value is None

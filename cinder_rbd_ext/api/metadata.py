@@ -16,6 +16,7 @@ from collections.abc import Generator
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import http
 from typing import Any
 
 from cinder import context as cinder_context
@@ -26,6 +27,7 @@ from cinder.objects import fields
 from cinder.policies import volume_metadata as stock
 from cinder.volume import rpcapi
 from oslo_log import log as logging
+import webob
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
@@ -138,7 +140,7 @@ class Changes:
         volume: Any,
         before: dict[str, str],
         after: dict[str, str],
-        given: dict[str, str],
+        items_of_ours: dict[str, str],
     ) -> Outcome:
         if before or after:
             replaced.check_keys(volume)
@@ -150,7 +152,7 @@ class Changes:
                 checks.check_attached(self._offer(volume), after)
         return Outcome(
             _notice(volume, different),
-            not (different | given.keys()).isdisjoint(
+            not (different | items_of_ours.keys()).isdisjoint(
                 requested_configuration.configuration_keys()
             ),
         )
@@ -328,12 +330,27 @@ class MetadataController(wsgi.Controller):
     @wsgi.extends
     def delete(
         self, req: Any, volume_id: str, id: str, **kwargs: Any
-    ) -> Iterator[None]:
+    ) -> Iterator[webob.Response | None]:
         """Check that an item may be removed.
 
-        An extension cannot add a header to Cinder's response to this request.
+        Cinder does not continue an extension after this request, and its
+        response has no body. An item that matters to the image is therefore
+        removed here.
         """
         context = req.environ['cinder.context']
         outcome = self._changes.check_removed(context, volume_id, id)
-        yield
-        self._changes.complete(context, volume_id, outcome, {})
+        if not outcome.is_configured:
+            yield None
+            return
+        volumes = cinder_volume.API()
+        volume = volumes.get(context, volume_id)
+        if id not in volume.metadata:
+            # Cinder's response says so.
+            yield None
+            return
+        volumes.delete_volume_metadata(context, volume, id)
+        response = webob.Response(status_int=http.HTTPStatus.OK)
+        self._changes.complete(
+            context, volume_id, outcome, {}, response.headers
+        )
+        yield response

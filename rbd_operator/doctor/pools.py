@@ -23,6 +23,7 @@ from rbd_command_line import ceph_connection
 from rbd_command_line import ceph_options
 from rbd_command_line import findings
 from rbd_operator.doctor import cinder_parts
+from rbd_volume_options import keys
 
 #: Seconds to wait for Ceph.
 PATIENCE = '10'
@@ -32,6 +33,8 @@ _CONTENT = b'probe'
 _MON_TIMEOUTS = ('client_mount_timeout', 'rados_mon_op_timeout')
 _NO_ADDRESS = 'none/0'
 _UNSUPPORTED = (errno.EOPNOTSUPP,)
+#: The hint that changes what happens, by the compression mode of the pool.
+_HINTS = {'passive': 'compressible', 'aggressive': 'incompressible'}
 
 Finding = findings.Finding
 Severity = findings.Severity
@@ -124,6 +127,7 @@ class Clients:
             with contextlib.closing(client.open_ioctx(pool)) as ioctx:
                 self._try_out(ioctx)
                 yield Finding(subject, 'writes, reads and removes an object')
+                yield self._compression(access, client, pool)
                 yield from ceph_options.overrides(
                     pool, lambda: self._metadata(ioctx)
                 )
@@ -134,6 +138,32 @@ class Clients:
                 Severity.ERROR,
                 _remedy(access.user, pool, getattr(error, 'errno', None)),
             )
+
+    def _compression(
+        self, access: cinder_parts.Access, client: Any, pool: str
+    ) -> Finding:
+        """Return which compression hints have an effect in a pool."""
+        command = {
+            'prefix': 'osd pool get',
+            'pool': pool,
+            'var': 'compression_mode',
+            'format': 'json',
+        }
+        number, output, _ = client.mon_command(json.dumps(command), b'')
+        subject = f'{access.origin} pool {pool}, compression mode'
+        if number:
+            return Finding(
+                subject,
+                'unset: bluestore_compression_mode of the OSDs decides which '
+                f'{keys.COMPRESSION_HINT} has an effect',
+            )
+        mode = json.loads(output)['compression_mode']
+        hint = _HINTS.get(mode, 'any value')
+        effect = 'an' if mode in _HINTS else 'no'
+        return Finding(
+            subject,
+            f'{mode}: {keys.COMPRESSION_HINT} = {hint} has {effect} effect',
+        )
 
     def _try_out(self, ioctx: Any) -> None:
         """Write, read and remove an object."""

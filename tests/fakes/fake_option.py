@@ -58,6 +58,8 @@ OPTION = definitions.Option(
     conf_help='Default pace of volumes.',
     policy=definitions.Policy(f'{wire.POLICY}:set_pace', 'Set the pace'),
     attribute=f'{wire.ALIAS}:pace_hint',
+    fixed=False,
+    takes_effect='within seconds',
     item='rbd_pace_hint',
     choices={
         'slow': phrases.Phrase('takes its time'),

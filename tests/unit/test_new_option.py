@@ -70,7 +70,7 @@ class ApiTest(api_base.ApiTestCase):
         self.assertEqual('word', told['type'])
         self.assertEqual(['slow', 'fast'], told['allowed'])
         self.assertTrue(told['settable'])
-        self.assertTrue(told['fixed_at_creation'])
+        self.assertFalse(told['fixed_at_creation'])
 
     def test_default_comes_from_the_volume_type(self) -> None:
         self.set_specs('rbd', rbd__pace_hint='slow')
@@ -164,5 +164,5 @@ class OtherLayersTest(unit_base.TestCase):
     def test_metadata_definitions_describe_it(self) -> None:
         told = published.metadefs()['properties']['pace_hint']
         self.assertEqual(['slow', 'fast'], told['enum'])
-        self.assertIn('Fixed at creation', told['description'])
+        self.assertIn('can be changed', told['description'])
         self.assertTrue(json.dumps(published.metadefs()))

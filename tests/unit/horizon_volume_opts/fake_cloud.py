@@ -25,8 +25,10 @@ from urllib import parse
 
 import requests
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import limits
 from rbd_volume_options import options
 
 CINDER = 'http://cinder.example/v3/p'
@@ -94,6 +96,13 @@ def offered(name: str, **changes: Any) -> dict[str, Any]:
         },
         keys.DATA_POOL: {'type': 'pool', 'settable': False},
     }
+    for plain in definitions.with_values():
+        if plain.key not in option:
+            option[plain.key] = {
+                'type': plain.value_type.value,
+                'fixed_at_creation': plain.fixed,
+                **plain.bounds_of([limits.Limits()], multiattach=False),
+            }
     for key, each in option.items():
         option[key] = {**_BOTH, 'default': None, 'default_from': None, **each}
     for word, change in changes.items():

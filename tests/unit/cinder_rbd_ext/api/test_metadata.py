@@ -16,8 +16,11 @@ from typing import Any
 from urllib import parse
 
 from cinder import objects
+from cinder.volume import rpcapi
+import fixtures
 
 from cinder_rbd_ext import record
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -248,3 +251,84 @@ class MetadataTest(base.ApiTestCase):
         for body in bodies:
             response = self.call('PUT', path, body)
             self.assertEqual(400, response.status_int, response.text)
+
+
+class ImageConfigurationTest(base.ApiTestCase):
+    """Changes that the driver applies to the image at once."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.called: list[str] = []
+        self.applies = True
+        self.useFixture(
+            fixtures.MockPatchObject(
+                rpcapi.VolumeAPI, 'remove_export', self._remove_export
+            )
+        )
+        self.id = self.volume(made=base.MADE).id
+
+    def _remove_export(
+        self, context: Any, volume: Any, sync: bool = False
+    ) -> None:
+        self.called.append(volume.id)
+        hint = volume.metadata.get(keys.COMPRESSION_HINT)
+        if self.applies:
+            record.configured(
+                volume.id, {keys.COMPRESSION_HINT: hint} if hint else {}
+            )
+
+    def _warning(self, method: str, path: str, body: Any) -> str | None:
+        response = self.call(method, f'/volumes/{self.id}{path}', body)
+        self.assertEqual(200, response.status_int, response.text)
+        warning: str | None = response.headers.get('Warning')
+        return warning
+
+    def test_each_request_makes_the_driver_configure_the_image(self) -> None:
+        key = keys.COMPRESSION_HINT
+        requests = (
+            ('POST', '/metadata', {'metadata': {key: 'none'}}),
+            ('PUT', f'/metadata/{key}', {'meta': {key: 'compressible'}}),
+            ('PUT', '/metadata', {'metadata': {key: 'none'}}),
+            ('PUT', '', {'volume': {'metadata': {key: 'compressible'}}}),
+            ('PUT', '/metadata', {'metadata': {}}),
+        )
+        for number, request in enumerate(requests, 1):
+            self.assertIsNone(self._warning(*request))
+            self.assertEqual([self.id] * number, self.called)
+        self._warning(*requests[0])
+        self.ok('DELETE', f'/volumes/{self.id}/metadata/{key}')
+        self.assertEqual([self.id] * (len(requests) + 2), self.called)
+
+    def test_other_keys_do_not_call_the_driver(self) -> None:
+        body = {'metadata': {'a': 'b', 'rbd:cache_mode': 'none'}}
+        self._warning('POST', '/metadata', body)
+        self.assertEqual([], self.called)
+
+    def test_driver_of_another_back_end_is_never_called(self) -> None:
+        """It would remove the export of a volume that is in use."""
+        metadata = {keys.COMPRESSION_HINT: 'none'}
+        other = self.volume(metadata, volume_type='fake')
+        path = f'/volumes/{other.id}/metadata'
+        self.ok('DELETE', f'{path}/{keys.COMPRESSION_HINT}')
+        self.assertEqual([], self.called)
+
+    def test_change_that_is_not_in_force_is_told_and_can_be_repeated(
+        self,
+    ) -> None:
+        self.applies = False
+        body = {'metadata': {keys.COMPRESSION_HINT: 'compressible'}}
+        self.assertIn(
+            'not in force yet',
+            str(self._warning('POST', '/metadata', body)),
+        )
+        self.applies = True
+        self.assertIsNone(self._warning('POST', '/metadata', body))
+
+    def test_invalid_value_is_refused(self) -> None:
+        body = {'metadata': {keys.COMPRESSION_HINT: 'huge'}}
+        self.refused(
+            400,
+            ('not a compression hint', 'none, compressible, incompressible'),
+            *('POST', f'/volumes/{self.id}/metadata', body),
+        )
+        self.assertEqual([], self.called)

@@ -190,7 +190,7 @@ class OpenTestCase(FormTestCase):
 
     def test_further_options_appear_in_their_group_by_data(self) -> None:
         """The definition of an option is enough."""
-        self.assertNotIn('More options', self.shown())
+        self.assertNotIn('id_rbd_pace_hint', self.shown())
         self.useFixture(fake_option.FakeOption())
         self.cloud.types[0]['options'][fake_option.KEY] = {
             'type': 'word',

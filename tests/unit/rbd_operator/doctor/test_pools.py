@@ -16,6 +16,7 @@ The functional tests use a cluster; these are for faults.
 """
 
 import errno
+import json
 from typing import Any
 
 import ddt
@@ -49,6 +50,7 @@ class Ceph:
     def __init__(self) -> None:
         self.fails: dict[str, int] = {}
         self.done: list[str] = []
+        self.mode = ''
 
     def Rados(self, **kwargs: Any) -> 'Ceph':
         """Return the connection."""
@@ -65,7 +67,10 @@ class Ceph:
         return self
 
     def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
-        """Refuse the address."""
+        """Return the compression mode, or refuse the address."""
+        if 'compression_mode' in command:
+            answer = json.dumps({'compression_mode': self.mode}).encode()
+            return (0, answer, '') if self.mode else (-errno.ENOENT, b'', '')
         return -errno.EINVAL, b'', 'unable to parse address'
 
     def conf_get(self, name: str) -> str | None:
@@ -95,11 +100,27 @@ class PoolsTest(base.TestCase):
         self.clients = pools.Clients(self.ceph, self.ceph)
 
     def test_object_is_removed(self) -> None:
-        (found,) = self.clients.check_pools(_ACCESS)
+        found, _compression = self.clients.check_pools(_ACCESS)
         self.assertIsNone(found.severity)
         self.assertIn('remove_object', self.ceph.done)
         self.assertEqual('shutdown', self.ceph.done[-1])
         self.assertEqual('10', self.ceph.options['rados_osd_op_timeout'])
+
+    @ddt.data(
+        ('', 'unset'),
+        ('none', 'any value has no effect'),
+        ('passive', '= compressible has an effect'),
+        ('aggressive', '= incompressible has an effect'),
+        ('force', 'any value has no effect'),
+    )
+    @ddt.unpack
+    def test_compression_mode_says_which_hint_has_an_effect(
+        self, mode: str, words: str
+    ) -> None:
+        self.ceph.mode = mode
+        _object, compression = self.clients.check_pools(_ACCESS)
+        self.assertIn(words, compression.seen)
+        self.assertIsNone(compression.severity)
 
     @ddt.data(
         ('open_ioctx', errno.ENOENT, 'Create the pool'),
