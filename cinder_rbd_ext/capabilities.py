@@ -100,6 +100,9 @@ def _reported_options(configured: options.VolumeOptions) -> dict[str, Any]:
     return {
         option.conf_name: definitions.as_capability(values.get(option.key))
         for option in definitions.with_values()
+        # There are many of these, and hardly any is set.
+        if option.key in values
+        or option.kind is not definitions.Kind.IMAGE_CONFIGURATION
     }
 
 

@@ -220,7 +220,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 current = self._restores.connected(volume, connector)
                 mode = self._connections.mode(volume, connector, current)
                 if current is not None:
-                    self._reconfigurations.follow(volume)
+                    self._reconfigurations.follow(current, is_current=True)
                 info = super().initialize_connection(
                     current or volume, connector
                 )
@@ -265,7 +265,9 @@ class RBDExtDriver(rbd.RBDDriver):
             self._in_place.extending(current),
         ):
             super().extend_volume(current, new_size)
-            self._reconfigurations.follow(current, new_size=new_size)
+            self._reconfigurations.follow(
+                current, new_size=new_size, is_current=True
+            )
 
     def create_snapshot(self, snapshot: Any) -> Any:
         """Create a snapshot."""

@@ -74,7 +74,11 @@ class Reconfigurations:
         self._driver = driver
 
     def follow(
-        self, volume: Any, new_type: Any = None, new_size: int = 0
+        self,
+        volume: Any,
+        new_type: Any = None,
+        new_size: int = 0,
+        is_current: bool = False,
     ) -> None:
         """Configure an image as its volume requests, if it differs.
 
@@ -84,16 +88,23 @@ class Reconfigurations:
         :param volume: Cinder's volume object, or a row of the database
         :param new_type: the type that the volume is about to get
         :param new_size: the size in GiB that the volume is about to get
+        :param is_current: whether the object is as in the database, with its
+            admin metadata
         """
         try:
-            for _ in range(_ATTEMPTS):
+            target: requested_configuration.Target | None
+            if is_current:
+                target = self._of(volume, new_type, new_size)
+            else:
                 target = self._target(volume.id, new_type, new_size)
+            for _ in range(_ATTEMPTS):
                 if target is None or (
                     target.difference(self._driver.settings) is None
                 ):
                     return
                 with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
                     self._change(volume.id, new_type, new_size)
+                target = self._target(volume.id, new_type, new_size)
         except Exception:
             LOG.exception(
                 'Could not change the configuration of the image of volume '
@@ -107,6 +118,11 @@ class Reconfigurations:
         """Return the volume as it will be; None if its image is not usable."""
         admin = context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
+        return self._of(volume, new_type, new_size)
+
+    def _of(
+        self, volume: Any, new_type: Any, new_size: int
+    ) -> requested_configuration.Target | None:
         if volume.status in _KEPT and new_type is None:
             return None
         return requested_configuration.Target(

@@ -39,6 +39,7 @@ _WRONG = {
     'rbd_volume_object_map': 'perhaps',
     'rbd_volume_features': 'layering,object-map',
     'rbd_volume_cache_mode': 'fast',
+    'rbd_volume_compression_hint': 'fast',
     'rbd_allowed_cache_modes': 'none,fast',
     'rbd_cache_mode_enforcement': 'Strict!',
     'rbd_tenant_options': 'rbd:stripe_unit,stripe_count',
@@ -74,6 +75,7 @@ class OptionsTest(base.TestCase):
                 'rbd_volume_object_map': None,
                 'rbd_volume_features': None,
                 'rbd_volume_cache_mode': None,
+                'rbd_volume_compression_hint': None,
                 'rbd_allowed_cache_modes': (
                     'none,writethrough,writeback,directsync'
                 ),

@@ -87,6 +87,7 @@ class OptionsTestCase(base.TestCase):
                 'rbd:object_map',
                 'rbd:features',
                 'rbd:cache_mode',
+                'rbd:compression_hint',
                 'rbd:data_pool',
                 'rbd:tenant_options',
             },
@@ -102,7 +103,8 @@ class OptionsTestCase(base.TestCase):
     def test_names_for_a_message(self) -> None:
         in_a_volume = (
             'rbd:object_size, rbd:stripe_unit, rbd:stripe_count, '
-            'rbd:object_map, rbd:features, rbd:cache_mode'
+            'rbd:object_map, rbd:features, rbd:cache_mode, '
+            'rbd:compression_hint'
         )
         self.assertEqual(in_a_volume, definitions.names(_VOLUME))
         self.assertEqual(in_a_volume, ', '.join(_KEYS))

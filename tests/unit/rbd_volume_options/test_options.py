@@ -42,6 +42,10 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
         'writeback',
         {'plain': {keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK}},
     ),
+    'rbd:compression_hint': (
+        'compressible',
+        {'plain': {keys.COMPRESSION_HINT: 'compressible'}},
+    ),
     'rbd:data_pool': ('ec-data', {'data_pool': 'ec-data'}),
     'rbd:tenant_options': (
         'rbd:cache_mode',
@@ -76,6 +80,12 @@ _BAD = [
     ],
     ['cache_mode_unknown', 'rbd:cache_mode', 'fast', 'not a cache mode'],
     ['cache_mode_newline', 'rbd:cache_mode', 'none\n', 'not a cache mode'],
+    [
+        'compression_hint_unknown',
+        'rbd:compression_hint',
+        'fast',
+        'not a compression hint',
+    ],
     ['data_pool_empty', 'rbd:data_pool', '', 'not a valid pool name'],
     [
         'tenant_options_space',

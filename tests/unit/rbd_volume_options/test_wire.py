@@ -121,6 +121,9 @@ _CONTRACT = {
     'RECORD_ATTACH_REFUSED': 'rbd:attach_refused',
     'RECORD_ACCEPTED': 'rbd:accepted_',
     'RECORD_CONFIGURING': 'rbd:configuring',
+    'POLICY_SET_COMPRESSION_HINT': (
+        'volume_extension:rbd_volume_options:set_compression_hint'
+    ),
     'ATTRIBUTE_COMPRESSION_HINT': 'os-rbd-volume-options:compression_hint',
     'RECORD_MESSAGE': 'rbd:message',
     'RECORD_MESSAGE_REQUEST': 'rbd:message_request',

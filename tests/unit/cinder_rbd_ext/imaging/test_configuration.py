@@ -32,13 +32,14 @@ class ConfigurationTest(base.DriverTestCase):
     def test_entries_are_set_changed_and_removed(self) -> None:
         self.metadata.update({'conf_rbd_cache': 'false', 'owner': 'somebody'})
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
+            configuration.reset(image)
             configuration.change(image, _FAST)
             self.assertEqual(_FAST, configuration.of_image(image))
             self.assertTrue(configuration.is_set(image))
             self.assertEqual(
                 {_ENTRY: 'fast', 'owner': 'somebody'}, self.metadata
             )
-            configuration.apply(image, {})
+            configuration.change(image, {}, _FAST)
             self.assertEqual({'owner': 'somebody'}, self.metadata)
             self.assertFalse(configuration.is_set(image))
 
