@@ -50,8 +50,6 @@ NOT_RUN: Mapping[str, str] = {
     'python3 -m venv rally': 'an environment of 128 distributions',
     'rally/bin/pip install': 'the same',
     'cinder-rbd-ext --os-cloud demo bench': 'takes minutes and needs rally',
-    'python3 -m venv client': 'a path of an example',
-    'client/bin/': 'the same',
     'pip uninstall': 'would take the suite away from all other tests',
     'python3 benchmarks/': 'tests/functional runs them',
     'OS_PASSWORD=... python3 benchmarks/': 'measures with stock pages',
