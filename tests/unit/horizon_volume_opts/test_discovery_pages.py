@@ -26,7 +26,7 @@ class PagesTestCase(horizon_case.HorizonTestCase):
             # From the cache.
             ('/project/volumes/create/', 1),
             ('/project/volumes/v/attach/', 1),
-            ('/project/volumes/v/rbd_cache_mode/', 1),
+            ('/project/volumes/v/rbd_options/', 1),
         ):
             self.assertEqual(200, self.client.get(path).status_code)
             self.assertEqual(number, self.cloud.asked.count(_ASK), path)
