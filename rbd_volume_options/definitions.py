@@ -652,7 +652,9 @@ OPTIONS: dict[str, Option] = {
             policy=SET_COMPRESSION_HINT,
             attribute=wire.ATTRIBUTE_COMPRESSION_HINT,
             fixed=False,
-            takes_effect='within seconds, for data that is written afterwards',
+            takes_effect=Phrase(
+                'within seconds, for data that is written afterwards'
+            ),
             item='rbd_compression_hint',
             choices=_COMPRESSION_HINTS,
             suggestions=('compressible', 'incompressible'),

@@ -73,7 +73,7 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             fields.name_of(option.key): changeable.Choice.of(
                 option, volume, by_type
             )
-            for option in changeable.options()
+            for option in definitions.changeable()
         }
         notes = [self._add(*each) for each in self._choices.items()]
         if self._is_unavailable:

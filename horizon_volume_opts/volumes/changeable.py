@@ -24,7 +24,6 @@ from horizon_volume_opts import phrasing
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 _SHARED = _('Not available: %(reason)s.')
@@ -33,15 +32,6 @@ _NO_TYPE = _('the volume type of this volume has no RBD volume options')
 _YES_OR_NO = [('true', _('Yes')), ('false', _('No'))]
 
 Listed = tuple[str, Any]
-
-
-def options() -> list[definitions.Option]:
-    """Return the options that can be changed on a volume."""
-    return [
-        each
-        for each in definitions.OPTIONS.values()
-        if keys.Scope.VOLUME in each.scopes and not each.fixed
-    ]
 
 
 @dataclasses.dataclass(frozen=True)

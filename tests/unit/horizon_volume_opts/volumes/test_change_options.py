@@ -24,6 +24,11 @@ from tests.unit.horizon_volume_opts import horizon_case
 
 _PAGE = '/project/volumes/v/rbd_options/'
 _MODE = 'rbd_cache_mode'
+_HINT = 'rbd_compression_hint'
+#: No option can be set.
+_NONE = {
+    name: {'settable': False} for name in ('cache_mode', 'compression_hint')
+}
 
 
 class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
@@ -81,9 +86,7 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         self.assertEqual({}, self.volume['metadata'])
 
     def test_not_allowed(self) -> None:
-        self.cloud.types = [
-            fake_cloud.offered('rbd', cache_mode={'settable': False})
-        ]
+        self.cloud.types = [fake_cloud.offered('rbd', **_NONE)]
         self.check_note('you may not set it for volumes of this type')
 
     def test_type_of_another_driver(self) -> None:
@@ -96,6 +99,8 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
 
     def test_shared_volume(self) -> None:
         self.volume['multiattach'] = True
+        hint = _NONE['compression_hint']
+        self.cloud.types = [fake_cloud.offered('rbd', compression_hint=hint)]
         self.check_note('whose caches are not coherent')
 
     def test_each_option_that_can_be_changed_has_a_field(self) -> None:
@@ -109,9 +114,9 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
             )
         ]
         form = self.client.get(_PAGE).context['form']
-        self.assertEqual([_MODE, 'rbd_pace_hint'], list(form.fields))
+        self.assertEqual([_MODE, _HINT, 'rbd_pace_hint'], list(form.fields))
         self.assertEqual(
-            ('Pace', 'A change takes effect in a moment.'), form.effects[1]
+            ('Pace', 'A change takes effect in a moment.'), form.effects[2]
         )
         metadata = self.volume['metadata']
         metadata['rbd:cache_mode'] = 'none'
@@ -126,20 +131,12 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         )
         self.assertEqual({'rbd:pace_hint': 'fast'}, metadata)
 
-    def test_an_option_that_does_not_depend_on_sharing(self) -> None:
-        pace = dataclasses.replace(fake_option.OPTION, fixed=False)
-        self.useFixture(fake_option.FakeOption(pace))
-        self.cloud.types = [
-            fake_cloud.offered(
-                'rbd', pace_hint={'type': 'word', 'allowed': ['fast']}
-            )
-        ]
+    def test_volume_for_several_instances_has_the_other_options(self) -> None:
         self.volume['multiattach'] = True
-        self.assertIn(
-            _PAGE, self.client.get('/project/volumes/').content.decode()
-        )
+        page = self.client.get('/project/volumes/').content.decode()
+        self.assertIn(_PAGE, page)
         form = self.client.get(_PAGE).context['form']
-        self.assertEqual(['rbd_pace_hint'], list(form.fields))
+        self.assertEqual([_HINT], list(form.fields))
 
     def test_last_attachment_was_refused(self) -> None:
         self.volume[f'{fake_cloud.ALIAS}:attach_refused'] = {
@@ -171,10 +168,9 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         self.cloud.add_volume('unrecorded', **bare)
         self.cloud.add_volume('shared', multiattach=True)
         page = self.client.get('/project/volumes/').content.decode()
-        for ident in ('v', 'unrecorded'):
+        for ident in ('v', 'unrecorded', 'shared'):
             self.assertIn(f'/project/volumes/{ident}/rbd_options/', page)
-        for ident in ('other', 'shared'):
-            self.assertNotIn(f'/project/volumes/{ident}/rbd_options/', page)
+        self.assertNotIn('/project/volumes/other/rbd_options/', page)
         cache.cache.clear()
         self.cloud.faults = {
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
