@@ -14,14 +14,20 @@
 
 import pathlib
 
+from cinder import context as cinder_context
 from cinder import policy as cinder_policy
+from cinder.tests.unit import test
 import fixtures
 from oslo_policy import generator
+from oslo_policy import policy
 from oslo_serialization import jsonutils
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import request
 from rbd_volume_options import definitions
+from rbd_volume_options import keys
 from rbd_volume_options import wire
+from tests.unit.cinder_rbd_ext import cinder_objects
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -88,3 +94,49 @@ class PoliciesTest(base.ApiTestCase):
         volume = self.volume(made=base.MADE)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual([], [k for k in shown if k.startswith('os-rbd')])
+
+
+_SOME = frozenset({keys.STRIPE_UNIT, keys.CACHE_MODE})
+
+
+class SettableTest(test.TestCase):
+    def _settable(self, *roles: str, moved: bool = False) -> frozenset[str]:
+        volume = cinder_objects.volume()
+        volume._context = cinder_context.RequestContext(
+            'user', 'project', is_admin=False, roles=list(roles)
+        )
+        wanted = request.of_volume(
+            volume,
+            None,
+            cinder_objects.settings(
+                rbd_tenant_options=','.join(sorted(_SOME))
+            ),
+        )
+        return policies.settable_by_creator(volume, wanted, moved)
+
+    def test_what_type_and_back_end_allow(self) -> None:
+        self.assertEqual(_SOME, self._settable('member'))
+
+    def test_policy_of_the_service(self) -> None:
+        policies.register()
+        self.override_policy(wire.POLICY_SET_LAYOUT, 'role:admin')
+        self.assertEqual({keys.CACHE_MODE}, self._settable('member'))
+
+    def override_policy(self, name: str, rule: str) -> None:
+        """Set a policy, as an operator's policy.yaml does."""
+        enforcer = cinder_policy._ENFORCER
+        # Load the defaults first: otherwise, this rule would be the only one.
+        enforcer.load_rules()
+        enforcer.set_rules(
+            policy.Rules.from_dict({name: rule}), overwrite=False
+        )
+        self.addCleanup(cinder_policy.reset)
+
+    def test_context_without_roles(self) -> None:
+        self.assertEqual(_SOME, self._settable())
+
+    def test_moved_as_it_is(self) -> None:
+        self.assertEqual(
+            frozenset(definitions.volume_keys()),
+            self._settable('member', moved=True),
+        )

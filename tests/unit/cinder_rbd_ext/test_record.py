@@ -13,6 +13,7 @@
 from typing import ClassVar
 from unittest import mock
 
+import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder import context
 from cinder import exception
 from cinder import objects
@@ -25,6 +26,7 @@ from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from tests.unit import base
 
 _PLAIN = plan.ImageState(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
@@ -194,3 +196,31 @@ class AcceptedTest(RecordTestCase):
         db.volume_destroy(self.admin, self.volume.id)
         record.accepted(self.volume.id, self._MODE)
         self.assertIn('Could not record the accepted', self.log.output)
+
+
+_FEATURES = frozenset({'layering', 'striping', 'data-pool'})
+
+
+class ReadTest(base.TestCase):
+    """Tests for reading the state of an image from admin metadata."""
+
+    def test_as_it_was_written(self) -> None:
+        for state in (
+            plan.ImageState(
+                layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),
+                _FEATURES,
+                'ec',
+            ),
+            plan.ImageState(layout.ImageLayout(1 << 22), frozenset()),
+        ):
+            written = {**record.as_metadata(state), 'readonly': 'False'}
+            self.assertEqual(state, record.read(written))
+
+    def test_no_record(self) -> None:
+        state = plan.ImageState(layout.ImageLayout(1 << 22), _FEATURES)
+        written = record.as_metadata(state)
+        for key in ('rbd:object_size', 'rbd:stripe_unit', 'rbd:features'):
+            rest = {k: v for k, v in written.items() if k != key}
+            self.assertIsNone(record.read(rest))
+        self.assertIsNone(record.read({**written, 'rbd:stripe_unit': 'x'}))
+        self.assertIsNone(record.read({}))

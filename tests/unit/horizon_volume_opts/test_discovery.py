@@ -146,3 +146,18 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
             cache.cache.clear()
             self.cloud.faults = {_ASK: fake_cloud.Refused(status, 'no')}
             self.assertEqual({}, discovery.by_type(self.request(), ['rbd']))
+
+
+class PagesTestCase(horizon_case.HorizonTestCase):
+    def test_at_most_once_for_a_page(self) -> None:
+        self.cloud.add_volume('v')
+        for path, number in (
+            ('/project/volumes/', 0),
+            ('/project/volumes/create/', 1),
+            # From the cache.
+            ('/project/volumes/create/', 1),
+            ('/project/volumes/v/attach/', 1),
+            ('/project/volumes/v/rbd_options/', 1),
+        ):
+            self.assertEqual(200, self.client.get(path).status_code)
+            self.assertEqual(number, self.cloud.asked.count(_ASK), path)

@@ -174,3 +174,36 @@ class FactsTest(base.TestCase):
         found = facts.observe(_Cluster(), 0)
         self.assertEqual(0.0, found['operations_per_second'])
         self.assertIn('client_load_average', found)
+
+
+_EMIT = {'op': 'emit'}
+_TREE: dict[str, Any] = {
+    'buckets': [
+        {'id': -1, 'name': 'default', 'items': [{'id': -2}, {'id': -3}]},
+        {'id': -2, 'name': 'host-a', 'items': [{'id': 0}, {'id': 1}]},
+        {'id': -3, 'name': 'host-b', 'items': [{'id': 2}]},
+        {'id': -4, 'name': 'default~ssd', 'items': [{'id': -5}]},
+        {'id': -5, 'name': 'host-a~ssd', 'items': [{'id': 1}]},
+    ],
+    'rules': [
+        {'rule_id': 0, 'steps': [{'op': 'take', 'item': -1}, _EMIT]},
+        {'rule_id': 1, 'steps': [{'op': 'take', 'item': -4}, _EMIT]},
+        {
+            'rule_id': 2,
+            'steps': [
+                *({'op': 'take', 'item': -5}, _EMIT),
+                *({'op': 'take', 'item': -3}, _EMIT),
+            ],
+        },
+    ],
+}
+
+
+@ddt.ddt
+class CrushTest(base.TestCase):
+    @ddt.data((0, {0, 1, 2}), (1, {1}), (2, {1, 2}), (3, set()))
+    @ddt.unpack
+    def test_rule_selects_osds_of_its_root_and_class(
+        self, rule: int, expected: set[int]
+    ) -> None:
+        self.assertEqual(expected, facts.osds(_TREE, rule))

@@ -75,7 +75,8 @@ class SchemasTest(base.TestCase):
 
     def test_volumes_of_other_drivers(self) -> None:
         schemas.add_attributes()
-        shown = attributes.of_volume(_Volume())
+        volume: Any = _Volume()
+        shown = attributes.of_volume(volume)
         self.assertEqual(set(schemas.ATTRIBUTES), set(shown))
         for schema in schemas._volumes():
             self.assertFalse(self._refused(schema, shown))

@@ -19,6 +19,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from tests import feature_bits
+from tests.unit import base
 from tests.unit.rbd_volume_options import refusals
 
 _ALLOWED = (
@@ -386,3 +387,27 @@ class WithObjectMapTestCase(refusals.RefusalTestCase):
                 features.with_object_map(features.from_mask(before), wanted)
             ),
         )
+
+
+@ddt.ddt
+class OfNewImageTestCase(base.TestCase):
+    @ddt.data(
+        ('layering', False, False, 'layering'),
+        ('layering,fast-diff', False, False, 'layering'),
+        (
+            'exclusive-lock,object-map',
+            False,
+            False,
+            'exclusive-lock,fast-diff,object-map',
+        ),
+        ('layering', True, True, 'data-pool,layering,striping'),
+        ('layering,striping,data-pool', False, False, 'layering'),
+    )
+    @ddt.unpack
+    def test_as_librbd_makes_it(
+        self, wanted: str, striped: bool, data_pool: bool, expected: str
+    ) -> None:
+        made = features.of_new_image(
+            frozenset(wanted.split(',')), striped, data_pool
+        )
+        self.assertEqual(expected, features.joined(made))

@@ -358,3 +358,89 @@ class RefusedTestCase(refusals.RefusalTestCase):
         base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)
         made = _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base)
         self.assertEqual(ImageLayout(8 * MIB, Striping(512, 3)), made.layout)
+
+
+_WITH_MAP = _NO_MAP | {'object-map', 'fast-diff'}
+_STOCK_WITH_MAP = plan.ImageState(layout.ImageLayout(4 * MIB), _WITH_MAP)
+
+
+def _plan_large(
+    *levels: precedence.Level, base: plan.ImageState = _STOCK_WITH_MAP
+) -> plan.ImagePlan:
+    return plan.plan_image(
+        precedence.resolve(levels),
+        base,
+        2 * TIB,
+        limits.Limits(min_object_size=4 * KIB, max_objects=1 << 40),
+    )
+
+
+class ObjectMapTestCase(refusals.RefusalTestCase):
+    """Object maps for 2 TiB in objects of 4 KiB."""
+
+    def _assert_too_many(
+        self, origin: Origin, *levels: precedence.Level, **kwargs: Any
+    ) -> None:
+        self.assertRefused(
+            lambda: _plan_large(*levels, **kwargs),
+            'rbd:object_map',
+            'true',
+            'a volume of 2048 GiB (4 KiB objects) has 536,870,912 objects',
+            'up to 256,000,000 objects; use a larger rbd:object_size, '
+            'or rbd:object_map = false',
+            origin,
+        )
+
+    def test_both_asked_at_one_level(self) -> None:
+        for origin in (_BY_METADATA, _BY_TYPE, Origin.BACKEND):
+            self._assert_too_many(
+                origin,
+                _said(origin, object_size=4 * KIB, object_map=True),
+            )
+
+    def test_map_and_object_size_from_two_levels(self) -> None:
+        self._assert_too_many(
+            _BY_TYPE,
+            _said(_BY_METADATA, object_size=4 * KIB),
+            _said(_BY_TYPE, object_map=True),
+        )
+
+    def test_map_in_a_list_of_features(self) -> None:
+        self._assert_too_many(
+            Origin.BACKEND,
+            _said(_BY_METADATA, object_size=4 * KIB),
+            _said(Origin.BACKEND, image_features=_WITH_MAP),
+        )
+
+    def test_map_that_the_source_has(self) -> None:
+        self._assert_too_many(
+            Origin.SOURCE_VOLUME,
+            _said(_BY_METADATA, object_size=4 * KIB),
+            inheritance.level_of(Origin.SOURCE_VOLUME, _STOCK_WITH_MAP),
+        )
+
+    def test_map_that_librbd_gives_by_itself(self) -> None:
+        self._assert_too_many(
+            Origin.CLUSTER, _said(_BY_METADATA, object_size=4 * KIB)
+        )
+
+    def test_map_that_librbd_gives_to_a_clone(self) -> None:
+        self._assert_too_many(
+            Origin.CLUSTER,
+            _said(_BY_METADATA, object_size=4 * KIB),
+            _said(Origin.GLANCE_IMAGE, object_size=8 * MIB),
+        )
+
+    def test_objects_that_stock_would_make(self) -> None:
+        self._assert_too_many(
+            _BY_METADATA,
+            _said(_BY_METADATA, object_map=True),
+            base=plan.ImageState(layout.ImageLayout(4 * KIB), _LEAST),
+        )
+
+    def test_without_the_map_any_size(self) -> None:
+        level = _said(_BY_METADATA, object_size=4 * KIB, object_map=False)
+        self.assertEqual(
+            plan.ImagePlan(layout.ImageLayout(4 * KIB), _NO_MAP),
+            _plan_large(level),
+        )
