@@ -18,6 +18,7 @@ import dataclasses
 import enum
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
@@ -56,6 +57,7 @@ class Made:
         None if the compute host chose the mode
     :ivar origins: where each part of the image was set; empty if unknown
     :ivar refusals: the latest refusals that Cinder recorded
+    :ivar configuration: values in the configuration of the image, by key
     """
 
     state: plan.ImageState | None
@@ -64,6 +66,7 @@ class Made:
         default_factory=dict
     )
     refusals: tuple[Refusal, ...] = ()
+    configuration: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def of_volume(volume: Any) -> Made:
@@ -79,7 +82,15 @@ def of_volume(volume: Any) -> Made:
         {key: _text(mode) or None for key, mode in modes.items()},
         _origins(_mapping(shown.get(wire.ATTRIBUTE_ORIGINS))),
         tuple(_refusals(shown)),
+        dict(_configuration(shown)),
     )
+
+
+def _configuration(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
+        value = shown.get(option.attribute or '')
+        if isinstance(value, str | int):
+            yield option.key, definitions.as_text(value)
 
 
 def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:

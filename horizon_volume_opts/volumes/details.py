@@ -93,6 +93,10 @@ class RBDTab(tabs.Tab):
             ),
             **_of_type(request, volume, attributes.state),
             'attachments': list(_attachments(volume, attributes)),
+            'configuration': [
+                (wording.label(key), value)
+                for key, value in attributes.configuration.items()
+            ],
         }
 
 

@@ -21,6 +21,7 @@ from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
 from openstack_dashboard.dashboards.project.volumes import tabs
 
 from horizon_volume_opts.volumes import details
+from rbd_volume_options import wire
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -52,6 +53,16 @@ class TabTestCase(horizon_case.HorizonTestCase):
         ):
             self.assertIn(f'<dt>{name}</dt> <dd>{value}</dd>', page)
         self.assertNotIn('Data pool', page)
+
+    def test_configuration_of_the_image(self) -> None:
+        name = wire.ATTRIBUTE_COMPRESSION_HINT
+        self.cloud.add_volume('v', **{name: None})
+        self.assertNotIn('More options', self.page())
+        self.cloud.add_volume('v', **{name: '<compressible>'})
+        self.assertIn(
+            '<dt>Compression hint</dt> <dd>&lt;compressible&gt;</dd>',
+            self.page(),
+        )
 
     def test_origin_of_each_value(self) -> None:
         self.cloud.add_volume(
