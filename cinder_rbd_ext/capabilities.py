@@ -129,8 +129,13 @@ def location_of(
 
 def pool_of(host: Mapping[str, Any] | None) -> str:
     """Return the pool of a migration's destination; empty if not on RBD."""
+    return location(host)[-1]
+
+
+def location(host: Mapping[str, Any] | None) -> list[str]:
+    """Return the location of a destination, with fsid, user and pool last."""
     report = (host or {}).get('capabilities') or {}
-    return wire.location_in(report).rpartition(':')[2]
+    return wire.location_in(report).split(':')
 
 
 def with_location(host: dict[str, Any] | None) -> dict[str, Any] | None:

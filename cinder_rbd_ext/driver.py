@@ -49,7 +49,6 @@ from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
-from cinder_rbd_ext.retype import retypes
 
 Update = dict[str, Any]
 
@@ -73,13 +72,11 @@ class RBDExtDriver(rbd.RBDDriver):
         self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._in_place = in_place.InPlace(self, self.images)
-        self._migrations = migration.Migrations(self, self._maker)
         self._reconfigurations = reconfiguration.Reconfigurations(self)
-        self._retypes = retypes.Retypes(
-            self,
-            self._migrations.remove,
-            self._reconfigurations.follow,
+        self._migrations = migration.Migrations(
+            self, self._reconfigurations.follow
         )
+        self._retypes = self._migrations.retypes
         self._recovery = recovery.Recovery(
             self, self._retypes, self._stock_retype
         )
@@ -218,6 +215,8 @@ class RBDExtDriver(rbd.RBDDriver):
         try:
             with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
                 current = self._restores.connected(volume, connector)
+                if current is not None:
+                    volume_use.check_not_migrated(volume, current)
                 mode = self._connections.mode(volume, connector, current)
                 if current is not None:
                     self._reconfigurations.follow(current, is_current=True)
@@ -334,9 +333,14 @@ class RBDExtDriver(rbd.RBDDriver):
         to Cinder, which creates a new image there and copies the data.
         """
         move = functools.partial(super().migrate_volume, context, volume)
-        with volume_use.replacing(volume):
-            self._retypes.settle_idle(volume.id)
-            return self._migrations.migrate(volume, host, move)
+        self._migrations.announce(context.request_id, volume, host)
+        with volume_use.replacing(volume) as held:
+            result = self._migrations.migrate(
+                context.request_id, volume, host, move, held
+            )
+        # Remove the former image after Cinder has saved the new back end.
+        self._recovery.start()
+        return result
 
     def update_migrated_volume(
         self,

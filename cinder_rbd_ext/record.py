@@ -119,13 +119,14 @@ def of_volume(
     :param volume: Cinder's volume object
     """
     maker = recorded_by(admin_metadata)
-    if maker and _section(maker) != _section(backend_of(volume)):
+    if maker and not is_same_section(maker, backend_of(volume)):
         return None
     return read(admin_metadata)
 
 
-def _section(backend: str) -> str:
-    return backend.rpartition('@')[2]
+def is_same_section(backend: str, other: str) -> bool:
+    """Return whether two back ends have the same section of cinder.conf."""
+    return backend.rpartition('@')[2] == other.rpartition('@')[2]
 
 
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
@@ -279,8 +280,7 @@ def moved(
 ) -> None:
     """Record the image of a volume after a migration.
 
-    A failure is logged and not raised: the source is already deleted, and
-    Cinder must not continue to use the old location.
+    A failure is logged and not raised: the image has already moved.
 
     :param state: None if the image is unchanged, with or without a record
     :param backend: as for :func:`made`
@@ -309,12 +309,13 @@ def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
 def forgotten(volume_id: str) -> None:
     """Remove the record of a volume that has left this driver.
 
-    A failure is logged and not raised: the volume has already left.
+    The marker of the migration is kept: the former image is still there. A
+    failure is logged and not raised: the volume has already left.
     """
     admin = context.get_admin_context()
     try:
         for key in db.volume_admin_metadata_get(admin, volume_id):
-            if key.startswith(keys.PREFIX):
+            if key.startswith(keys.PREFIX) and key not in wire.MARKER_RECORDS:
                 db.volume_admin_metadata_delete(admin, volume_id, key)
     except Exception:
         LOG.exception('Could not remove the record of volume %s', volume_id)

@@ -30,6 +30,7 @@ from cinder.objects import fields
 from cinder.volume import volume_utils
 from oslo_utils import uuidutils
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
@@ -66,9 +67,10 @@ def using(volume: Any, wait: float = volume_lock.WAIT) -> Iterator[Any]:
     image may have another name until then.
 
     :returns: the volume as in the database, with the context of the given one
-    :raises VolumeLocked: if the lock could not be taken in time
+    :raises VolumeLocked: if the lock could not be taken in time, or if the
+        volume was migrated meanwhile
     """
-    with _using(volume.id, volume._context, wait) as current:
+    with _using(volume.id, volume._context, wait, volume) as current:
         yield current
 
 
@@ -80,7 +82,11 @@ def using_snapshot(
 
     The snapshot then refers to the volume as in the database.
     """
-    with _using(snapshot.volume_id, snapshot._context, wait) as current:
+    is_loaded = snapshot.obj_attr_is_set('volume')
+    volume = snapshot.volume if is_loaded else None
+    with _using(
+        snapshot.volume_id, snapshot._context, wait, volume
+    ) as current:
         snapshot.volume = current
         # Cinder does not save a snapshot with another volume.
         snapshot.obj_reset_changes(['volume'])
@@ -122,15 +128,37 @@ def replacing(
 
 
 @contextlib.contextmanager
-def _using(volume_id: str, request_context: Any, wait: float) -> Iterator[Any]:
+def _using(
+    volume_id: str, request_context: Any, wait: float, volume: Any
+) -> Iterator[Any]:
     until = time.monotonic() + wait
     while True:
         with volume_lock.shared(volume_id, _left(until)):
             current = _current(volume_id, request_context)
             if not _is_interrupted(current):
+                if volume is not None:
+                    _check_is_here(volume, current)
                 yield current
                 return
         _pause(volume_id, until)
+
+
+def check_not_migrated(volume: Any, current: Any) -> None:
+    """Check that a migration has not made another image that of a volume.
+
+    :param volume: as in a request
+    :param current: the same volume as in the database, read inside the lock
+    :raises VolumeLocked: if it has, or is about to
+    """
+    if _is_interrupted(current):
+        raise volume_lock.VolumeLocked(volume_id=volume.id)
+    _check_is_here(volume, current)
+
+
+def _check_is_here(volume: Any, current: Any) -> None:
+    back_ends = {record.backend_of(each) for each in (volume, current)}
+    if len(back_ends) > 1:
+        raise volume_lock.VolumeLocked(volume_id=volume.id)
 
 
 def is_unfinished(volume: Any) -> bool:
@@ -164,11 +192,15 @@ def _current(volume_id: str, request_context: Any) -> Any:
 def _is_interrupted(volume: Any) -> bool:
     """Return whether a service was killed during a retype of a volume.
 
-    Inside the lock, no retype is running.
+    Inside the lock, no retype is running. The copy of a migration may already
+    be complete, but Cinder has not saved the new back end.
     """
+    mark = marker.read(volume.admin_metadata)
+    if mark and mark.pool and mark.copy_id:
+        return bool(volume.migration_status == marker.MIGRATING)
     return bool(
         volume.status == RETYPING
-        and not volume.migration_status
+        and not marker.is_migrating(volume)
         and is_unfinished(volume)
     )
 

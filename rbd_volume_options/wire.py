@@ -237,10 +237,17 @@ MARKER_PERCENT = 'percent'
 MARKER_AT = 'at'
 #: Item of a marker: 1 if another request may now set the status.
 MARKER_VOID = 'void'
-#: Indicates that a volume has a marker. Its value is always the same, because
-#: Cinder finds volumes by the value of an item only.
+#: Item of the marker of a migration: the pool to which the image is copied.
+MARKER_POOL = 'pool'
+#: Indicates that a volume has a marker. Its value is the same for all retypes,
+#: and the former back end for a migration, because Cinder finds volumes by the
+#: value of an item only.
 RECORD_MARKED = 'rbd:marked'
 MARKED = 'marked'
+#: The back end to which a volume with a marker is migrated.
+RECORD_DESTINATION = 'rbd:destination'
+#: All items of a marker.
+MARKER_RECORDS = (RECORD_CONVERSION, RECORD_MARKED, RECORD_DESTINATION)
 #: Indicates that the trash has, or had, a former image of the volume.
 RECORD_KEPT = 'rbd:kept'
 #: The reason why the last retype could not convert the image.

@@ -98,7 +98,7 @@ class ImageLookup:
             with option_errors.of_back_end(self._driver.backend_name):
                 self.check_data_pool(name, errors.Origin.BACKEND)
 
-    def mark(self, name: str) -> None:
+    def mark(self, name: str, pool: str | None = None) -> None:
         """Write the mark of this cloud to an image, if the cloud has an ID.
 
         A failure is logged only: an image without a mark is never removed as
@@ -108,7 +108,7 @@ class ImageLookup:
         if not cloud_id:
             return
         try:
-            self._write_mark(name, cloud_id)
+            self._write_mark(name, cloud_id, pool)
         except Exception:
             LOG.exception('Could not mark image %s', name)
 
@@ -120,8 +120,10 @@ class ImageLookup:
         """
         self._write_mark(name, ownership.RELEASED)
 
-    def _write_mark(self, name: str, owner: str) -> None:
-        with rbd.RADOSClient(self._driver) as client:
+    def _write_mark(
+        self, name: str, owner: str, pool: str | None = None
+    ) -> None:
+        with rbd.RADOSClient(self._driver, pool) as client:
             write = releases.off_main_thread(ownership.write_named)
             write(client.ioctx, name, owner)
 

@@ -97,20 +97,6 @@ class Maker:
             yield creation
 
     @contextlib.contextmanager
-    def migrating(
-        self, volume: Any, host: Any
-    ) -> Iterator[creations.Creation]:
-        """Hold the creation of a copy in another back end's pool.
-
-        A complete copy is kept if the source cannot be deleted afterwards,
-        because it may be the only complete image.
-        """
-        planner = functools.partial(unrequested.plan_migrated, volume, host)
-        creation = creations.Creation(volume.name, planner)
-        with self.creations.hold(creation), creations.naming(creation):
-            yield creation
-
-    @contextlib.contextmanager
     def setting_up(self, volume: Any) -> Iterator[None]:
         """Record a failure to set up QoS, replication or multi-attach.
 

@@ -10,7 +10,44 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""Migrations of volumes, and the keys that remain."""
+"""Migrations of volumes, and the keys that remain.
+
+A volume is migrated to another pool of the same cluster by a copy, which a
+child process makes and which is verified, as in a retype
+(:mod:`cinder_rbd_ext.retype.retypes`). The stock driver deletes the source
+before Cinder has saved the new back end. Here, the source is not changed until
+then. All steps but the last two hold the exclusive lock of the volume.
+
+=========  =============================  ====================================
+Step       Before it                      After a kill, or a failure
+=========  =============================  ====================================
+marker     Cinder has set the migration   Without the marker, the volume stays
+           status ``migrating``.          in ``migrating``, as with the stock
+                                          driver: reset its status.
+copy,      The source has no watcher, no  A copy, whose name contains the
+verify     clone and no snapshot of a     request. It is removed; the volume
+           group. Its name is free in     gets its former status, and the
+           the other pool.                migration status ``error``.
+marker     The copy equals the source.    As above.
+place      The marker names both images.  As above: a placed copy is recognized
+                                          by its id.
+record     The copy has its name.         As above; the record of the source is
+                                          written again. Keys that the other
+                                          back end does not accept are removed.
+save       Cinder's manager saves the     As above before it. After it, the
+           new back end.                  marker remains.
+keep       The database has the volume    The source has its name, or is in the
+           on the new back end, where     trash. Recovery moves it there with
+           its image exists.              the delay ``rbd_conversion_keep``,
+                                          and removes the marker.
+=========  =============================  ====================================
+
+A failure before Cinder saves removes the copy, and the volume stays where it
+is. What cannot be copied in this way, such as an image that has clones, is
+left to Cinder, which creates a volume and copies the data
+(``_migrate_volume_generic`` of its manager). No code of this driver runs in
+between, so a kill leaves the volume in ``migrating``, and a second volume.
+"""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -27,12 +64,16 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.cluster import connection_choice
+from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.imaging import maker
 from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.imaging import unrequested
 from cinder_rbd_ext.lifecycle import migration_away
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import plan as retype_plan
+from cinder_rbd_ext.retype import retypes
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
 
@@ -50,34 +91,136 @@ class Migrations:
     """Removes the keys that the new back end of a volume does not accept.
 
     :param driver: the driver, which provides the settings and the images
-    :param making: creates copies of images
+    :param configure: configures the image of a volume for a new type
+    :ivar retypes: the retypes of the driver, which make copies, too
     """
 
-    def __init__(self, driver: Any, making: maker.Maker) -> None:
+    def __init__(self, driver: Any, configure: retypes.Configure) -> None:
         self._driver = driver
         self._images: lookup.ImageLookup = driver.images
-        self._maker = making
+        self.retypes = retypes.Retypes(driver, self.remove, configure)
+
+    def announce(self, request_id: str, volume: Any, host: Any) -> None:
+        """Write a marker before the wait for the lock.
+
+        Without a marker, the volume would keep its status after a kill.
+        """
+        if self._other_pool(host) and marker.of_volume(volume.id) is None:
+            marker.write(volume.id, self._marker(request_id, volume, host))
+
+    def _marker(
+        self, request_id: str, volume: Any, host: Any, source_id: str = ''
+    ) -> marker.Marker:
+        return marker.Marker(
+            request_id,
+            type_id='',
+            source_id=source_id,
+            pool=self._other_pool(host),
+            left=record.backend_of(volume),
+            destination=migration_away.back_end_of(host),
+        )
+
+    def _other_pool(self, host: dict[str, Any]) -> str:
+        """Return the pool to which an image is copied; empty for no copy."""
+        report = host['capabilities']
+        fsid, _, pool = ([''] * 3 + capabilities.location(host))[-3:]
+        is_other = (
+            report.get('storage_protocol') == self._driver.STORAGE_PROTOCOL
+            and fsid == self._driver._get_fsid()
+            and pool != self._driver.configuration.rbd_pool
+        )
+        return pool if is_other else ''
 
     def migrate(
-        self, volume: Any, host: Any, move: Move
+        self,
+        request_id: str,
+        volume: Any,
+        host: Any,
+        move: Move,
+        held: volume_lock.Held,
     ) -> tuple[bool, Update | None]:
         """Copy the image of a volume to another pool, if it may stay as it is.
 
         :param host: the target, as described by Cinder's scheduler
-        :param move: the stock method, for a target
+        :param move: the stock method for a target, which moves volumes within
+            a pool
+        :param held: the exclusive lock of the volume
         :returns: whether the volume has moved, and the model update
         """
+        earlier = marker.of_volume(volume.id)
+        if earlier and earlier.request != request_id:
+            self.retypes.settle_earlier(volume.id)
         accepted = self.accepted(volume, host)
-        if accepted is None:
-            return False, None
-        with (
-            self._maker.migrating(volume, host) as copy,
-            connection_choice.own_connection(),
-        ):
-            moved, update = move(capabilities.with_location(host))
-        if moved:
-            self.left(volume, host, copy.state, accepted)
-        return moved, update or None
+        if accepted is not None:
+            state, update = None, None
+            if self._other_pool(host):
+                state = self._copied(request_id, volume, host, held)
+                moved = state is not None
+            else:
+                moved, update = move(capabilities.with_location(host))
+            if moved:
+                self.left(volume, host, state, accepted)
+                return True, update or None
+        marker.forget(volume.id)
+        return False, None
+
+    def _copied(
+        self,
+        request_id: str,
+        volume: Any,
+        host: dict[str, Any],
+        held: volume_lock.Held,
+    ) -> plan.ImageState | None:
+        """Copy an image to another pool; return the state of the copy.
+
+        :returns: None if the image must be copied by Cinder
+        :raises CopyFailed: if the other pool has an image of the same name
+        """
+        mark = marker.write(
+            volume.id,
+            self._marker(
+                request_id, volume, host, self.retypes.image_id(volume.name)
+            ),
+        )
+        copy = copies.Copy(self._driver, volume.name, mark)
+        state = self._images.state_of(volume.name)
+        how = unrequested.plan_migrated(volume, host, state, None)
+        target = plan.ImageState(
+            how.layout or state.layout,
+            state.image_features,
+            how.data_pool,
+            how.configuration,
+        )
+        reason = self._no_access(copy) or self.retypes.obstacle(copy, target)
+        if reason:
+            LOG.info(
+                'Volume %(id)s is left to Cinder to migrate: %(reason)s',
+                {'id': volume.id, 'reason': reason},
+            )
+            return None
+        if copy.is_placed():
+            marker.forget(volume.id)
+            raise copies.CopyFailed(
+                reason=f'Pool {mark.pool} already has an image {volume.name}'
+            )
+        copy_id = ''
+        try:
+            mark = self.retypes.make_copy(volume.id, mark, copy, target, held)
+            copy_id = mark.copy_id
+            self._images.mark(copy.name, copy.pool)
+            copy.place(copy_id)
+        except Exception:
+            self.retypes.discard(volume.id, copy, copy_id)
+            raise
+        return target
+
+    def _no_access(self, copy: copies.Copy) -> str | None:
+        """Return that the other pool cannot be used; None if it can."""
+        try:
+            self._images.check_data_pool(copy.pool, errors.Origin.BACKEND)
+        except errors.OptionError as error:
+            return str(error)
+        return None
 
     def finished(self, deleted: Any) -> None:
         """Complete a migration away, if Cinder deletes the former image."""

@@ -69,10 +69,15 @@ def moved(
     :param state: of the copy; None if the image stays in its pool
     """
     if capabilities.is_ours(host['capabilities']):
-        name = host.get('cluster_name') or host['host']
-        record.moved(volume.id, state, name.partition('#')[0])
+        record.moved(volume.id, state, back_end_of(host))
     else:
         record.forgotten(volume.id)
+
+
+def back_end_of(host: dict[str, Any]) -> str:
+    """Return the back end of a target, as the record of a volume has it."""
+    name: str = host.get('cluster_name') or host['host']
+    return name.partition('#')[0]
 
 
 def _forget(volume_id: str, deleted: Any) -> None:

@@ -13,7 +13,8 @@
 """A program that compares the contents of two images.
 
 It is run by its path, in a child process, with a JSON object of arguments:
-``user``, ``cluster``, ``conf``, ``timeout``, ``pool``, ``source``, ``copy``.
+``user``, ``cluster``, ``conf``, ``timeout``, and ``images``: pool and name of
+each.
 
 The head and each snapshot are compared where one of the images differs from
 its previous snapshot. Elsewhere both are equal to the previous snapshot, which
@@ -36,6 +37,9 @@ import rbd
 # Bytes that are read at once. Smaller differences are read together.
 _PIECE = 4 << 20
 _AT_ONCE = 4
+
+#: The context of an image's pool, and its name.
+Place = tuple[Any, str]
 
 
 def snapshots_of(image: Any) -> list[str | None]:
@@ -60,7 +64,7 @@ def changed_pieces(image: Any, before: str | None) -> set[int]:
 
 @contextlib.contextmanager
 def opened(
-    ioctx: Any, names: Iterable[str], snapshot: str | None
+    images: Iterable[Place], snapshot: str | None
 ) -> Iterator[list[Any]]:
     """Open images for reading, at a snapshot."""
     with contextlib.ExitStack() as stack:
@@ -68,19 +72,19 @@ def opened(
             stack.enter_context(
                 rbd.Image(ioctx, name, snapshot=snapshot, read_only=True)
             )
-            for name in names
+            for ioctx, name in images
         ]
 
 
 def differing_piece(
-    ioctx: Any, source: str, copy: str
+    source: Place, copy: Place
 ) -> tuple[str | None, int] | None:
     """Return the first difference of two images: snapshot and offset."""
-    with opened(ioctx, (source,), None) as (image,):
+    with opened((source,), None) as (image,):
         snapshots = snapshots_of(image)
     before = None
     for number, snapshot in enumerate(snapshots):
-        with opened(ioctx, (source, copy), snapshot) as images:
+        with opened((source, copy), snapshot) as images:
             pieces: set[int] = set()
             for image in images:
                 pieces |= changed_pieces(image, before)
@@ -132,11 +136,16 @@ def main() -> None:
             'rbd_cache': 'false',
         },
     )
-    with client, client.open_ioctx(given['pool']) as ioctx:
-        found = differing_piece(ioctx, given['source'], given['copy'])
-    if found is not None:
-        place = f'snapshot {found[0]}' if found[0] else 'the image'
-        sys.exit(f'The copy differs in {place}, at byte {found[1]}')
+    with client, contextlib.ExitStack() as stack:
+        source, copy = (
+            (stack.enter_context(client.open_ioctx(pool)), name)
+            for pool, name in given['images']
+        )
+        difference = differing_piece(source, copy)
+    if difference is not None:
+        snapshot, offset = difference
+        place = f'snapshot {snapshot}' if snapshot else 'the image'
+        sys.exit(f'The copy differs in {place}, at byte {offset}')
 
 
 if __name__ == '__main__':

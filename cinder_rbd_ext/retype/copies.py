@@ -20,11 +20,17 @@ object with the new name, changes the entry of the directory, and removes the
 object with the old name. A process that is killed in between leaves an image
 with two names, which librbd itself neither completes nor undoes.
 :meth:`Copy.swap` continues from each of these states, and can be repeated.
+
+A migration makes its copy in another pool, where it gets the name of the
+volume's image. The image keeps its name until Cinder has saved the new back
+end.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import dataclasses
+import datetime
 import errno
 import functools
 import json
@@ -42,9 +48,12 @@ from cinder import objects
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import marker
@@ -103,25 +112,33 @@ def kept_name(name: str, image_id: str) -> str:
 
 
 class Copy:
-    """The images of a retype.
+    """The images of a retype or a migration.
 
     :param driver: the driver, which provides connections
     :param name: name of the volume's image
-    :param mark: the marker of the retype
+    :param mark: the marker of the retype or the migration
     :ivar name: name of the copy
+    :ivar pool: pool of the copy
     """
 
     def __init__(self, driver: Any, name: str, mark: marker.Marker) -> None:
         self._driver = driver
+        self._own_pool = str(driver.configuration.rbd_pool)
+        self.pool = mark.pool or self._own_pool
+        # The other back end need not be able to use the pool of a parent.
+        self._is_flat = bool(mark.pool)
         self._image_name = name
         self._source_id = mark.source_id
         self._kept_name = kept_name(name, mark.source_id)
         request = mark.request.removeprefix('req-')
         self.name = f'{name}{wire.RETYPE_COPY}{request}'
 
-    def run(self, function: Callable[[Any], _Result]) -> _Result:
-        """Run a function of a context, which may block."""
-        return run(self._driver, function)
+    def run(self, function: Callable[..., _Result], *pools: str) -> _Result:
+        """Run a function of contexts, which may block.
+
+        :param pools: pools of the contexts; by default, that of the image
+        """
+        return run(self._driver, function, *pools)
 
     # The copy
 
@@ -130,13 +147,12 @@ class Copy:
 
         :raises ChildFailed: if it fails
         """
-        pool = self._driver.configuration.rbd_pool
         layout = target.layout
         command = [
             *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
             *('--rados-osd-op-timeout', str(children.PATIENCE)),
-            *('--pool', pool, '--image', self._image_name),
-            *('--dest-pool', pool, '--dest', self.name),
+            *('--pool', self._own_pool, '--image', self._image_name),
+            *('--dest-pool', self.pool, '--dest', self.name),
             # The unit keeps rbd from reading a number as MiB. The size is a
             # power of two, which it does not round.
             *('--object-size', f'{layout.object_size}B'),
@@ -144,8 +160,10 @@ class Copy:
             *('--stripe-count', str(layout.stripe_count)),
             # The image's own pool means no data pool. Without this argument,
             # librbd would use the default data pool of its configuration.
-            *('--data-pool', target.data_pool or pool),
+            *('--data-pool', target.data_pool or self.pool),
         ]
+        if self._is_flat:
+            command.append('--flatten')
         for each in sorted(target.image_features & features.CHOOSABLE):
             command += ['--image-feature', each]
         children.run(command, report)
@@ -161,9 +179,10 @@ class Copy:
             'cluster': name,
             'conf': conf,
             'timeout': children.PATIENCE,
-            'pool': self._driver.configuration.rbd_pool,
-            'source': self._image_name,
-            'copy': self.name,
+            'images': [
+                [self._own_pool, self._image_name],
+                [self.pool, self.name],
+            ],
         }
         program = str(pathlib.Path(__file__).with_name('comparison.py'))
         children.run([sys.executable, program, json.dumps(given)], report)
@@ -172,16 +191,17 @@ class Copy:
         """Check everything but the contents of the copy; return its id.
 
         Snapshots that are protected in the source are protected, and invalid
-        object maps are rebuilt.
+        object maps are rebuilt. The copy in another pool does not have the
+        configuration that somebody else has set.
 
         :raises CopyFailed: if the copy is not like its source
         """
 
-        def run(ioctx: Any) -> str:
+        def run(ioctx: Any, there: Any) -> str:
             librbd = self._driver.rbd
             with (
                 librbd.Image(ioctx, self._image_name, read_only=True) as image,
-                librbd.Image(ioctx, self.name) as copy,
+                librbd.Image(there, self.name) as copy,
             ):
                 copied = {each['name'] for each in copy.list_snaps()}
                 for name in [each['name'] for each in image.list_snaps()]:
@@ -191,18 +211,21 @@ class Copy:
                         and not copy.is_protected_snap(name)
                     ):
                         copy.protect_snap(name)
-                _rebuild(librbd, ioctx, self.name, copy)
+                _rebuild(librbd, there, self.name, copy)
                 self._check_equal(image, copy)
-                self._check_target(ioctx, copy, target)
+                self._check_target(there, copy, target)
+                if self._is_flat:
+                    configuration.reset(copy)
+                    configuration.change(copy, target.configuration)
                 return str(copy.id())
 
-        return self.run(run)
+        return self.run(run, self._own_pool, self.pool)
 
     def _check_equal(self, image: Any, copy: Any) -> None:
         for what, of_image, of_copy in (
             ('size', image.size(), copy.size()),
             ('image metadata', *map(_metadata, (image, copy))),
-            ('snapshots', *map(_snapshots, (image, copy))),
+            ('snapshots', _snapshots(image, self._is_flat), _snapshots(copy)),
         ):
             if of_image != of_copy:
                 raise CopyFailed(
@@ -358,23 +381,54 @@ class Copy:
             )
         ioctx.remove_object(f'rbd_id.{source}')
 
+    # The copy of a migration
+
+    def place(self, copy_id: str) -> None:
+        """Give the copy in another pool the name of the volume's image.
+
+        :raises CopyFailed: if the pool has another image of this name
+        """
+        self.run(
+            lambda there: self._rename(
+                there, self.name, self._image_name, copy_id
+            ),
+            self.pool,
+        )
+
+    def is_placed(self) -> bool:
+        """Return whether the other pool has an image of the volume."""
+        return self.run(
+            lambda there: id_of(there, self._image_name) is not None, self.pool
+        )
+
     # Removal
 
-    def discard(self, wait: float = 0.0) -> None:
+    def discard(self, wait: float = 0.0, copy_id: str = '') -> None:
         """Remove the copy, complete or not, through the trash.
 
         :param wait: seconds to wait for the end of the watch of a killed child
+        :param copy_id: of the verified copy, which may have been placed
         :raises rbd.ImageBusy: if a client has it open
         """
-        self._repeat(
-            lambda ioctx: discard(self._driver, ioctx, self.name), wait
-        )
+
+        def run(there: Any) -> None:
+            if copy_id and id_of(there, self._image_name) == copy_id:
+                # Undo the placement, complete or not.
+                self._rename(there, self._image_name, self.name, copy_id)
+            discard(self._driver, there, self.name)
+
+        self._repeat(run, wait)
 
     def keep(self) -> None:
         """Move the source to the trash, after a copy has replaced it."""
         delay = self._driver.configuration.safe_get(opts.CONVERSION_KEEP)
 
         def run(ioctx: Any) -> None:
+            if id_of(ioctx, self._image_name) == self._source_id:
+                # Cinder has saved the new back end of a migrated volume.
+                self._rename(
+                    ioctx, self._image_name, self._kept_name, self._source_id
+                )
             if id_of(ioctx, self._kept_name) == self._source_id:
                 self._driver.rbd.RBD().trash_move(
                     ioctx, self._kept_name, delay
@@ -386,7 +440,7 @@ class Copy:
         until = time.monotonic() + wait
         while True:
             try:
-                self.run(step)
+                self.run(step, self.pool)
                 return
             except self._driver.rbd.ImageBusy:
                 if time.monotonic() > until:
@@ -394,10 +448,17 @@ class Copy:
             time.sleep(PAUSE)
 
 
-def run(driver: Any, function: Callable[[Any], _Result]) -> _Result:
-    """Run a function of a context of the pool, which may block."""
-    with rbd.RADOSClient(driver) as client:
-        call = functools.partial(function, client.ioctx)
+def run(driver: Any, function: Callable[..., _Result], *pools: str) -> _Result:
+    """Run a function of contexts, which may block.
+
+    :param pools: pools of the contexts; by default, that of the back end
+    """
+    with contextlib.ExitStack() as stack:
+        clients = [
+            stack.enter_context(rbd.RADOSClient(driver, pool))
+            for pool in pools or (None,)
+        ]
+        call = functools.partial(function, *(each.ioctx for each in clients))
         result: _Result = releases.off_main_thread(call)()
         return result
 
@@ -455,36 +516,91 @@ def volume_id_of(entry: dict[str, Any]) -> str | None:
     return match[1] if match else None
 
 
-def kept(driver: Any, ioctx: Any) -> Iterator[dict[str, Any]]:
-    """Yield the entries of the trash that retypes of this cloud have made.
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """A kept source, or a copy, in the trash.
 
-    The kept source of a volume that exists, but whose image does not, is the
-    only copy of its data: it is not yielded.
+    :ivar until: the end of its delay
+    :ivar is_deleted: whether its volume is deleted
+    """
+
+    image_id: str
+    name: str
+    until: datetime.datetime
+    volume_id: str
+    is_deleted: bool
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the delay is over."""
+        return self.until <= timeutils.utcnow()
+
+
+def kept(driver: Any) -> list[Kept]:
+    """Return the entries of the trash that retypes of this cloud have made."""
+    trash = run(driver, lambda ioctx: list(driver.rbd.RBD().trash_list(ioctx)))
+    return [
+        Kept(
+            entry['id'],
+            entry['name'],
+            timeutils.normalize_time(entry['deferment_end_time']),
+            volume.id,
+            volume.deleted,
+        )
+        for entry in trash
+        if (ident := volume_id_of(entry)) and (volume := _volume_of(ident))
+    ]
+
+
+def _volume_of(ident: str) -> Any:
+    """Return the volume, deleted or not, whose image has an id in its name.
+
+    After a migration by Cinder, this may be the id of the volume that was
+    created for the migration.
     """
     admin = context.get_admin_context(read_deleted='yes')
-    for entry in driver.rbd.RBD().trash_list(ioctx):
-        volume_id = volume_id_of(entry)
-        if volume_id is None:
-            continue
-        try:
-            volume = objects.Volume.get_by_id(admin, volume_id)
-        except exception.VolumeNotFound:
-            continue
-        name, is_source, _ = entry['name'].partition(wire.RETYPE_SOURCE)
-        if is_source and not volume.deleted and id_of(ioctx, name) is None:
-            LOG.error(
-                'Volume %(volume)s has no image. Not removing %(entry)s from '
-                'the trash, the image that its last retype replaced. To '
-                'restore it: rbd trash restore --image %(name)s %(id)s',
-                {
-                    'volume': volume_id,
-                    'entry': entry['name'],
-                    'name': name,
-                    'id': entry['id'],
-                },
-            )
-            continue
-        yield entry
+    renamed = objects.VolumeList.get_all(admin, filters={'_name_id': ident})
+    for volume in renamed:
+        if not volume.deleted:
+            return volume
+    try:
+        return objects.Volume.get_by_id(admin, ident)
+    except exception.VolumeNotFound:
+        return None
+
+
+def is_needed(driver: Any, entry: Kept) -> bool:
+    """Return whether a kept source may be the only image of its volume.
+
+    The caller holds the lock of the volume; otherwise, the source of a volume
+    whose image is being replaced may seem to be needed.
+    """
+    if entry.is_deleted or wire.RETYPE_COPY in entry.name:
+        return False
+    admin = context.get_admin_context(read_deleted='yes')
+    volume = objects.Volume.get_by_id(admin, entry.volume_id)
+    if run(driver, lambda ioctx: id_of(ioctx, volume.name)) is not None:
+        return False
+    if marker.read(volume.admin_metadata) or marker.is_migrating(volume):
+        # Its image has no name at this moment.
+        return True
+    if driver.host and not record.is_same_section(
+        record.backend_of(volume), marker.back_end_of(driver)
+    ):
+        # It was migrated after its retype.
+        return False
+    LOG.error(
+        'Volume %(volume)s has no image. Not removing %(entry)s from the '
+        'trash, the image that its last retype replaced. To restore it: rbd '
+        'trash restore --image %(name)s %(id)s',
+        {
+            'volume': volume.id,
+            'entry': entry.name,
+            'name': volume.name,
+            'id': entry.image_id,
+        },
+    )
+    return True
 
 
 # Obstacles
@@ -564,16 +680,21 @@ def _metadata(image: Any) -> list[tuple[str, str]]:
     return sorted(image.metadata_list())
 
 
-def _snapshots(image: Any) -> list[tuple[Any, ...]]:
-    """Return the facts about the snapshots and the head."""
+def _snapshots(
+    image: Any, without_parent: bool = False
+) -> list[tuple[Any, ...]]:
+    """Return the facts about the snapshots and the head.
+
+    :param without_parent: return those of a copy without parent
+    """
     with _at_each(image) as states:
         return [
             (
                 state,
                 image.size(),
                 bool(state and image.is_protected_snap(state)),
-                _parent(image),
-                image.overlap(),
+                None if without_parent else _parent(image),
+                0 if without_parent else image.overlap(),
             )
             for state in states
         ]

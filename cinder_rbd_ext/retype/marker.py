@@ -37,6 +37,17 @@ LOG = logging.getLogger(__name__)
 #: Status of a volume in a retype.
 RETYPING = 'retyping'
 
+#: The status of a migration that Cinder's API has accepted, of one that a
+#: volume service has begun, and those of a volume that nobody uses meanwhile.
+STARTING = 'starting'
+MIGRATING = 'migrating'
+MAINTENANCE = 'maintenance'
+MIGRATED = ('available', MAINTENANCE, RETYPING)
+
+# Values of ``migration_status`` after a migration has ended, or before the
+# first one.
+_ENDED = (None, 'success', 'error', 'deleting')
+
 #: The message for a user whose request needs a snapshot during a retype.
 CONVERTING = (
     'The volume of the snapshot is being retyped, which changes its RBD '
@@ -56,6 +67,10 @@ class Marker:
     :ivar percent: percentage of the data that is copied
     :ivar at: time of the last progress in ISO 8601, UTC
     :ivar is_void: whether another request may now set the status ``retyping``
+    :ivar pool: the pool to which a migration copies the image; empty for a
+        retype
+    :ivar left: the back end from which the volume is migrated
+    :ivar destination: the back end to which the volume is migrated
     """
 
     request: str
@@ -65,6 +80,9 @@ class Marker:
     percent: int = 0
     at: str = ''
     is_void: bool = False
+    pool: str = ''
+    left: str = ''
+    destination: str = ''
 
     @property
     def age(self) -> float:
@@ -81,6 +99,7 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
     """
     try:
         items = json.loads(admin_metadata[wire.RECORD_CONVERSION])
+        pool = str(items.get(wire.MARKER_POOL, ''))
         return Marker(
             str(items[wire.MARKER_REQUEST]),
             str(items[wire.MARKER_TYPE]),
@@ -89,6 +108,9 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
             int(items[wire.MARKER_PERCENT]),
             str(items[wire.MARKER_AT]),
             bool(items[wire.MARKER_VOID]),
+            pool,
+            admin_metadata.get(wire.RECORD_MARKED, '') if pool else '',
+            admin_metadata.get(wire.RECORD_DESTINATION, ''),
         )
     except (KeyError, TypeError, ValueError):
         return None
@@ -108,17 +130,42 @@ def is_converting(volume_id: str) -> bool:
     return bool(volume.status == RETYPING)
 
 
-def marked_volumes(driver: Any) -> list[str]:
-    """Return the ids of the volumes of a back end that have a marker."""
-    place = {'host': driver.host}
+def is_migrating(volume: Any) -> bool:
+    """Return whether Cinder migrates a volume at this moment.
+
+    The last migration leaves its result in the same column.
+    """
+    return volume.migration_status not in _ENDED
+
+
+def back_end_of(driver: Any) -> str:
+    """Return the back end of a driver, as the record of a volume has it."""
+    return str(driver.cluster_name or driver.host)
+
+
+def place_of(driver: Any) -> dict[str, str]:
+    """Return the filter for the volumes of a back end."""
     if driver.cluster_name:
-        place = {'cluster_name': driver.cluster_name}
+        return {'cluster_name': driver.cluster_name}
+    return {'host': driver.host}
+
+
+def marked_volumes(driver: Any) -> list[str]:
+    """Return the ids of the volumes that have a marker of a back end.
+
+    The marker of a migration belongs to the back end that the volume leaves.
+    """
+    place = place_of(driver)
+    admin = context.get_admin_context()
     # Cinder applies this filter to the admin metadata, too.
-    volumes = objects.VolumeList.get_all(
-        context.get_admin_context(),
-        filters={'metadata': {wire.RECORD_MARKED: wire.MARKED}, **place},
-    )
-    return [volume.id for volume in volumes]
+    return [
+        volume.id
+        for filters in (
+            {'metadata': {wire.RECORD_MARKED: wire.MARKED}, **place},
+            {'metadata': {wire.RECORD_MARKED: back_end_of(driver)}},
+        )
+        for volume in objects.VolumeList.get_all(admin, filters=filters)
+    ]
 
 
 def write(volume_id: str, marker: Marker) -> Marker:
@@ -134,13 +181,17 @@ def write(volume_id: str, marker: Marker) -> Marker:
             wire.MARKER_PERCENT: marker.percent,
             wire.MARKER_AT: marker.at,
             wire.MARKER_VOID: int(marker.is_void),
+            **({wire.MARKER_POOL: marker.pool} if marker.pool else {}),
         },
         separators=(',', ':'),
     )
-    _update(
-        volume_id,
-        {wire.RECORD_CONVERSION: text, wire.RECORD_MARKED: wire.MARKED},
-    )
+    items = {
+        wire.RECORD_CONVERSION: text,
+        wire.RECORD_MARKED: marker.left or wire.MARKED,
+    }
+    if marker.destination:
+        items[wire.RECORD_DESTINATION] = marker.destination
+    _update(volume_id, items)
     return marker
 
 
@@ -163,7 +214,7 @@ def disown(volume_id: str) -> None:
 
 def forget(volume_id: str) -> None:
     """Remove the marker of a retype that has ended."""
-    _remove(volume_id, wire.RECORD_CONVERSION, wire.RECORD_MARKED)
+    _remove(volume_id, *wire.MARKER_RECORDS)
 
 
 def note_kept(volume_id: str) -> None:

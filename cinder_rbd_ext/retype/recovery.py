@@ -19,11 +19,23 @@ the former type, the marker is not void, and no service has written the marker
 for :data:`STALE` seconds. Then it completes a swap that has begun, and
 otherwise returns the volume to its former type and status. In all other cases
 it only removes the images that the retype has left.
+
+A migration that was interrupted before Cinder saved the new back end is undone
+in the same way: the volume gets its former status, and the copy is removed.
+After that, the former image is moved to the trash
+(:mod:`cinder_rbd_ext.lifecycle.migration`).
+
+A service that is killed before the driver has written its marker loses the
+request. The next service waits for :data:`STALE` seconds, in which it receives
+the requests that were not lost. Then it returns the volumes that still have
+the status of a request, no marker and no target volume, and that were not
+changed since it started.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
+import contextlib
 import dataclasses
-import datetime
 import functools
 import threading
 import time
@@ -36,7 +48,10 @@ from cinder import quota
 from cinder import quota_utils
 from cinder.volume import volume_types
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
+from cinder_rbd_ext import record
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
@@ -76,6 +91,8 @@ class Recovery:
         self._retypes = own
         self._stock = stock
         self._running = threading.Lock()
+        self._began = timeutils.utcnow()
+        self._has_searched = False
 
     def start(self, free: object = None, total: object = None) -> None:
         """Search in the background.
@@ -103,6 +120,7 @@ class Recovery:
         try:
             while self.recover_all():
                 time.sleep(PAUSE)
+            self.return_lost()
             self.purge(is_full)
         except Exception:
             LOG.exception('Could not search for interrupted retypes')
@@ -114,11 +132,20 @@ class Recovery:
 
         Running retypes are not counted.
         """
+        return self._each(marker.marked_volumes(self._driver), self._recover)
+
+    def _each(
+        self, volume_ids: Iterable[str], settle: Callable[[str], bool]
+    ) -> bool:
+        """Settle volumes, each under its lock; return whether some are left.
+
+        Those that are in use are not counted.
+        """
         is_left = False
-        for volume_id in marker.marked_volumes(self._driver):
+        for volume_id in volume_ids:
             try:
                 with volume_lock.exclusive(volume_id, wait=0):
-                    is_left |= not self._recover(volume_id)
+                    is_left |= not settle(volume_id)
             except volume_lock.VolumeLocked:
                 LOG.debug('Volume %s is in use', volume_id)
             except exception.VolumeNotFound:
@@ -132,6 +159,46 @@ class Recovery:
                 )
         return is_left
 
+    def return_lost(self) -> None:
+        """Return the volumes whose requests were lost with another service."""
+        age = timeutils.utcnow() - self._began
+        if self._has_searched or age.total_seconds() < STALE:
+            return
+        admin = context.get_admin_context()
+        place = marker.place_of(self._driver)
+        self._each(
+            [
+                volume.id
+                for status in (
+                    {'status': marker.RETYPING},
+                    {'migration_status': marker.STARTING},
+                    {'migration_status': marker.MIGRATING},
+                )
+                for volume in objects.VolumeList.get_all(
+                    admin, filters={**status, **place}
+                )
+            ],
+            self._return,
+        )
+        self._has_searched = True
+
+    def _return(self, volume_id: str) -> bool:
+        """Return a volume to its former status if its request was lost."""
+        admin = context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        changed = timeutils.normalize_time(volume.updated_at)
+        targets = {'migration_status': f'target:{volume_id}'}
+        if (
+            changed <= self._began
+            and marker.read(volume.admin_metadata) is None
+            and (
+                marker.is_migrating(volume) or volume.status == marker.RETYPING
+            )
+            and not objects.VolumeList.get_all(admin, filters=targets)
+        ):
+            _end(volume)
+        return True
+
     def _recover(self, volume_id: str) -> bool:
         """Settle the marker of a volume; return whether it is settled."""
         admin = context.get_admin_context()
@@ -140,7 +207,10 @@ class Recovery:
         if mark and _is_of_marker(volume, mark):
             if abs(mark.age) < STALE:
                 return False
-            self._resume(admin, volume, mark)
+            if mark.pool:
+                _end(volume)
+            else:
+                self._resume(admin, volume, mark)
         self._retypes.settle(volume_id)
         return True
 
@@ -170,34 +240,66 @@ class Recovery:
         :param is_full: whether the pool needs space, so that all are removed
         """
 
-        def purge(ioctx: Any) -> None:
-            now = datetime.datetime.now(datetime.timezone.utc)
-            for entry in copies.kept(self._driver, ioctx):
-                until = entry['deferment_end_time'].replace(
-                    tzinfo=datetime.timezone.utc
+        for entry in copies.kept(self._driver):
+            if not (is_full or entry.is_over):
+                continue
+            try:
+                lock: contextlib.AbstractContextManager[Any] = (
+                    contextlib.nullcontext()
+                    if entry.is_deleted
+                    else volume_lock.exclusive(entry.volume_id, wait=0)
                 )
-                if is_full or until <= now:
-                    try:
-                        copies.purge(self._driver, ioctx, entry['id'])
-                        LOG.info('Removed %s from the trash', entry['name'])
-                    except self._driver.rbd.Error as error:
-                        LOG.warning(
-                            'Could not remove %(name)s from the trash: '
-                            '%(error)s',
-                            {'name': entry['name'], 'error': error},
-                        )
-
-        copies.run(self._driver, purge)
+                with lock:
+                    is_needed = copies.is_needed(self._driver, entry)
+                if not is_needed:
+                    # It belongs to nobody: the volume may be used meanwhile.
+                    self._retypes.purge(entry)
+            except volume_lock.VolumeLocked:
+                LOG.debug('Volume %s is in use', entry.volume_id)
+            except self._driver.rbd.Error as error:
+                LOG.warning(
+                    'Could not remove %(name)s from the trash: %(error)s',
+                    {'name': entry.name, 'error': error},
+                )
 
 
 def _is_of_marker(volume: Any, mark: marker.Marker) -> bool:
-    """Return whether the status of a volume is that of the marker's retype."""
+    """Return whether a volume has the status that the marker's request set."""
+    if mark.pool:
+        return bool(
+            volume.migration_status == marker.MIGRATING
+            and record.backend_of(volume) == mark.left
+        )
     return bool(
         volume.status == marker.RETYPING
-        and not volume.migration_status
+        and not marker.is_migrating(volume)
         and volume.volume_type_id != mark.type_id
         and not mark.is_void
     )
+
+
+def _end(volume: Any) -> None:
+    """Save the failure of a retype or migration, as Cinder's manager does."""
+    status = volume.status
+    if status in (marker.RETYPING, marker.MAINTENANCE):
+        status = volume.previous_status or 'available'
+    migration_status = volume.migration_status
+    if marker.is_migrating(volume):
+        migration_status = 'error'
+    saved = volume.conditional_update(
+        {'status': status, 'migration_status': migration_status},
+        {
+            'status': volume.status,
+            'migration_status': volume.migration_status,
+            'host': volume.host,
+        },
+    )
+    if not saved:
+        raise retypes.Cancelled(id=volume.id)
+    user_messages.refused(
+        volume, user_messages.Operation.MIGRATION, _INTERRUPTED
+    )
+    LOG.info('Volume %s: the interrupted request has ended', volume.id)
 
 
 def _save(
@@ -216,7 +318,7 @@ def _save(
         },
         {
             'status': marker.RETYPING,
-            'migration_status': None,
+            'migration_status': volume.migration_status,
             'volume_type_id': former,
         },
     )

@@ -179,11 +179,11 @@ class Retypes:
         with volume_lock.exclusive(volume.id) as held:
             earlier = marker.of_volume(volume.id)
             if earlier and earlier.request != request_id:
-                self.settle(volume.id, wait=copies.WATCHED_FOR)
+                self.settle_earlier(volume.id)
             if earlier is None and not is_retyping(volume.id):
                 # Another service has settled the marker.
                 raise Cancelled(id=volume.id)
-            source_id = self._image_id(volume.name)
+            source_id = self.image_id(volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
             marker.begin(volume.id, mark)
             with option_errors.of_volume(
@@ -244,7 +244,11 @@ class Retypes:
             sources.features_requested(recorded),
         ).make_plan(state, is_copied)
 
-    def _image_id(self, name: str) -> str:
+    def image_id(self, name: str) -> str:
+        """Return librbd's id of an image.
+
+        :raises VolumeBackendAPIException: if the image does not exist
+        """
         image_id = copies.run(
             self._driver, lambda ioctx: copies.id_of(ioctx, name)
         )
@@ -276,33 +280,39 @@ class Retypes:
         """Replace the image by a copy; return why it is unchanged, or None."""
         copy = copies.Copy(self._driver, volume.name, mark)
         try:
-            reason = copy.obstacle() or self._lack_of_room(copy, target.state)
+            reason = self.obstacle(copy, target.state)
             if reason:
                 return reason
-            mark = self._made(volume, mark, copy, target.state, held)
+            mark = self.make_copy(volume.id, mark, copy, target.state, held)
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
-            self._discard(volume.id, copy)
+            self.discard(volume.id, copy)
             return _told(error)
         self._repeated(volume.id, lambda: copy.swap(mark.copy_id))
         return None
 
-    def _made(
+    def obstacle(
+        self, copy: copies.Copy, target: plan.ImageState
+    ) -> str | None:
+        """Return why an image cannot be copied; None if it can."""
+        return copy.obstacle() or self._lack_of_room(copy, target)
+
+    def make_copy(
         self,
-        volume: Any,
+        volume_id: str,
         mark: marker.Marker,
         copy: copies.Copy,
         target: plan.ImageState,
         held: volume_lock.Held,
     ) -> marker.Marker:
-        """Make and verify the copy; return the marker that names it."""
+        """Make and verify a copy; return the marker that names it."""
 
         def report(first: int, share: int, percent: int) -> None:
             held.check_is_held()
-            if not is_retyping(volume.id):
-                raise Cancelled(id=volume.id)
+            if not _is_requested(volume_id, mark):
+                raise Cancelled(id=volume_id)
             done = first + percent * share // 100
-            marker.write(volume.id, dataclasses.replace(mark, percent=done))
+            marker.write(volume_id, dataclasses.replace(mark, percent=done))
 
         verify = self._driver.configuration.safe_get(opts.CONVERSION_VERIFY)
         share = _COPY_SHARE if verify else 100
@@ -318,14 +328,14 @@ class Retypes:
             )
         report(100, 0, 0)
         return marker.write(
-            volume.id, dataclasses.replace(mark, copy_id=copy_id, percent=100)
+            volume_id, dataclasses.replace(mark, copy_id=copy_id, percent=100)
         )
 
     def _lack_of_room(
         self, copy: copies.Copy, target: plan.ImageState
     ) -> str | None:
         """Return that a second copy does not fit; None if it does."""
-        pool = target.data_pool or self._driver.configuration.rbd_pool
+        pool = target.data_pool or copy.pool
         view = capacity.looking_at(self._driver, pool)
         free, _total = rbd.RBDDriver._get_pool_stats(view)
         if not isinstance(free, (int, float)):
@@ -339,10 +349,12 @@ class Retypes:
             'or ask the administrator to add storage or to raise the quota'
         )
 
-    def _discard(self, volume_id: str, copy: copies.Copy) -> None:
+    def discard(
+        self, volume_id: str, copy: copies.Copy, copy_id: str = ''
+    ) -> None:
         """Remove a copy after a failure; the marker is kept until it is."""
         try:
-            copy.discard()
+            copy.discard(copy_id=copy_id)
         except Exception:
             LOG.exception(
                 'Could not remove the copy %(name)s for volume %(id)s; trying '
@@ -421,7 +433,7 @@ class Retypes:
     # What an earlier retype has left
 
     def settle(self, volume_id: str, wait: float = 0.0) -> None:
-        """Remove what an earlier retype of a volume has left.
+        """Remove what an earlier retype or migration of a volume has left.
 
         The status of the volume is not changed. The caller holds the
         exclusive lock of the volume.
@@ -435,6 +447,9 @@ class Retypes:
         admin = context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
         copy = copies.Copy(self._driver, volume.name, mark)
+        if mark.pool:
+            self._settle_migration(volume, mark, copy, wait)
+            return
         if self.is_swapped(copy, mark):
             marker.note_kept(volume_id)
             copy.keep()
@@ -442,6 +457,45 @@ class Retypes:
             copy.discard(wait)
         self._correct_keys(volume)
         marker.forget(volume_id)
+
+    def _settle_migration(
+        self,
+        volume: Any,
+        mark: marker.Marker,
+        copy: copies.Copy,
+        wait: float,
+    ) -> None:
+        """Remove the former image of a migrated volume, or else the copy.
+
+        The database has the volume on the back end that it leaves until Cinder
+        saves the new one. Any other back end, such as that of a later
+        migration or a host with a new name, proves nothing: both images stay.
+        """
+        if mark.left != marker.back_end_of(self._driver):
+            return
+        back_end = record.backend_of(volume)
+        if back_end == mark.left:
+            copy.discard(wait, mark.copy_id)
+            if mark.copy_id:
+                state = self._driver.images.state_of(volume.name)
+                record.moved(volume.id, state, mark.left)
+        elif back_end == mark.destination and copy.is_placed():
+            copy.keep()
+        else:
+            LOG.error(
+                'Volume %(id)s was migrated from %(left)s to %(destination)s, '
+                'and is now on %(back_end)s. Its former image %(name)s is not '
+                'removed; run "cinder-rbd-ext audit"',
+                {
+                    'id': volume.id,
+                    'left': mark.left,
+                    'destination': mark.destination,
+                    'back_end': back_end,
+                    'name': volume.name,
+                },
+            )
+            return
+        marker.forget(volume.id)
 
     def _correct_keys(self, volume: Any) -> None:
         """Remove keys that were written back during a retype.
@@ -467,9 +521,25 @@ class Retypes:
         except Exception:
             LOG.exception('Could not check the keys of volume %s', volume.id)
 
+    def settle_earlier(self, volume_id: str) -> None:
+        """Act as :meth:`settle` before another retype or migration.
+
+        :raises VolumeBackendAPIException: if the former back end of the volume
+            must remove the former image first
+        """
+        self.settle(volume_id, wait=copies.WATCHED_FOR)
+        if left := marker.of_volume(volume_id):
+            raise exception.VolumeBackendAPIException(
+                data=f'The migration of volume {volume_id} from {left.left} '
+                f'to {left.destination} is not complete: cinder-volume of '
+                f'{left.left} has not yet removed the former image'
+            )
+
     def settle_idle(self, volume_id: str) -> None:
         """Act as :meth:`settle` before another operation on the volume."""
-        if marker.of_volume(volume_id) is not None:
+        mark = marker.of_volume(volume_id)
+        # Cinder may be about to save the result of a migration.
+        if mark and not (mark.pool and _is_requested(volume_id, mark)):
             with volume_lock.exclusive(volume_id):
                 self.settle(volume_id, copies.WATCHED_FOR)
 
@@ -498,7 +568,7 @@ class Retypes:
             return
         name = volume.name
         self._purge(
-            lambda entry: copies.kept_name(name, entry['id']) == entry['name']
+            lambda entry: copies.kept_name(name, entry.image_id) == entry.name
         )
 
     def release_snapshot(self, snapshot: Any) -> None:
@@ -523,16 +593,23 @@ class Retypes:
         except self._driver.rbd.ImageNotFound:
             return
         if image_ids:
-            self._purge(lambda entry: entry['id'] in image_ids)
+            self._purge(lambda entry: entry.image_id in image_ids)
 
-    def _purge(self, is_chosen: Callable[[dict[str, Any]], bool]) -> None:
-        def purge(ioctx: Any) -> None:
-            for entry in copies.kept(self._driver, ioctx):
-                if is_chosen(entry):
-                    LOG.info('Removing %s from the trash', entry['name'])
-                    copies.purge(self._driver, ioctx, entry['id'])
+    def _purge(self, is_chosen: Callable[[copies.Kept], bool]) -> None:
+        for entry in copies.kept(self._driver):
+            if is_chosen(entry) and not copies.is_needed(self._driver, entry):
+                self.purge(entry)
 
-        copies.run(self._driver, purge)
+    def purge(self, entry: copies.Kept) -> None:
+        """Remove a kept source from the trash.
+
+        :raises rbd.Error: if it is in use, or has clones
+        """
+        LOG.info('Removing %s from the trash', entry.name)
+        copies.run(
+            self._driver,
+            lambda ioctx: copies.purge(self._driver, ioctx, entry.image_id),
+        )
 
 
 def refuse(volume: Any, reason: str) -> None:
@@ -545,6 +622,17 @@ def is_retyping(volume_id: str) -> bool:
     """Return whether a volume has the status ``retyping``."""
     volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
     return bool(volume.status == marker.RETYPING)
+
+
+def _is_requested(volume_id: str, mark: marker.Marker) -> bool:
+    """Return whether a volume is still retyped or migrated."""
+    if not mark.pool:
+        return is_retyping(volume_id)
+    volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
+    return bool(
+        volume.migration_status == marker.MIGRATING
+        and volume.status in marker.MIGRATED
+    )
 
 
 def _is_attached(volume: Any) -> bool:

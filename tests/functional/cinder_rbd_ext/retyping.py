@@ -13,8 +13,9 @@
 """Volume services that are killed during a retype, and others that take over.
 
 A separate program, because each service is a process that is forked before it
-connects to anything. It runs one retype after the other and prints a line of
-JSON for each: when what was killed, and what was wrong afterwards.
+connects to anything. It runs one retype or migration after the other and
+prints a line of JSON for each: when what was killed, and what was wrong
+afterwards.
 
 A service is killed at a line of the driver's code (``lines``), or it, its
 child, or both are killed at a random moment (``moments``). Then another
@@ -55,8 +56,11 @@ from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import keys
 from tests import rbd_content
 
-_GROUP = 'ceph'
-_HOST = 'host@ceph'
+# The back ends with their pools.
+_GROUP, _OTHER = 'ceph', 'other'
+_POOLS = {_GROUP: 'volumes', _OTHER: 'volumes2'}
+_HOST, _DESTINATION = f'host@{_GROUP}', f'host@{_OTHER}'
+_RETYPE, _MIGRATION = 'retype', 'migration'
 _SIZE = 128
 _OWN = {keys.STRIPE_UNIT: '1M', keys.STRIPE_COUNT: '1'}
 _STRIPED = {
@@ -68,7 +72,8 @@ _STRIPED = {
 #: until the OSD forgets a killed client.
 _LONGEST = 60.0
 # The code at whose lines a service is killed.
-_CODE = str(pathlib.Path(driver.__file__).parent / 'retype')
+_PACKAGE = pathlib.Path(driver.__file__).parent
+_CODE = (str(_PACKAGE / 'retype'), str(_PACKAGE / 'lifecycle/migration'))
 
 _SERVICE, _CHILD, _BOTH = 'service', 'child', 'service and child'
 
@@ -81,18 +86,21 @@ def _configure(conf: str, directory: str) -> None:
         'connection', f'sqlite:///{directory}/cinder.sqlite', 'database'
     )
     cfg.CONF.set_override('backend_url', f'file://{directory}', 'coordination')
-    _settings()
-    for name, value in (
-        ('rbd_pool', 'volumes'),
-        ('rbd_user', 'admin'),
-        ('rbd_ceph_conf', conf),
-    ):
-        cfg.CONF.set_override(name, value, group=_GROUP)
+    for group, pool in _POOLS.items():
+        _settings(group)
+        for name, value in (
+            ('rbd_pool', pool),
+            ('rbd_user', 'admin'),
+            ('rbd_ceph_conf', conf),
+            ('rbd_tenant_options', ','.join(_OWN)),
+            ('volume_backend_name', group),
+        ):
+            cfg.CONF.set_override(name, value, group=group)
 
 
-def _settings() -> Any:
+def _settings(group: str) -> Any:
     settings = configuration.Configuration(
-        cinder_driver.volume_opts, config_group=_GROUP
+        cinder_driver.volume_opts, config_group=group
     )
     settings.append_config_values(stock_rbd.RBD_OPTS)
     settings.append_config_values(opts.backend_opts())
@@ -128,14 +136,14 @@ def _ended(running: tuple[int, int]) -> Any:
 
 
 class Service:
-    """A volume service, in a process of its own."""
+    """A volume service of a back end, in a process of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: str = _GROUP) -> None:
         objects.register_all()
         coordination.COORDINATOR.start()
         self._admin = context.get_admin_context()
         self._driver: Any = driver.RBDExtDriver(
-            configuration=_settings(), db=db, host=_HOST
+            configuration=_settings(group), db=db, host=f'host@{group}'
         )
         self._driver.do_setup(self._admin)
 
@@ -177,26 +185,57 @@ class Service:
         with self._image(name, read_only=True) as image:
             return rbd_content.sums(image)
 
-    def retype(
+    def _retype(self, ident: str, type_id: str) -> None:
+        """Retype a volume as Cinder's manager does."""
+        tenant = context.RequestContext('user', 'project')
+        volume = self._volume(ident)
+        new_type = objects.VolumeType.get_by_id(self._admin, type_id)
+        done, update = self._driver.retype(tenant, volume, new_type, {}, None)
+        saved = {'status': 'available', **(update or {})}
+        if done:
+            saved['volume_type_id'] = type_id
+        volume.update(saved)
+        volume.save()
+
+    def _migrate(self, ident: str, _type_id: str) -> None:
+        """Migrate a volume to the other back end as Cinder's manager does."""
+        volume = self._volume(ident)
+        volume.migration_status = 'migrating'
+        volume.save()
+        host = {
+            'host': f'{_DESTINATION}#{_OTHER}',
+            'capabilities': Service(_OTHER)._driver.get_volume_stats(True),
+        }
+        saved = {'status': volume.previous_status, 'migration_status': 'error'}
+        try:
+            moved, _ = self._driver.migrate_volume(self._admin, volume, host)
+            if moved:
+                saved |= {'host': host['host'], 'migration_status': 'success'}
+        finally:
+            volume.update(saved)
+            volume.save()
+
+    def change(
         self,
+        kind: str,
         ident: str,
         type_id: str,
         last_line: int | None = None,
         begins: Callable[[], None] | None = None,
     ) -> int:
-        """Retype a volume as Cinder's manager does; return the lines run.
+        """Retype or migrate a volume; return the lines run.
 
         :param begins: called before the driver's method
         :param last_line: the number of the line of code at which this process
             is killed; 0 for none, None if lines are not counted
         """
-        volume = self._volume(ident)
-        new_type = objects.VolumeType.get_by_id(self._admin, type_id)
+        request = self._retype if kind == _RETYPE else self._migrate
         lines = 0
 
         def trace(frame: Any, event: str, _argument: Any) -> Any:
             nonlocal lines
-            if not frame.f_code.co_filename.startswith(_CODE):
+            is_manager = frame.f_code is request.__code__
+            if not (is_manager or frame.f_code.co_filename.startswith(_CODE)):
                 return None
             if event == 'line':
                 lines += 1
@@ -204,33 +243,18 @@ class Service:
                     os.kill(os.getpid(), signal.SIGKILL)
             return trace
 
-        tenant = context.RequestContext('user', 'project')
         if begins is not None:
             begins()
         if last_line is not None:
             sys.settrace(trace)
-        done, update = self._driver.retype(tenant, volume, new_type, {}, None)
+        request(ident, type_id)
         sys.settrace(None)
-        saved = {'status': 'available', **(update or {})}
-        if done:
-            saved['volume_type_id'] = type_id
-        volume.update(saved)
-        volume.save()
         return lines
 
     def is_not_begun(self, ident: str) -> bool:
-        """Return whether the driver had not written its marker yet.
-
-        The volume stays in ``retyping``, as with the stock driver.
-        """
+        """Return whether the driver had not written its marker yet."""
         volume = self._volume(ident)
-        return volume.status == 'retyping' and not marker.of_volume(ident)
-
-    def reset(self, ident: str) -> None:
-        """Reset the status of a volume as an administrator does."""
-        volume = self._volume(ident)
-        volume.status = 'available'
-        volume.save()
+        return volume.status != 'available' and not marker.of_volume(ident)
 
     def recover(self, ident: str) -> float:
         """Recover as a service does that starts; return the seconds."""
@@ -238,20 +262,22 @@ class Service:
         while time.monotonic() < began + _LONGEST:
             is_left = self._driver._recovery.recover_all()
             if not is_left and not marker.of_volume(ident):
+                self._driver._recovery.return_lost()
                 break
             time.sleep(0.3)
         return round(time.monotonic() - began, 2)
 
-    def check(self, ident: str, type_id: str, sums: Any) -> list[str]:
+    def check(
+        self, kind: str, ident: str, is_new: bool, sums: Any
+    ) -> list[str]:
         """Return what is wrong with a volume, and with its pool."""
         volume = self._volume(ident)
         wrong = []
         if self._sums(volume.name) != sums:
             wrong.append('the content has changed')
-        is_new = volume.volume_type_id == type_id
         with self._image(volume.name, read_only=True) as image:
             image_id = image.id()
-            if (image.stripe_count() == 8) != is_new:
+            if (image.stripe_count() == 8) != (is_new and kind == _RETYPE):
                 wrong.append(f'type and image disagree: {is_new}')
             for name in [None, *(s['name'] for s in image.list_snaps())]:
                 if name and not image.is_protected_snap(name):
@@ -263,18 +289,33 @@ class Service:
         state = self._driver.images.state_of(volume.name)
         if record.read(volume.admin_metadata) != state:
             wrong.append('record and image disagree')
-        if bool(volume.metadata) == is_new:
+        if bool(volume.metadata) == (is_new and kind == _RETYPE):
             wrong.append(f'type and keys disagree: {volume.metadata}')
-        if volume.status != 'available':
-            wrong.append(f'the status is {volume.status}')
+        if volume.status != 'available' or marker.is_migrating(volume):
+            wrong.append(f'{volume.status}, {volume.migration_status}')
         if marker.read(volume.admin_metadata):
             wrong.append('a marker is left')
-        wrong += self._left(volume.name, image_id, is_new)
-        return wrong
+        here, there = _POOLS.values()
+        has_moved = is_new and kind == _MIGRATION
+        return [
+            *wrong,
+            *self._left(here, volume.name, image_id, not has_moved, is_new),
+            *self._left(there, volume.name, image_id, has_moved, False),
+        ]
 
-    def _left(self, name: str, image_id: str, is_new: bool) -> list[str]:
-        """Return what is wrong with the pool, which has one image."""
-        with stock_rbd.RADOSClient(self._driver) as client:
+    def _left(
+        self,
+        pool: str,
+        name: str,
+        image_id: str,
+        has_image: bool,
+        has_source: bool,
+    ) -> list[str]:
+        """Return what is wrong with a pool and with its trash.
+
+        :param has_source: whether the trash has the former image
+        """
+        with stock_rbd.RADOSClient(self._driver, pool) as client:
             ioctx = client.ioctx
             names = {
                 each.key.removeprefix('rbd_id.')
@@ -282,14 +323,16 @@ class Service:
                 if each.key.startswith('rbd_id.')
             } | set(rbd.RBD().list(ioctx))
             trash = [(t['id'], t['name']) for t in rbd.RBD().trash_list(ioctx)]
-        wrong = [] if names == {name} else [f'images: {sorted(names)}']
+        wrong = []
+        if names != ({name} if has_image else set()):
+            wrong.append(f'images of {pool}: {sorted(names)}')
         sources = [
             (ident, kept)
             for ident, kept in trash
             if kept == f'{name}.retyped-{ident}' and ident != image_id
         ]
-        if len(sources) != int(is_new) or sources != trash:
-            wrong.append(f'trash: {trash}')
+        if len(sources) != int(has_source) or sources != trash:
+            wrong.append(f'trash of {pool}: {trash}')
         return wrong
 
     def delete(self, ident: str) -> list[str]:
@@ -301,12 +344,16 @@ class Service:
                 image.remove_snap(each['name'])
         self._driver.delete_volume(volume)
         volume.destroy()
-        with stock_rbd.RADOSClient(self._driver) as client:
-            left = [each.key for each in client.ioctx.list_objects()]
-            ioctx = client.ioctx
-            trash = [each['name'] for each in rbd.RBD().trash_list(ioctx)]
+        # The kept source of a migration is in the trash of the former pool.
+        Service(_GROUP)._driver._recovery.purge(is_full=True)
+        left = []
+        for pool in _POOLS.values():
+            with stock_rbd.RADOSClient(self._driver, pool) as client:
+                ioctx = client.ioctx
+                left += [each.key for each in ioctx.list_objects()]
+                left += [f'rbd_head: {t}' for t in rbd.RBD().trash_list(ioctx)]
         left = [key for key in left if key.startswith(('rbd_id', 'rbd_head'))]
-        return [f'left: {[*left, *trash]}'] if left or trash else []
+        return [f'left: {left}'] if left else []
 
 
 def _make_types() -> tuple[str, str]:
@@ -338,28 +385,32 @@ def _kill(pid: int, what: str, chosen: int) -> None:
 
 
 def _trial(
+    kind: str,
     types: tuple[str, str],
     chance: random.Random,
-    kill: Callable[[str, str], Any],
+    kill: Callable[[str, str, str], Any],
 ) -> dict[str, Any]:
-    """Retype a volume, kill what runs, recover, and check."""
+    """Retype or migrate a volume, kill what runs, recover, and check."""
     plain, striped = types
     snapshots = chance.choice((0, 2))
     key = chance.choice((None, str(uuid.UUID(int=chance.getrandbits(128)))))
     ident, sums = _ended(
         _run(lambda: Service().prepare(plain, snapshots, key))
     )
-    _ended(_run(lambda: _mark(ident)))
-    told = kill(ident, striped)
+    _ended(_run(lambda: _mark(kind, ident)))
+    told = kill(kind, ident, striped)
 
     def recover() -> Any:
         service = Service()
         if service.is_not_begun(ident):
-            service.reset(ident)
             told['begun'] = False
         took = service.recover(ident)
-        wrong = service.check(ident, striped, sums)
-        is_new = service._volume(ident).volume_type_id == striped
+        volume = service._volume(ident)
+        has_moved = volume.host != _HOST
+        is_new = has_moved or volume.volume_type_id == striped
+        if has_moved:
+            service = Service(_OTHER)
+        wrong = service.check(kind, ident, is_new, sums)
         return told, is_new, took, wrong + service.delete(ident)
 
     answer = _ended(_run(recover))
@@ -368,6 +419,7 @@ def _trial(
         ['recovery has failed'],
     )
     return {
+        'kind': kind,
         **told,
         'snapshots': snapshots,
         'encrypted': bool(key),
@@ -377,11 +429,14 @@ def _trial(
     }
 
 
-def _mark(ident: str) -> None:
-    """Set the status of a retype, as Cinder's API does."""
+def _mark(kind: str, ident: str) -> None:
+    """Set the status of a retype or a migration, as Cinder's API does."""
     objects.register_all()
     volume = objects.Volume.get_by_id(context.get_admin_context(), ident)
-    volume.update({'status': 'retyping', 'previous_status': 'available'})
+    status = {'status': 'retyping'}
+    if kind == _MIGRATION:
+        status = {'status': 'maintenance', 'migration_status': 'starting'}
+    volume.update({**status, 'previous_status': 'available'})
     volume.save()
 
 
@@ -398,43 +453,43 @@ def main() -> None:
     _configure(given.conf, given.directory)
     recovery.STALE = 0.0
     types = _ended(_run(_make_types))
-    figures: dict[str, Any] = {}
+    figures: dict[tuple[str, str], Any] = {}
 
     def begun(
-        ident: str, type_id: str, last_line: int | None = None
+        kind: str, ident: str, type_id: str, last_line: int | None = None
     ) -> tuple[tuple[int, int], float]:
-        """Run a service; return when it begins the retype."""
+        """Run a service; return when it begins."""
         reading, writing = os.pipe()
 
         def begins() -> None:
             os.write(writing, b'.')
 
         running = _run(
-            lambda: Service().retype(ident, type_id, last_line, begins)
+            lambda: Service().change(kind, ident, type_id, last_line, begins)
         )
         os.close(writing)
         os.read(reading, 1)
         os.close(reading)
         return running, time.monotonic()
 
-    def unharmed(ident: str, type_id: str) -> dict[str, Any]:
-        running, began = begun(ident, type_id)
+    def unharmed(kind: str, ident: str, type_id: str) -> dict[str, Any]:
+        running, began = begun(kind, ident, type_id)
         _ended(running)
-        figures['took'] = time.monotonic() - began
-        return {'killed': 'nothing', **figures}
+        figures[kind, 'took'] = time.monotonic() - began
+        return {'killed': 'nothing', 'took': figures[kind, 'took']}
 
-    def at_line(ident: str, type_id: str) -> dict[str, Any]:
-        _ended(_run(lambda: Service().retype(ident, type_id, line)))
+    def at_line(kind: str, ident: str, type_id: str) -> dict[str, Any]:
+        _ended(_run(lambda: Service().change(kind, ident, type_id, line)))
         return {'killed': 'service', 'line': line}
 
-    def at_a_moment(ident: str, type_id: str) -> dict[str, Any]:
+    def at_a_moment(kind: str, ident: str, type_id: str) -> dict[str, Any]:
         what = chance.choice((_SERVICE, _CHILD, _BOTH))
-        number = chance.choice((signal.SIGKILL, signal.SIGSEGV))
-        moment = chance.uniform(0, 1.1 * figures['took'])
-        running, _ = begun(ident, type_id)
+        chosen = chance.choice((signal.SIGKILL, signal.SIGSEGV))
+        moment = chance.uniform(0, 1.1 * figures[kind, 'took'])
+        running, _ = begun(kind, ident, type_id)
         time.sleep(moment)
         with contextlib.suppress(ProcessLookupError):
-            _kill(running[0], what, number)
+            _kill(running[0], what, chosen)
         _ended(running)
         return {'killed': what, 'after': round(moment, 3)}
 
@@ -442,17 +497,18 @@ def main() -> None:
         sys.stdout.write(f'{json.dumps(told)}\n')
         sys.stdout.flush()
 
-    def counted(ident: str, type_id: str) -> dict[str, Any]:
-        figures['lines'] = _ended(begun(ident, type_id, 0)[0])
-        return {'killed': 'nothing'}
+    def counted(kind: str, ident: str, type_id: str) -> dict[str, Any]:
+        figures[kind, 'lines'] = _ended(begun(kind, ident, type_id, 0)[0])
+        return {'killed': 'nothing', 'lines': figures[kind, 'lines']}
 
-    tell(_trial(types, chance, unharmed))
-    tell(_trial(types, chance, counted))
-    for number in range(given.lines):
-        line = 1 + (number * figures['lines']) // given.lines
-        tell(_trial(types, chance, at_line))
-    for _ in range(given.moments):
-        tell(_trial(types, chance, at_a_moment))
+    for kind in (_RETYPE, _MIGRATION):
+        tell(_trial(kind, types, chance, unharmed))
+        tell(_trial(kind, types, chance, counted))
+        for number in range(given.lines):
+            line = 1 + number * figures[kind, 'lines'] // given.lines
+            tell(_trial(kind, types, chance, at_line))
+        for _ in range(given.moments):
+            tell(_trial(kind, types, chance, at_a_moment))
 
 
 if __name__ == '__main__':

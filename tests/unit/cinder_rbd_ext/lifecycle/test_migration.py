@@ -12,17 +12,66 @@
 
 """Migration of volumes by the driver."""
 
+import dataclasses
 from typing import Any
 from unittest import mock
 
 from cinder import objects
 from cinder.db import api as db
+import fixtures
 
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import keys
+from rbd_volume_options import plan
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 
 class MigrateTest(base.DriverTestCase):
+    """The keys and the record of migrated volumes; copies need real Ceph."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(
+            fixtures.MockPatchObject(
+                self.driver._migrations.retypes,
+                'obstacle',
+                autospec=True,
+                return_value=None,
+            )
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                self.driver._migrations.retypes, 'make_copy', self._copied
+            )
+        )
+
+    def _copied(
+        self,
+        volume_id: str,
+        mark: marker.Marker,
+        copy: copies.Copy,
+        target: plan.ImageState,
+        held: volume_lock.Held,
+    ) -> marker.Marker:
+        name = f'volume-{volume_id}'
+        with self.driver.images.opened(name, read_only=True) as image:
+            copies.run(
+                self.driver,
+                lambda there: image.copy(there, copy.name),
+                mark.pool,
+            )
+        copy_id = copies.run(
+            self.driver,
+            lambda there: copies.id_of(there, copy.name),
+            mark.pool,
+        )
+        return marker.write(
+            volume_id, dataclasses.replace(mark, copy_id=str(copy_id))
+        )
+
     def _moved(
         self, volume: Any, pool: str = 'volumes2', **report: Any
     ) -> Any:
@@ -54,7 +103,8 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual((True, None), self._moved(volume))
         self.assertEqual({'colour': 'blue'}, self._keys_left(volume))
         self.assertEqual({'colour': 'blue'}, volume.metadata)
-        self.assertEqual({}, self.recorded(volume))
+        # Recovery removes the marker with the former image.
+        self.assertEqual({*wire.MARKER_RECORDS}, {*self.recorded(volume)})
         self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
 
     def test_to_a_stock_back_end_of_the_same_pool(self) -> None:
