@@ -14,10 +14,13 @@
 """The report: Markdown, HTML and plots in the folder of the results."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import functools
 import pathlib
+import re
+import shlex
 from typing import Any
 
 import jinja2
@@ -34,12 +37,17 @@ from rbd_bench import results
 from rbd_bench import steady
 from rbd_bench import striping
 from rbd_bench import summary
-from rbd_bench import volume_types
 from rbd_bench import winners
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
 from rbd_volume_options import sizes
 
 NAMES = {'report.html': 'report.html.j2', 'report.md': 'report.md.j2'}
 PLOTS = 'plots'
+
+
+#: The mode of Nova for RBD, which needs no key.
+_DEFAULT_MODE = cache_modes.CacheMode.NONE.value
 
 
 def write(
@@ -167,7 +175,7 @@ def _model(
         'environment': facts.flat(measured.environment),
         'runs': runs,
         'tables': tables,
-        'types': volume_types.find(tables),
+        'types': volume_types(tables),
         'all_decided': all(x.decision.is_decided for x in variants),
         'variants': variants,
         'compared': published.compare(whole_plan, measured),
@@ -209,3 +217,62 @@ def _gains(
         )
         for work in run.workloads
     ]
+
+
+@dataclasses.dataclass(frozen=True)
+class VolumeType:
+    """A volume type for a winner.
+
+    :ivar loads: the loads that it won
+    """
+
+    name: str
+    properties: Mapping[str, str]
+    loads: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The command that creates the volume type."""
+        words = ['cinder-rbd-ext', 'types', 'ensure', '--name', self.name]
+        for key, value in self.properties.items():
+            words += ['--property', f'{key}={value}']
+        return shlex.join(words)
+
+
+def volume_types(tables: Iterable[summary.Table]) -> list[VolumeType]:
+    """Return the volume types of all winners, without duplicates."""
+    loads: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for table in tables:
+        if table.winner and (properties := _properties(table)):
+            loads.setdefault(tuple(properties.items()), []).append(table.load)
+    return [
+        VolumeType(_name_of_type(properties), dict(properties), tuple(of))
+        for properties, of in loads.items()
+    ]
+
+
+def _properties(table: summary.Table) -> dict[str, str]:
+    """Return the keys of a winner; none if only other axes have won.
+
+    The type has all keys of the volumes that were measured, also those that
+    all rows have in common.
+    """
+    if table.winner is None:
+        return {}
+    winner, base = table.winner.cell, table.rows[0].cell
+    changed = winners.changes(winner.values, base.values)
+    if not changed & set(winners.TYPE_AXES):
+        return {}
+    properties = dict(winner.keys)
+    mode = winner.values.get(plan.CACHE_MODE, _DEFAULT_MODE)
+    if plan.CACHE_MODE in changed or mode != _DEFAULT_MODE:
+        properties[keys.CACHE_MODE] = mode
+    return properties
+
+
+def _name_of_type(properties: Iterable[tuple[str, str]]) -> str:
+    words = [
+        f'{key.removeprefix(keys.PREFIX)}-{value}' for key, value in properties
+    ]
+    text = '-'.join(words).lower().replace('_', '-')
+    return 'rbd-' + re.sub(r'[^a-z0-9-]+', '-', text)

@@ -37,7 +37,6 @@ from rbd_bench.guest import cloud
 from rbd_bench.paths import deletion
 from rbd_bench.paths import guest
 from rbd_bench.paths import librbd
-from rbd_bench.paths import qemu
 from rbd_bench.paths import surroundings
 from rbd_volume_options import errors
 from rbd_volume_options import wire
@@ -312,7 +311,7 @@ def _paths(
 ) -> dict[str, surroundings.Path]:
     return {
         plan.LIBRBD: librbd.Librbd(around),
-        plan.QEMU: qemu.Qemu(around),
+        plan.QEMU: librbd.Qemu(around),
         plan.DELETION: deletion.Deletion(around),
     }
 

@@ -83,9 +83,9 @@ def contradiction(
 ) -> errors.OptionError | None:
     """Return how an image to take over contradicts the request, or None."""
     resolved = asked.resolve(backend_too=False)
-    found = _mismatch(resolved, state)
-    if found:
-        return found
+    mismatch = _mismatch(resolved, state)
+    if mismatch:
+        return mismatch
     has = state.image_features & features.CHOOSABLE
     if not asked.multiattach and resolved.features_over(has) != has:
         return _feature_mismatch(resolved, state)
@@ -93,16 +93,16 @@ def contradiction(
 
 
 def disagreement(
-    given: options.VolumeOptions, state: plan.ImageState
+    metadata: options.VolumeOptions, state: plan.ImageState
 ) -> errors.OptionError | None:
     """Return how an image contradicts a volume's metadata alone, or None."""
-    level = precedence.Level(errors.Origin.VOLUME_METADATA, given)
+    level = precedence.Level(errors.Origin.VOLUME_METADATA, metadata)
     resolved = precedence.resolve([level])
-    found = _mismatch(resolved, state)
+    mismatch = _mismatch(resolved, state)
     has = state.image_features & features.CHOOSABLE
-    if not found and resolved.features_over(has) != has:
+    if not mismatch and resolved.features_over(has) != has:
         return _feature_mismatch(resolved, state)
-    return found
+    return mismatch
 
 
 def _mismatch(

@@ -10,7 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
-"""The path ``librbd``: fio calls librbd."""
+"""The paths ``librbd`` and ``qemu``: fio calls librbd or QEMU."""
 
 from collections.abc import Iterator
 import contextlib
@@ -20,6 +20,7 @@ from rbd_bench import fio
 from rbd_bench import matrix
 from rbd_bench import plan
 from rbd_bench import processes
+from rbd_bench import qemu
 from rbd_bench.paths import surroundings
 from rbd_volume_options import cache_modes
 
@@ -70,3 +71,26 @@ class Librbd:
         """
         engine = self._around.engine(name)
         return self._around.run_fio([*options, *engine], env, raw)
+
+
+class Qemu(Librbd):
+    """Sends requests to an image that QEMU opens."""
+
+    def _request(
+        self,
+        cell: matrix.Cell,
+        name: str,
+        conf: pathlib.Path,
+        options: list[str],
+        env: dict[str, str],
+        raw: pathlib.Path,
+    ) -> fio.Figures:
+        around = self._around
+        mode = cache_modes.CacheMode(cell.values[plan.CACHE_MODE])
+        thread = cell.values['io_thread'] == 'on'
+        disk = qemu.Disk(
+            around.target.pool, name, conf, around.target.user, mode, thread
+        )
+        with qemu.exported(disk, env, around.scratch) as socket:
+            plain = processes.environ()
+            return around.run_fio([*options, *qemu.engine(socket)], plain, raw)

@@ -68,8 +68,8 @@ class Report:
     @property
     def severity(self) -> findings.Severity:
         """The highest severity of the findings; notice if there are none."""
-        found = [each.kind.severity for each in self.found]
-        return max(found, default=findings.Severity.NOTICE)
+        severities = [each.kind.severity for each in self.found]
+        return max(severities, default=findings.Severity.NOTICE)
 
     @property
     def is_complete(self) -> bool:
@@ -108,13 +108,13 @@ def make(
     taken: datetime.datetime,
     seconds: float,
     scans: Iterable[scan.PoolScan],
-    found: Iterable[findings.Finding],
+    problems: Iterable[findings.Finding],
     known: records.Records | None,
 ) -> Report:
     """Return the report on scans and their findings."""
     there = tuple(scans)
     ordered = sorted(
-        found,
+        problems,
         key=lambda each: (
             -each.kind.severity,
             each.kind.code,
@@ -167,16 +167,16 @@ def _used(group: Iterable[images.Image]) -> int | None:
     return sum(known) if known else None
 
 
-def _plain_finding(found: findings.Finding) -> dict[str, Any]:
+def _plain_finding(finding: findings.Finding) -> dict[str, Any]:
     return {
-        wire.AUDIT_KIND: found.kind.code,
-        'severity': found.kind.severity.name.lower(),
-        wire.AUDIT_POOL: found.pool,
-        wire.AUDIT_IMAGE: found.image,
-        wire.AUDIT_DETAIL: found.detail,
-        wire.AUDIT_VOLUME: found.volume,
-        'project': found.project,
-        'remedy': found.kind.remedy,
+        wire.AUDIT_KIND: finding.kind.code,
+        'severity': finding.kind.severity.name.lower(),
+        wire.AUDIT_POOL: finding.pool,
+        wire.AUDIT_IMAGE: finding.image,
+        wire.AUDIT_DETAIL: finding.detail,
+        wire.AUDIT_VOLUME: finding.volume,
+        'project': finding.project,
+        'remedy': finding.kind.remedy,
     }
 
 

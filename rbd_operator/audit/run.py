@@ -61,15 +61,17 @@ def run(
         for pool in pools
     ]
     known = read_records()
-    found: list[findings.Finding] = []
+    suspected: list[findings.Finding] = []
     for each in scans:
-        found += rules.of_pool(each, known, taken)
+        suspected += rules.of_pool(each, known, taken)
     if known is not None:
-        found += rules.ghosts(scans, known)
+        suspected += rules.ghosts(scans, known)
     if list_objects:
-        found += _of_objects(cluster, scans, progress, objects_per_second)
-    found = list(_confirmed(cluster, found))
-    return report.make(taken, time.monotonic() - began, scans, found, known)
+        suspected += _of_objects(cluster, scans, progress, objects_per_second)
+    confirmed = list(_confirmed(cluster, suspected))
+    return report.make(
+        taken, time.monotonic() - began, scans, confirmed, known
+    )
 
 
 def _of_objects(
@@ -127,7 +129,7 @@ _TRANSIENT = frozenset(
 
 
 def _confirmed(
-    cluster: scan.Cluster, found: Iterable[findings.Finding]
+    cluster: scan.Cluster, suspected: Iterable[findings.Finding]
 ) -> Iterator[findings.Finding]:
     """Yield the findings that a second scan confirms, on one connection.
 
@@ -135,7 +137,7 @@ def _confirmed(
     created.
     """
     by_pool: dict[str, list[findings.Finding]] = {}
-    for each in found:
+    for each in suspected:
         if each.kind is findings.GHOST or each.kind in _TRANSIENT:
             by_pool.setdefault(each.pool, []).append(each)
         else:

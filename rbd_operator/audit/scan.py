@@ -159,7 +159,7 @@ class Cluster:
                 why = f'client.{self._user} may not list the images: {error}'
                 return PoolScan(pool, (), {}, (), {'': why})
             names = sorted(filter(wanted, listed))
-            found, failed = self._read_all(
+            readable, failed = self._read_all(
                 pool, names, progress, workers, with_usage, forbidden
             )
             trash = tuple(objects.trash(self.librados, ioctx, pool))
@@ -170,7 +170,7 @@ class Cluster:
             namespaces = self._namespaces(connection, pool)
         return PoolScan(
             pool,
-            tuple(found),
+            tuple(readable),
             broken,
             trash,
             forbidden,
@@ -198,8 +198,8 @@ class Cluster:
     def fsid(self) -> str:
         """Return the id of the cluster."""
         with self.connection() as connection:
-            found: str = connection.get_fsid()
-            return found
+            ident: str = connection.get_fsid()
+            return ident
 
     def pools(self) -> list[str]:
         """Return the pools with the application ``rbd``."""
@@ -218,7 +218,7 @@ class Cluster:
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         for name in names:
             waiting.put(name)
-        found: list[images.Image] = []
+        readable: list[images.Image] = []
         failed: dict[str, str] = {}
         blocklist = self.blocklist()
 
@@ -236,7 +236,7 @@ class Cluster:
                             with_usage,
                             blocklist,
                         )
-                        found.append(image)
+                        readable.append(image)
                     except self.librbd.Error as error:
                         if getattr(error, 'errno', None) in _LOST:
                             raise
@@ -248,11 +248,11 @@ class Cluster:
             read_some,
             min(workers, len(names)),
             lambda: progress(
-                len(found) + len(failed) + len(forbidden), len(names)
+                len(readable) + len(failed) + len(forbidden), len(names)
             ),
         )
-        found.sort(key=lambda image: image.name)
-        return found, failed
+        readable.sort(key=lambda image: image.name)
+        return readable, failed
 
     def _taken(self, waiting: queue.SimpleQueue[str]) -> Iterator[str]:
         """Yield names until none is left or the scan is cancelled."""

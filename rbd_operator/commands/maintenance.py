@@ -57,10 +57,10 @@ class Command(exit_status.StatusLister):
         return parser
 
     def rows(
-        self, found: Iterable[outcomes.Outcome], interrupted: bool = False
+        self, results: Iterable[outcomes.Outcome], interrupted: bool = False
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Show a summary and return the rows."""
-        there = list(found)
+        there = list(results)
         self.status = outcomes.severity(there, interrupted)
         say(summary(there))
         return COLUMNS, [
@@ -92,7 +92,7 @@ class Command(exit_status.StatusLister):
 
         :param name: name of the command, for the journal
         """
-        found: list[outcomes.Outcome] = []
+        results: list[outcomes.Outcome] = []
         stop = threading.Event()
         with (
             journal.Journal(
@@ -106,7 +106,7 @@ class Command(exit_status.StatusLister):
             changes: list[run.Change] = []
             for each in planned:
                 if isinstance(each, outcomes.Outcome):
-                    found.append(_marked(written, each))
+                    results.append(_marked(written, each))
                 else:
                     changes.append(each)
             runner = run.Runner(
@@ -121,8 +121,8 @@ class Command(exit_status.StatusLister):
                 say,
                 not parsed_args.ignore_health,
             )
-            found += runner.run(changes, show)
-        return self.rows(found, interrupted=stop.is_set())
+            results += runner.run(changes, show)
+        return self.rows(results, interrupted=stop.is_set())
 
 
 def add_change_options(parser: argparse.ArgumentParser) -> None:
@@ -182,10 +182,10 @@ def _marked(
     return about
 
 
-def summary(found: Iterable[outcomes.Outcome], what: str = 'images') -> str:
+def summary(results: Iterable[outcomes.Outcome], what: str = 'images') -> str:
     """Return the number of images, or volumes, with each status."""
     numbers: dict[str, int] = {}
-    for each in found:
+    for each in results:
         numbers[each.status.value] = numbers.get(each.status.value, 0) + 1
     parts = [f'{number} {status}' for status, number in numbers.items()]
     return f'{sum(numbers.values())} {what}: {", ".join(parts) or "none"}'
@@ -198,20 +198,20 @@ def number_from(least: float, above: bool = False) -> Callable[[str], float]:
     """
 
     def number(text: str) -> float:
-        found = float(text)
-        if not least <= found < float('inf') or (above and found == least):
+        value = float(text)
+        if not least <= value < float('inf') or (above and value == least):
             word = 'above' if above else 'at least'
             raise argparse.ArgumentTypeError(f'{text} is not {word} {least}')
-        return found
+        return value
 
     return number
 
 
 def _size(text: str) -> int:
     try:
-        found = sizes.parse_size('--bytes-per-second', text)
+        size = sizes.parse_size('--bytes-per-second', text)
     except errors.OptionError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    if not found:
+    if not size:
         raise argparse.ArgumentTypeError('0 is not above 0')
-    return found
+    return size

@@ -87,13 +87,13 @@ class _ObjectMap(maintenance.Command):
         chosen = _chosen(parsed_args)
         pools = parsed_args.pool or cluster.pools()
         with progress.shown(self.app.stderr) as show:
-            found, unreadable = selection.targets(
+            chosen_images, unreadable = selection.targets(
                 cluster, pools, known, chosen, show
             )
         missing = chosen.missing(
             known,
             {
-                *(each.image.name for each in found),
+                *(each.image.name for each in chosen_images),
                 *(each[1] for each in unreadable),
             },
         )
@@ -112,7 +112,9 @@ class _ObjectMap(maintenance.Command):
         if chosen.volumes:
             # All of them were found, so that other pools do not matter.
             unreadable = [each for each in unreadable if each[1]]
-        return found, [map_changes.unreadable(*each) for each in unreadable]
+        return chosen_images, [
+            map_changes.unreadable(*each) for each in unreadable
+        ]
 
 
 class Check(_ObjectMap):
@@ -128,8 +130,8 @@ class Check(_ObjectMap):
         shell: Any = self.app
         cluster = ceph_cluster.connected(parsed_args)
         known = records.of_cloud(shell.administrator())
-        found, unreadable = self.targets(parsed_args, cluster, known)
-        return self.rows([*unreadable, *map_changes.checked(found)])
+        chosen_images, unreadable = self.targets(parsed_args, cluster, known)
+        return self.rows([*unreadable, *map_changes.checked(chosen_images)])
 
 
 class _Change(_ObjectMap):
@@ -166,11 +168,11 @@ class _Change(_ObjectMap):
         record = recorded.recorder(config) if config else None
         cluster = ceph_cluster.connected(parsed_args)
         known = records.of_cloud(shell.administrator())
-        found, unreadable = self.targets(parsed_args, cluster, known)
+        chosen_images, unreadable = self.targets(parsed_args, cluster, known)
         planned = [
             *unreadable,
             *map_changes.planned(
-                self._action, found, known.types, cluster, record
+                self._action, chosen_images, known.types, cluster, record
             ),
         ]
         if parsed_args.dry_run:

@@ -97,14 +97,14 @@ class Retype(exit_status.StatusLister):
                 parsed_args.at_once,
                 parsed_args.patience * 60,
             )
-            found = [*earlier, *work.run(volumes, show)]
-        return self._rows(found, interrupted=stop.is_set())
+            results = [*earlier, *work.run(volumes, show)]
+        return self._rows(results, interrupted=stop.is_set())
 
     def _rows(
-        self, found: Iterable[outcomes.Outcome], interrupted: bool = False
+        self, results: Iterable[outcomes.Outcome], interrupted: bool = False
     ) -> _Rows:
         """Show a summary and return the rows."""
-        there = list(found)
+        there = list(results)
         self.status = outcomes.severity(there, interrupted)
         maintenance.say(maintenance.summary(there, 'volumes'))
         return COLUMNS, [
@@ -172,25 +172,25 @@ class _Choice:
 
         :raises ValueError: if a volume does not exist
         """
-        earlier, found = [], []
+        earlier, waiting = [], []
         for each in self._named() or self._listed():
             if self._was_done(each):
                 status = outcomes.Status.EARLIER
                 about = retypes.about(each)
                 earlier.append(dataclasses.replace(about, status=status))
             else:
-                found.append(each)
-        return earlier, found[: self.parsed_args.limit]
+                waiting.append(each)
+        return earlier, waiting[: self.parsed_args.limit]
 
     def _named(self) -> list[records.Volume]:
-        found = {
+        by_ident = {
             ident: self.service.show(ident)
             for ident in self.parsed_args.volume
         }
-        missing = [ident for ident, each in found.items() if each is None]
+        missing = [ident for ident, each in by_ident.items() if each is None]
         if missing:
             raise ValueError(f'There is no volume {", ".join(missing)}.')
-        return [each for each in found.values() if each is not None]
+        return [each for each in by_ident.values() if each is not None]
 
     def _listed(self) -> list[records.Volume]:
         projects = self.parsed_args.project

@@ -103,12 +103,12 @@ class Runner:
         self.written.begin(*where, client, planned=about.detail)
         self.pace.begun(change.size)
         began = time.monotonic()
-        found = self._applied(change, connection, ioctx)
-        found = dataclasses.replace(
-            found, seconds=round(time.monotonic() - began, 3)
+        outcome = self._applied(change, connection, ioctx)
+        outcome = dataclasses.replace(
+            outcome, seconds=round(time.monotonic() - began, 3)
         )
-        self.written.end(found)
-        return found
+        self.written.end(outcome)
+        return outcome
 
     def _applied(
         self, change: Change, connection: Any, ioctx: Any

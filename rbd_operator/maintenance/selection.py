@@ -72,13 +72,13 @@ class Selection:
         return False, None
 
     def missing(
-        self, known: records.Records, found: Collection[str]
+        self, known: records.Records, image_names: Collection[str]
     ) -> list[str]:
         """Return the selected volumes without an image among those found."""
         there = {
             each.ident
             for each in known.volumes.values()
-            if each.image_name in found
+            if each.image_name in image_names
         }
         return sorted(self.volumes - there)
 
@@ -109,7 +109,7 @@ def targets(
         for a pool that the Ceph user may not read.
     :raises rados.Error: if a pool cannot be read
     """
-    found: list[Target] = []
+    chosen_images: list[Target] = []
     unreadable: list[tuple[str, str, str]] = []
     for pool in pools:
         scanned = cluster.scan(
@@ -117,7 +117,7 @@ def targets(
             functools.partial(progress, pool),
             wanted=lambda name: chosen.of_name(known, name)[0],
         )
-        found += _of_scan(scanned, known, chosen)
+        chosen_images += _of_scan(scanned, known, chosen)
         unreadable += [
             (pool, name, why)
             for name, why in (
@@ -125,7 +125,7 @@ def targets(
                 | scanned.forbidden
             ).items()
         ]
-    return found, unreadable
+    return chosen_images, unreadable
 
 
 def _of_scan(

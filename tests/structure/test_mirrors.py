@@ -10,8 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Each module of a package has a test module; names of tests are sentences."""
+"""Each module has a test module; tests and variables have telling names."""
 
+import ast
 import pathlib
 import re
 
@@ -31,6 +32,9 @@ _MIRRORED = {
     'life': 'tests/life',
     'trust': 'tests/trust',
 }
+
+# Names that say nothing, and how often the packages may still bind them.
+_PRONOUNS, _MOST_PRONOUNS = ('found', 'given'), 60
 
 # Tempest tests in the wheel, which run on a cloud.
 _SHIPPED_TESTS = 'rbd_tempest_plugin/tests/'
@@ -103,6 +107,21 @@ class MirrorTestCase(base.TestCase):
             )
         ]
         self.assertEqual([], one_word)
+
+    def test_variables_say_what_they_hold(self) -> None:
+        bound = [
+            f'{name}:{node.lineno}'
+            for name in tree.files()
+            if name.startswith(tree.PACKAGES) and name.endswith('.py')
+            for node in ast.walk(ast.parse((tree.ROOT / name).read_text()))
+            if (isinstance(node, ast.arg) and node.arg in _PRONOUNS)
+            or (
+                isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store)
+                and node.id in _PRONOUNS
+            )
+        ]
+        self.assertLessEqual(len(bound), _MOST_PRONOUNS, bound)
 
     def test_no_test_folder_without_a_subject(self) -> None:
         folders = {

@@ -19,7 +19,10 @@ import pathlib
 import ddt
 import fixtures
 
+from rbd_bench import plan
 from rbd_bench import report
+from rbd_bench import results
+from rbd_bench import summary
 from tests.unit import base
 from tests.unit.rbd_bench import samples
 
@@ -184,3 +187,89 @@ class ReportTest(base.TestCase):
         self.assertIn('not shown: no variant is faster than the', text)
         self.assertIn('cannot be decided: fewer than 3 measurements', text)
         self.assertNotIn('It is not shown that', text)
+
+
+_STRIPED_ONLY = samples.PLAN.partition('published:')[0].replace(
+    '      stock: {}\n', ''
+)
+
+
+class VolumeTypesTest(base.TestCase):
+    def tables(self, *given: results.Sample) -> list[summary.Table]:
+        return summary.tables(samples.parsed(), samples.found(*given))
+
+    def test_volume_types_are_found_from_winners(self) -> None:
+        tables = self.tables(
+            *(
+                each
+                for load in ('small', 'mixed')
+                for rate, layout, mode in (
+                    (100.0, 'stock', 'none'),
+                    (150.0, 'striped', 'none'),
+                    (140.0, 'stock', 'writeback'),
+                    (200.0, 'striped', 'writeback'),
+                )
+                for each in samples.thrice(
+                    rate, workload=load, layout=layout, cache_mode=mode
+                )
+            ),
+            *samples.thrice(10.0, features='without'),
+            *samples.thrice(50.0, features='with'),
+        )
+        striped, mapped = report.volume_types(tables)
+        self.assertEqual(('small', 'mixed'), striped.loads)
+        self.assertEqual(
+            'cinder-rbd-ext types ensure --name '
+            'rbd-stripe-unit-64k-stripe-count-8-cache-mode-writeback '
+            '--property rbd:stripe_unit=64K --property rbd:stripe_count=8 '
+            '--property rbd:cache_mode=writeback',
+            striped.command,
+        )
+        self.assertEqual({'rbd:object_map': 'true'}, mapped.properties)
+
+    def test_keys_that_all_rows_have(self) -> None:
+        given = plan.parse(_STRIPED_ONLY)
+        found = samples.found(
+            *samples.thrice(100.0, layout='striped'),
+            *samples.thrice(200.0, layout='striped', cache_mode='writeback'),
+        )
+        (each,) = report.volume_types(summary.tables(given, found))
+        # The type is the one that was measured.
+        self.assertEqual(
+            {
+                'rbd:stripe_unit': '64K',
+                'rbd:stripe_count': '8',
+                'rbd:cache_mode': 'writeback',
+            },
+            each.properties,
+        )
+
+    def test_cache_mode_of_all_rows(self) -> None:
+        (each,) = report.volume_types(
+            self.tables(
+                *samples.thrice(100.0, cache_mode='writeback'),
+                *samples.thrice(
+                    200.0, layout='striped', cache_mode='writeback'
+                ),
+            )
+        )
+        self.assertEqual('writeback', each.properties['rbd:cache_mode'])
+
+    def test_winner_without_keys(self) -> None:
+        given = plan.parse(
+            _STRIPED_ONLY.replace(
+                'cache_modes: [none, writeback, unsafe]',
+                'allocators: [libc, tcmalloc]',
+            )
+        )
+        found = samples.found()
+        found.samples = [
+            each
+            for allocator, rate in (('libc', 100.0), ('tcmalloc', 150.0))
+            for each in samples.thrice(
+                rate, given, run='disks', allocator=allocator
+            )
+        ]
+        (table,) = summary.tables(given, found)
+        self.assertEqual('tcmalloc', table.best.label)
+        self.assertEqual([], report.volume_types([table]))

@@ -16,10 +16,10 @@
 import dataclasses
 
 from rbd_bench import matrix
+from rbd_bench import report
 from rbd_bench import results
 from rbd_bench import shipped
 from rbd_bench import summary
-from rbd_bench import volume_types
 from tests.unit import base
 from tests.unit.rbd_bench import samples
 
@@ -64,7 +64,7 @@ class SummaryTest(base.TestCase):
             (table,) = self.tables(*given)
             self.assertIsNone(table.winner)
             self.assertEqual('none', table.best.label)
-            self.assertEqual([], volume_types.find([table]))
+            self.assertEqual([], report.volume_types([table]))
 
     def test_unsteady_measurements_are_counted(self) -> None:
         for series, expected in (
@@ -93,7 +93,7 @@ class SummaryTest(base.TestCase):
         # Loads are no variants: none of them wins, or becomes a volume type.
         self.assertTrue(table.scaling)
         self.assertIsNone(table.winner)
-        self.assertEqual([], volume_types.find([table]))
+        self.assertEqual([], report.volume_types([table]))
         self.assertEqual(
             ('depth 64 x 4 jobs', 12.0),
             (table.rows[-1].label, table.rows[-1].ratio),

@@ -16,9 +16,9 @@
 import ddt
 
 from rbd_bench import plan
+from rbd_bench import report
 from rbd_bench import shipped
 from rbd_bench import summary
-from rbd_bench import volume_types
 from rbd_bench import winners
 from tests.unit import base
 from tests.unit.rbd_bench import samples
@@ -66,7 +66,7 @@ class WinnersTest(base.TestCase):
         self.assertEqual(
             ['writeback, tcmalloc'], [x.label for x in table.decision.ties]
         )
-        self.assertEqual([], volume_types.find([table]))
+        self.assertEqual([], report.volume_types([table]))
 
     def test_both_changes_gain(self) -> None:
         table = _table(
@@ -79,7 +79,7 @@ class WinnersTest(base.TestCase):
         )
         self.assertEqual('writeback, tcmalloc', table.best.label)
         self.assertEqual((), table.decision.ties)
-        (each,) = volume_types.find([table])
+        (each,) = report.volume_types([table])
         self.assertEqual({'rbd:cache_mode': 'writeback'}, each.properties)
 
     def test_tie_of_the_fewest_changes(self) -> None:

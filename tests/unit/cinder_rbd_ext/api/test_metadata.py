@@ -285,7 +285,7 @@ class ImageConfigurationTest(base.ApiTestCase):
 
     def test_each_request_makes_the_driver_configure_the_image(self) -> None:
         key = keys.COMPRESSION_HINT
-        requests = (
+        requests: Any = (
             ('POST', '/metadata', {'metadata': {key: 'none'}}),
             ('PUT', f'/metadata/{key}', {'meta': {key: 'compressible'}}),
             ('PUT', '/metadata', {'metadata': {key: 'none'}}),

@@ -18,7 +18,9 @@ import ddt
 
 from rbd_bench import matrix
 from rbd_bench import plan
+from rbd_bench import qemu as daemon
 from rbd_bench.paths import librbd
+from rbd_volume_options import cache_modes
 from tests.unit.rbd_bench import samples
 from tests.unit.rbd_bench.paths import base
 
@@ -59,3 +61,22 @@ class LibrbdTest(base.PathTestCase):
         conf = pathlib.Path(self.env_of_last()['CEPH_CONF']).read_text()
         self.assertIn(f'{cache}\n', conf)
         self.assertIn(f'{encryption}\n', conf)
+
+
+class QemuTest(base.PathTestCase):
+    def test_disk_is_exported_with_its_cache_mode(self) -> None:
+        exported = self.replace(daemon, 'exported')
+        exported.return_value.__enter__.return_value = pathlib.Path('/socket')
+        cell = samples.cell(cache_mode='unsafe')
+        with librbd.Qemu(self.around).prepared(cell) as measure:
+            (name,) = self.cluster.names()
+            self.assertEqual(base.FIGURES, measure(cell, self.raw()))
+        self.assertEqual([], self.cluster.names())
+        disk, env, _ = exported.call_args[0]
+        self.assertEqual(name, disk.image)
+        self.assertIs(cache_modes.CacheMode.UNSAFE, disk.mode)
+        self.assertEqual(str(disk.conf), env['CEPH_CONF'])
+        # fio itself has no access to the configuration.
+        self.assertIn('--ioengine=nbd', self.fio.call_args[0][0])
+        conf = self.env_of_last().get('CEPH_CONF')
+        self.assertNotEqual(str(disk.conf), conf)
