@@ -15,6 +15,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -35,6 +36,10 @@ _TRANSFERS = ('upload', 'upload-sparse-thin', 'download')
 
 def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _loop_devices() -> str:
+    return subprocess.check_output(['losetup', '--all'], text=True)
 
 
 @ddt.ddt
@@ -139,6 +144,32 @@ class BenchmarksTest(base.TestCase):
             running.send_signal(number)
             self.assertNotEqual(0, running.wait(120))
         self.assertEqual([], cluster.names('images'))
+
+    def test_disks_are_as_slow_as_requested(self) -> None:
+        if not pathlib.Path('/sys/fs/cgroup/blkio').exists():
+            self.skipTest('no cgroups of version 1')
+        before = _loop_devices()
+        write = (
+            'rbd --conf {conf} create volumes/a --size 1G && '
+            'rbd --conf {conf} bench --rbd-cache=false volumes/a '
+            '--io-type write --io-size 4M --io-threads 4 --io-total 60M'
+        )
+        shown = subprocess.run(
+            [
+                *(sys.executable, 'benchmarks/slow_disks.py', '--osds', '1'),
+                *('--bytes', '10M', '--operations', '100000'),
+                *('--', 'sh', '-c', write),
+            ],
+            cwd=tree.ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ).stdout
+        self.assertIn('1 OSDs on loop devices', shown)
+        (seconds,) = re.findall(r'elapsed: (\d+)', shown)
+        # 60 MiB at 10 MiB in a second; the kernel lets the first ones pass.
+        self.assertGreaterEqual(int(seconds), 4, shown)
+        self.assertEqual(before, _loop_devices())
 
     def test_audit_images(self) -> None:
         shown = self._run('audit.rst', 'audit_images', '--images', '20')
