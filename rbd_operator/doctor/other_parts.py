@@ -22,6 +22,7 @@ from typing import Any
 from rbd_command_line import findings
 from rbd_operator.doctor import cinder_parts
 from rbd_operator.doctor import configuration
+from rbd_operator.doctor import pools
 from rbd_volume_options import cache_modes
 from rbd_volume_options import wire
 
@@ -38,6 +39,7 @@ _CONF = '/etc/ceph/ceph.conf'
 _UNSAFE = 'unsafe'
 _CACHED = frozenset({'writeback', 'writethrough'})
 _FILTER = 'RBDCacheModeFilter'
+_VIRSH = ('virsh', '-c', 'qemu:///system')
 
 Finding = findings.Finding
 Severity = findings.Severity
@@ -211,19 +213,14 @@ def check_secrets(
     run: Run,
     nova: configuration.Configuration,
     cinder: configuration.Configuration | None,
+    clients: pools.Clients | None,
 ) -> Iterator[Finding]:
     """Check that libvirt has the secrets that the files name."""
-    uuids = {'Nova [libvirt]': nova.get('libvirt', 'rbd_secret_uuid')}
-    if cinder is not None:
-        for section in cinder_parts.back_ends(cinder):
-            uuids[f'Cinder [{section}]'] = cinder.get(
-                section, 'rbd_secret_uuid'
-            )
-    uuids = {origin: each for origin, each in uuids.items() if each}
-    if not uuids:
+    users = dict(_secrets(nova, cinder))
+    if not users:
         return
     try:
-        status, out, _ = run(['virsh', '-c', 'qemu:///system', 'secret-list'])
+        status, out, _ = run([*_VIRSH, 'secret-list'])
     except OSError:
         status = 1
     if status:
@@ -235,17 +232,65 @@ def check_secrets(
             'libvirt if there is one.',
         )
         return
-    for origin, each in uuids.items():
-        there = each.lower() in out.lower().split()
-        yield Finding(
-            f'{origin} rbd_secret_uuid',
-            each if there else f'libvirt on this host has no secret {each}',
-            None if there else Severity.ERROR,
-            ''
-            if there
-            else 'Correct the UUID, or define the secret (virsh '
-            'secret-define, virsh secret-set-value). Attachments fail.',
-        )
+    for access, secret in users.items():
+        subject = f'{access.origin} rbd_secret_uuid'
+        if secret.lower() not in out.lower().split():
+            yield Finding(
+                subject,
+                f'libvirt on this host has no secret {secret}',
+                Severity.ERROR,
+                'Correct the UUID, or define the secret (virsh '
+                'secret-define, virsh secret-set-value). Attachments fail.',
+            )
+        elif _is_of_another_user(run, secret, access, clients):
+            yield Finding(
+                subject,
+                f'the key in secret {secret} is not that of '
+                f'client.{access.user}',
+                Severity.ERROR,
+                f'Set the key of client.{access.user} (ceph auth get-key, '
+                'virsh secret-set-value), or correct the UUID or the user. '
+                'Attachments fail.',
+            )
+        else:
+            yield Finding(subject, secret)
+
+
+def _secrets(
+    nova: configuration.Configuration,
+    cinder: configuration.Configuration | None,
+) -> Iterator[tuple[cinder_parts.Access, str]]:
+    """Yield the secrets and the users whose keys they must have."""
+    conf = nova.get('libvirt', 'images_rbd_ceph_conf') or _CONF
+    user = nova.get('libvirt', 'rbd_user') or ''
+    if secret := nova.get('libvirt', 'rbd_secret_uuid'):
+        yield cinder_parts.Access('Nova [libvirt]', conf, user, ()), secret
+    if cinder is None:
+        return
+    for section in cinder_parts.back_ends(cinder):
+        if secret := cinder.get(section, 'rbd_secret_uuid'):
+            yield (
+                cinder_parts.Access(
+                    f'Cinder [{section}]',
+                    cinder.get(section, 'rbd_ceph_conf') or conf,
+                    cinder.get(section, 'rbd_user') or '',
+                    (),
+                ),
+                secret,
+            )
+
+
+def _is_of_another_user(
+    run: Run,
+    secret: str,
+    access: cinder_parts.Access,
+    clients: pools.Clients | None,
+) -> bool:
+    """Return whether a secret has the key of another user, as far as known."""
+    if clients is None or not access.user:
+        return False
+    status, key, _ = run([*_VIRSH, 'secret-get-value', secret])
+    return not status and clients.authenticates(access, key.strip()) is False
 
 
 def check_nova_plugin(

@@ -109,6 +109,27 @@ class Clients:
                 'their client has died.',
             )
 
+    def authenticates(
+        self, access: cinder_parts.Access, key: str
+    ) -> bool | None:
+        """Return whether a key is that of a user; None if it is unknown.
+
+        :param key: a secret
+        """
+        values = {**dict.fromkeys(_MON_TIMEOUTS, PATIENCE), 'key': key}
+        client = self._rados.Rados(
+            conffile=access.conf, rados_id=access.user, conf=values
+        )
+        try:
+            client.connect()
+        except self._rados.PermissionDeniedError:
+            return False
+        except self._rados.Error:
+            return None
+        finally:
+            client.shutdown()
+        return True
+
     def check_pools(self, access: cinder_parts.Access) -> Iterator[Finding]:
         """Check the pools of a user, on one connection.
 

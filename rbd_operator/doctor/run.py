@@ -120,7 +120,7 @@ class Doctor:
             yield from options.check_nova(host.nova)
             yield from other_parts.check_scheduler(host.nova, host.cinder)
             yield from other_parts.check_secrets(
-                self._run, host.nova, host.cinder
+                self._run, host.nova, host.cinder, self._clients
             )
             yield from other_parts.check_nova_plugin(
                 self._run, host.nova.paths

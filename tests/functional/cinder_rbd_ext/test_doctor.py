@@ -247,10 +247,18 @@ def _words(caps: Mapping[str, str]) -> list[str]:
 
 
 class Programs:
-    """Programs of a compute host that this machine may not have."""
+    """Programs of a compute host that this machine may not have.
+
+    :param key: the key in the secret of libvirt
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key
 
     def __call__(self, command: list[str]) -> tuple[int, str, str]:
         """Return the output of a program."""
+        if 'secret-get-value' in command:
+            return 0, f'{self._key}\n', ''
         if command[0] not in _OUTPUTS:
             raise FileNotFoundError(command[0])
         return 0, _OUTPUTS[command[0]], ''
@@ -275,6 +283,8 @@ class DoctorTest(testtools.TestCase):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (self.folder / 'policy.yaml').touch()
+        keyring = pathlib.Path(self.conf).with_name('keyring').read_text()
+        self.key = keyring.split('key = ')[1].split()[0]
 
     def problems(
         self, file: str = '', before: str = '', after: str = ''
@@ -295,10 +305,9 @@ class DoctorTest(testtools.TestCase):
             read[name] = configuration.Configuration([path])
         host = run.Host(**read, root=self.folder)
         clients = pools.Clients(rados, rbd)
-        found = list(run.Doctor(host, clients, None, Programs()).check())
-        key = pathlib.Path(self.conf).with_name('keyring').read_text()
-        secret = key.split('key = ')[1].split()[0]
-        self.assertNotIn(secret, str(found))
+        programs = Programs(self.key)
+        found = list(run.Doctor(host, clients, None, programs).check())
+        self.assertNotIn(self.key, str(found))
         return [each for each in found if each.severity is not None]
 
     def limit(self, **caps: str) -> None:
@@ -317,6 +326,14 @@ class DoctorTest(testtools.TestCase):
         self.assertEqual([], self.problems())
         for pool in ('volumes', 'volumes-data'):
             self.assertEqual([], self.objects(pool))
+
+    def test_secret_with_the_key_of_another_user_is_found(self) -> None:
+        command = self.cluster.daemons.command
+        self.key = command('auth', 'get-key', 'client.admin').strip()
+        self.assertEqual(
+            [(_ERROR, 'Cinder [fast] rbd_secret_uuid')],
+            [(each.severity, each.subject) for each in self.problems()],
+        )
 
     @ddt.named_data(*_FAULTS)
     def test_fault_is_found_with_what_to_do(
