@@ -24,6 +24,7 @@ from typing import Any
 from cinder import context
 from cinder import exception
 from cinder import objects
+from cinder.volume import rpcapi
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -50,6 +51,8 @@ _SOURCE_WAIT = 0.5
 
 # Seconds between two attempts to remove an image with a watch.
 _PAUSE = 1.0
+
+_DELETING = 'deleting'
 
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
@@ -97,6 +100,7 @@ class Deletions:
         creation and does not wait.
 
         :param delete: the stock driver's method
+        :raises Postponed: if it will be requested again
         """
         if self._under_way.get(volume.name) is not None:
             delete(volume)
@@ -105,6 +109,7 @@ class Deletions:
                 volume.name,
                 volume.project_id,
                 functools.partial(delete, volume),
+                _request(volume),
             )
 
     @property
@@ -310,6 +315,41 @@ class Deletions:
             if lost_connection.is_repeated(self._driver, error):
                 raise
             LOG.exception('Could not clean up after the deletion of %s', name)
+
+
+def _request(volume: Any) -> Callable[[], None] | None:
+    """Return a function that requests the deletion of a volume again.
+
+    None if Cinder would not begin the deletion again after a restart: it is
+    not that of a request for this volume, but part of another operation, or of
+    the start of the service.
+    """
+    worker = getattr(volume, 'worker', None)
+    if worker is None or worker.cleaning or worker.status != _DELETING:
+        return None
+    return functools.partial(_request_again, volume._context, volume.id)
+
+
+def _request_again(ctxt: Any, volume_id: str) -> None:
+    """Request the deletion of a volume, unless it has ended.
+
+    Cinder's own method would first give up the entry in the table of workers,
+    by which a restart finds the deletion.
+    """
+    try:
+        volume = objects.Volume.get_by_id(ctxt.elevated(), volume_id)
+    except exception.VolumeNotFound:
+        return
+    if volume.status == _DELETING:
+        client = rpcapi.VolumeAPI()._get_cctxt(volume.service_topic_queue)
+        # Cinder has already deleted the snapshots of a cascade.
+        client.cast(
+            ctxt,
+            'delete_volume',
+            volume=volume,
+            unmanage_only=False,
+            cascade=False,
+        )
 
 
 def _is_slow(image: Any, has_snapshots: bool, deletion: _Deletion) -> bool:

@@ -16,17 +16,27 @@ A deletion that removes many objects takes minutes. Such deletions have a
 separate, smaller limit, so that other deletions do not wait for them. In both
 lines, projects take turns and none can have all places.
 
-A deletion that waits keeps its volume in status ``deleting`` and its quota,
-and holds a thread of the service. Cinder begins it again if the service
-restarts. It does not end earlier with the image in the trash: Cinder would
-give the quota back while the space is still used, and a project that deletes
-and creates volumes could use any amount.
+A deletion that waits keeps its volume in status ``deleting`` and its quota. It
+does not end earlier with the image in the trash: Cinder would give the quota
+back while the space is still used, and a project that deletes and creates
+volumes could use any amount.
+
+A few deletions wait in a thread of the service. Further ones end with
+:exc:`Postponed` and are requested again through Cinder's queue of messages
+when there is room. Cinder has 64 threads for requests, and deletions that wait
+must not hold all of them.
+
+What a kill leaves: Cinder's table of workers has an entry for each volume that
+is being deleted, and a postponed deletion keeps it. When the service starts,
+Cinder begins these deletions again. If the request was already sent again, one
+of the two finds no volume, and ends.
 """
 
 import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import itertools
 import math
 import threading
 from typing import Any
@@ -48,8 +58,27 @@ FOR_OTHERS = 2
 #: Number of objects from which on a removal is slow: one of 64 GiB with
 #: objects of 4 MiB takes two to four seconds.
 MANY = 16384
+#: Maximum number of deletions of a line that wait in a thread, and one more of
+#: each project. By default, Cinder has 64 threads for requests
+#: (``executor_thread_pool_size``).
+MOST_WAITING = 16
+#: Seconds after which postponed deletions are requested at the latest.
+INTERVAL = 5.0
+
+#: Requests an operation again.
+Request = Callable[[], None]
 
 _MAP = features.to_mask(frozenset({'object-map', 'fast-diff'}))
+
+
+class Postponed(BaseException):
+    """The deletion ends here and is requested again later.
+
+    After any ``Exception`` of a driver, Cinder's volume manager changes the
+    volume to ``error_deleting``, or to ``available``. Only if its thread is
+    ended otherwise, the volume keeps its status and its entry in the table of
+    workers.
+    """
 
 
 class Slow(Exception):
@@ -81,11 +110,22 @@ class Line:
         self._waiting: collections.OrderedDict[
             str, collections.deque[threading.Event]
         ] = collections.OrderedDict()
+        #: The projects with postponed operations, the next one first.
+        self._postponed: collections.OrderedDict[
+            str, collections.deque[Request]
+        ] = collections.OrderedDict()
+        self._timer: threading.Timer | None = None
 
     @contextlib.contextmanager
-    def turn(self, project: str) -> Iterator[None]:
-        """Wait for a place and keep it."""
-        self._enter(project)
+    def turn(
+        self, project: str, request: Request | None = None
+    ) -> Iterator[None]:
+        """Wait for a place and keep it.
+
+        :param request: requests the operation again; None if it must wait
+        :raises Postponed: if too many operations wait
+        """
+        self._enter(project, request)
         try:
             yield
         finally:
@@ -94,11 +134,23 @@ class Line:
     def counts(self) -> tuple[int, int]:
         """Return how many operations run, and how many wait."""
         with self._lock:
-            return self._running.total(), sum(map(len, self._waiting.values()))
+            postponed = sum(map(len, self._postponed.values()))
+            return self._running.total(), self._threads() + postponed
 
-    def _enter(self, project: str) -> None:
+    def _threads(self) -> int:
+        """Return how many operations wait in a thread."""
+        return sum(map(len, self._waiting.values()))
+
+    def _enter(self, project: str, request: Request | None = None) -> None:
         turn = threading.Event()
         with self._lock:
+            if (
+                request is not None
+                and project in self._waiting
+                and self._threads() >= MOST_WAITING
+            ):
+                self._postpone(project, request)
+                raise Postponed
             self._waiting.setdefault(project, collections.deque()).append(turn)
             self._hand_out()
         try:
@@ -125,6 +177,53 @@ class Line:
                 del self._running[project]
             self._free += 1
             self._hand_out()
+        self._request()
+
+    def _postpone(self, project: str, request: Request) -> None:
+        """Keep the request of an operation; the lock is held."""
+        self._postponed.setdefault(project, collections.deque()).append(
+            request
+        )
+        self._arm()
+
+    def _arm(self) -> None:
+        """Have postponed operations requested some time; the lock is held.
+
+        Another service of the cluster may get what is requested here, so that
+        no operation of this one ends.
+        """
+        if self._postponed and self._timer is None:
+            self._timer = threading.Timer(INTERVAL, self._remind)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _remind(self) -> None:
+        self._request()
+        with self._lock:
+            self._timer = None
+            self._arm()
+
+    def _request(self) -> None:
+        """Request as many postponed operations as have room."""
+        with self._lock:
+            room = MOST_WAITING - self._threads()
+            due = list(itertools.islice(self._taken(), max(0, room)))
+        for project, request in due:
+            try:
+                request()
+            except Exception:
+                LOG.exception('Could not request a postponed deletion')
+                with self._lock:
+                    self._postpone(project, request)
+
+    def _taken(self) -> Iterator[tuple[str, Request]]:
+        """Take postponed requests, of each project in turn."""
+        while self._postponed:
+            project, requests = self._postponed.popitem(last=False)
+            request = requests.popleft()
+            if requests:
+                self._postponed[project] = requests
+            yield project, request
 
     def _hand_out(self) -> None:
         """Give free places to operations that wait; the lock is held."""
@@ -162,13 +261,21 @@ class Turns:
         """Return how many slow deletions run, and how many wait."""
         return self._slow.counts()
 
-    def run(self, name: str, project: str, delete: Callable[[], None]) -> None:
+    def run(
+        self,
+        name: str,
+        project: str,
+        delete: Callable[[], None],
+        request: Request | None = None,
+    ) -> None:
         """Delete a volume when it is its turn.
 
         :param project: the project of the volume
         :param delete: the deletion, which calls :meth:`check`
+        :param request: requests the deletion again; None if it must wait
+        :raises Postponed: if it will be requested again
         """
-        with contextlib.suppress(Slow), self._quick.turn(project):
+        with contextlib.suppress(Slow), self._quick.turn(project, request):
             self._begun.add(name)
             try:
                 delete()
@@ -181,7 +288,7 @@ class Turns:
             '%(running)d run and %(waiting)d wait.',
             {'name': name, 'running': running, 'waiting': waiting},
         )
-        with self._slow.turn(project):
+        with self._slow.turn(project, request):
             LOG.info('The deletion of %s begins', name)
             delete()
 

@@ -13,6 +13,7 @@
 """Objects that are removed together with a clone."""
 
 import concurrent.futures
+import contextlib
 import errno
 import threading
 import time
@@ -20,7 +21,13 @@ from typing import Any
 from unittest import mock
 
 from cinder import exception
+from cinder import objects
+from cinder import service as cinder_service
+from cinder.db import api as db
+from cinder.volume import manager
+from cinder.volume import rpcapi
 from cinder.volume.drivers import rbd as stock
+import fixtures
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.lifecycle import deletion
@@ -248,6 +255,112 @@ class AtOnceTest(base.DriverTestCase):
             for each in deleted:
                 each.result(_PATIENCE)
         self.assertEqual([], self.cluster.names())
+
+
+class PostponedTest(base.DriverTestCase):
+    """Cinder's volume manager, with a deletion that is postponed."""
+
+    MOCK_WORKER = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{turns.__name__}.MOST_WAITING', 0)
+        )
+        self.volume = self.made_volume()
+        self.volume.status = 'deleting'
+        self.volume.save()
+        # What Cinder's API does.
+        self.volume.create_worker()
+        service = {
+            'host': 'host',
+            'binary': 'cinder-volume',
+            'topic': 'volume',
+        }
+        self.useFixture(
+            fixtures.MockPatchObject(
+                cinder_service.Service,
+                'service_id',
+                db.service_create(self.admin, service).id,
+            )
+        )
+        self.line = self.driver._deletions._turns._quick
+        self.cast = self.useFixture(
+            fixtures.MockPatchObject(
+                rpcapi.VolumeAPI, '_get_cctxt', autospec=True
+            )
+        ).mock.return_value.cast
+        self.manager = mock.Mock(
+            spec=manager.VolumeManager, driver=self.driver
+        )
+        self.quotas = self.useFixture(
+            fixtures.MockPatchObject(manager, 'QUOTAS', autospec=True)
+        ).mock
+
+    def delete(self, volume: Any) -> None:
+        """Process a request to delete a volume."""
+        manager.VolumeManager.delete_volume(self.manager, self.admin, volume)
+
+    def postpone(self) -> None:
+        """Delete the volume while its project has no place."""
+        project = self.volume.project_id
+        with contextlib.ExitStack() as running:
+            for _ in range(turns.MOST_AT_ONCE - turns.FOR_OTHERS):
+                running.enter_context(self.line.turn(project))
+            waiting = threading.Thread(target=self._wait, args=(project,))
+            waiting.start()
+            while not self.line._threads():
+                time.sleep(0.01)
+            self.assertRaises(turns.Postponed, self.delete, self.volume)
+            self.cast.assert_not_called()
+        waiting.join()
+
+    def _wait(self, project: str) -> None:
+        with self.line.turn(project):
+            pass
+
+    def worker(self) -> Any:
+        """Return the entry by which a restart finds the deletion."""
+        return db.worker_get(self.admin, resource_id=self.volume.id)
+
+    def test_volume_keeps_status_quota_and_worker_until_its_turn(self) -> None:
+        self.postpone()
+        self.volume.refresh()
+        self.assertEqual('deleting', self.volume.status)
+        self.assertEqual('deleting', self.worker().status)
+        self.assertIsNotNone(self.worker().service_id)
+        self.assertEqual([self.volume.name], self.cluster.names())
+        self.quotas.reserve.assert_not_called()
+        while not self.cast.called:
+            time.sleep(0.01)
+        method, given = self.cast.call_args.args[1], self.cast.call_args.kwargs
+        self.assertEqual('delete_volume', method)
+        self.delete(given['volume'])
+        self.assertEqual([], self.cluster.names())
+        self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
+        self.assertRaises(exception.WorkerNotFound, self.worker)
+        self.quotas.commit.assert_called_once()
+
+    def test_restart_begins_a_postponed_deletion_again(self) -> None:
+        self.postpone()
+        entry = self.worker()
+        entry.cleaning = True
+        volume = objects.Volume.get_by_id(self.admin, self.volume.id)
+        volume.worker = entry
+        # Cinder deletes one after the other before it takes requests.
+        self.assertIsNone(deletion._request(volume))
+        self.delete(volume)
+        self.assertEqual([], self.cluster.names())
+        # The request that was sent before the restart finds nothing.
+        self.delete(self.volume)
+        deletion._request_again(self.admin, self.volume.id)
+
+    def test_deletion_that_a_restart_does_not_repeat_is_not_postponed(
+        self,
+    ) -> None:
+        """Such as that of a group's volume."""
+        volume = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.assertIsNone(deletion._request(volume))
 
 
 class NameTest(base.DriverTestCase):

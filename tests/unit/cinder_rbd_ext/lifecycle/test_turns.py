@@ -12,9 +12,11 @@
 
 """Test the order of deletions, with events instead of times."""
 
+from collections.abc import Callable
 import concurrent.futures
 import contextlib
 import threading
+import time
 from typing import Any
 from unittest import mock
 
@@ -178,6 +180,80 @@ class LineTest(base.TestCase):
                 self.line._leave('b')
             self.assertEqual((0, 0), self.line.counts())
             self.assertEqual(1, self.line._free)
+
+
+class PostponedTest(base.TestCase):
+    """A line with one place, in which two operations wait in threads."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.patch(turns, 'MOST_WAITING', 2)
+        self.patch(turns, 'INTERVAL', 0.01)
+        self.line = turns.Line(1, 1)
+        self.requested: list[str] = []
+        self.pool = concurrent.futures.ThreadPoolExecutor(8)
+        self.addCleanup(self.pool.shutdown)
+
+    def _begin(self, name: str) -> bool:
+        """Begin an operation as a request; return whether it waits."""
+
+        def request() -> None:
+            self.requested.append(name)
+
+        def run() -> None:
+            with self.line.turn(name[0], request):
+                pass
+
+        before = self.line._threads()
+        future = self.pool.submit(run)
+        while self.line._threads() == before:
+            if future.done():
+                self.assertIsInstance(future.exception(), turns.Postponed)
+                return False
+        return True
+
+    def test_only_a_few_hold_threads_and_a_new_project_waits(self) -> None:
+        names = ('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'a5')
+        with self.line.turn('x'):
+            waiting = [name for name in names if self._begin(name)]
+            self.assertEqual(['a1', 'a2', 'b1'], waiting)
+            self.assertEqual((1, 7), self.line.counts())
+            self.assertEqual([], self.requested)
+        # Projects take turns.
+        self.until(lambda: len(self.requested) == 4)
+        self.assertEqual(['a3', 'b2', 'a4', 'a5'], self.requested)
+        self.assertEqual((0, 0), self.line.counts())
+
+    def test_one_that_must_not_be_postponed_waits(self) -> None:
+        with self.line.turn('x'):
+            for name in ('a1', 'a2'):
+                self._begin(name)
+            future = self.pool.submit(self.line._enter, 'a')
+            self.until(lambda: self.line._threads() == 3)
+        self.assertIsNone(future.result(_PATIENCE))
+
+    def test_request_that_fails_is_repeated(self) -> None:
+        self.useFixture(fixtures.FakeLogger())
+        failures = [OSError('no message queue')] * 3
+
+        def request() -> None:
+            if failures:
+                raise failures.pop()
+            self.requested.append('a')
+
+        with self.line.turn('x'):
+            for name in ('a1', 'a2'):
+                self._begin(name)
+            self.assertRaises(turns.Postponed, self.line._enter, 'a', request)
+        self.until(lambda: self.requested == ['a'])
+        self.assertEqual([], failures)
+
+    def until(self, is_done: Callable[[], bool]) -> None:
+        """Wait for a condition."""
+        deadline = time.monotonic() + _PATIENCE
+        while not is_done():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
 
 
 class TurnsTest(base.TestCase):
