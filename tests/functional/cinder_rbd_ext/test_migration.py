@@ -13,11 +13,13 @@
 """Test migration to another pool, which keeps layout and features."""
 
 from typing import Any
+from unittest import mock
 
 from oslo_utils import units
 import rbd
 
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -83,6 +85,57 @@ class MigrationTest(base.DriverTestCase):
         self._migrate(volume)
         self.assertNotIn('data-pool', self.features_of(volume, 'volumes2'))
         self.assertNotIn(keys.DATA_POOL, self.recorded(volume))
+
+    def test_copy_of_a_clone_does_not_need_the_source(self) -> None:
+        source = self.made_volume(base.ASKED)
+        with self.cluster.image(source.name) as image:
+            image.write(b'content', 3 * units.Mi)
+        clone = self.new_volume(base.ASKED)
+        self.update(clone, self.driver.create_cloned_volume(clone, source))
+        self.assertEqual((True, None), self._migrate(clone))
+        with self.cluster.image(clone.name, 'volumes2') as image:
+            self.assertEqual(b'content', image.read(3 * units.Mi, 7))
+            self.assertRaises(rbd.ImageNotFound, image.get_parent_image_spec)
+
+    def test_image_with_a_clone_is_left_to_cinder(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        clone = self.new_volume(base.ASKED)
+        self.update(clone, self.driver.create_cloned_volume(clone, volume))
+        self.assertEqual((False, None), self._migrate(volume))
+        self.assertEqual([], self.cluster.names('volumes2'))
+        self.assertIsNone(marker.of_volume(volume.id))
+
+    def test_failed_copy_leaves_the_volume_where_it_is(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        compare = mock.patch.object(
+            copies.Copy, 'compare', autospec=True, side_effect=OSError
+        )
+        with compare:
+            self.assertRaises(OSError, self._migrate, volume)
+        self.assertEqual([], self.cluster.names('volumes2'))
+        self.update(volume, {'migration_status': 'error'})
+        self.driver.host = volume.host
+        self.assertFalse(self.driver._recovery.recover_all())
+        self.assertEqual([volume.name], self.cluster.names('volumes'))
+        self.assertIsNone(marker.of_volume(volume.id))
+
+    def test_former_image_stays_without_proof_that_it_is_not_used(
+        self,
+    ) -> None:
+        """The volume is on a third back end, or its image does not exist."""
+        volume = self.made_volume(base.ASKED)
+        self._migrate(volume)
+        self.driver.host = volume.host
+        self.update(
+            volume, {'host': 'host@third#third', 'migration_status': 'success'}
+        )
+        self.driver._recovery.recover_all()
+        self.assertEqual([volume.name], self.cluster.names('volumes'))
+        self.rbd('mv', f'volumes2/{volume.name}', 'volumes2/elsewhere')
+        self.update(volume, {'host': 'host@other#other'})
+        self.driver._recovery.recover_all()
+        self.assertEqual([volume.name], self.cluster.names('volumes'))
+        self.assertIsNotNone(marker.of_volume(volume.id))
 
     def test_an_image_that_is_there_is_not_removed(self) -> None:
         volume = self.made_volume(base.ASKED)

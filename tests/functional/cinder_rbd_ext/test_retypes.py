@@ -290,8 +290,34 @@ class CopyTest(RetypeTestCase):
         self.assertTrue(self.retype(volume, **_STRIPED))
         kept = self.trash()
         self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
+        log = self.useFixture(fixtures.FakeLogger())
         self.driver._recovery.purge(is_full=True)
         self.assertEqual(kept, self.trash())
+        self.assertIn('has no image', log.output)
+
+    def test_kept_source_of_a_migrated_volume_is_removed(self) -> None:
+        for changed in (
+            {'host': 'other@ceph2#ceph2'},
+            {'_name_id': '11111111-2222-4333-8444-555555555555'},
+        ):
+            volume = self.filled_volume()
+            self.assertTrue(self.retype(volume, **_STRIPED))
+            new_name = f'volume-{changed.get("_name_id", "in-another-pool")}'
+            self.rbd('mv', f'volumes/{volume.name}', f'volumes/{new_name}')
+            self.update(volume, changed)
+            self.driver._recovery.purge(is_full=True)
+            self.assertEqual([], self.trash(), changed)
+
+    def test_kept_source_waits_for_a_swap_without_an_error(self) -> None:
+        volume = self.filled_volume()
+        self.assertTrue(self.retype(volume, **_STRIPED))
+        kept = self.trash()
+        self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
+        marker.write(volume.id, marker.Marker('req-1', 'type', '123'))
+        log = self.useFixture(fixtures.FakeLogger())
+        self.driver._recovery.purge(is_full=True)
+        self.assertEqual(kept, self.trash())
+        self.assertNotIn('has no image', log.output)
 
     def test_open_attached_and_grouped_images_are_not_copied(self) -> None:
         volume = self.filled_volume()

@@ -28,8 +28,10 @@ import ddt
 import sqlalchemy
 from sqlalchemy import event
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
@@ -233,6 +235,36 @@ class InterruptedTest(UseTestCase):
         self.interrupt(migration_status='migrating')
         with volume_use.using(self.volume, 0):
             pass
+
+
+@ddt.ddt
+class MigratedTest(UseTestCase):
+    """Requests that were sent to the back end that a volume has left."""
+
+    def _check_refused(self, name: str) -> None:
+        self.impatient_of_retypes()
+        self.assertRaises(
+            (volume_lock.VolumeLocked, exceptions.AttachmentRefused),
+            self.operate,
+            name,
+        )
+
+    @ddt.data('clone', 'extend', 'connect')
+    def test_operation_waits_until_cinder_has_saved_the_migration(
+        self, name: str
+    ) -> None:
+        self.update(self.volume, {'migration_status': 'migrating'})
+        marker.write(
+            self.volume.id,
+            marker.Marker('req-1', '', '1', '2', pool='x', left='y'),
+        )
+        self._check_refused(name)
+
+    @ddt.data('clone', 'extend', 'connect')
+    def test_operation_on_the_former_image_is_refused(self, name: str) -> None:
+        current = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.update(current, {'host': 'another@host#pool'})
+        self._check_refused(name)
 
 
 @ddt.ddt

@@ -10,10 +10,12 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import datetime
 import threading
 from unittest import mock
 
 import ddt
+from oslo_utils import timeutils
 
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
@@ -46,8 +48,11 @@ class RecoveryTest(base.DriverTestCase):
             self.volume.id, marker.Marker('req-1', new_type.id, '123')
         )
 
-    def test_volume_gets_its_former_status(self) -> None:
-        self._interrupted()
+    @ddt.data(None, 'success', 'error')
+    def test_volume_gets_its_former_status(
+        self, last_migration: str | None
+    ) -> None:
+        self._interrupted(migration_status=last_migration)
         self.assertFalse(self.driver._recovery.recover_all())
         self.volume.refresh()
         self.assertEqual('in-use', self.volume.status)
@@ -67,6 +72,40 @@ class RecoveryTest(base.DriverTestCase):
         self.volume.refresh()
         self.assertEqual(before, self.volume.status)
         self.assertIsNone(marker.of_volume(self.volume.id))
+
+    @ddt.data(
+        ({'status': 'retyping'}, None),
+        ({'status': 'retyping', 'migration_status': 'starting'}, 'error'),
+        ({'status': 'maintenance', 'migration_status': 'migrating'}, 'error'),
+    )
+    @ddt.unpack
+    def test_volume_whose_request_was_lost_gets_its_former_status(
+        self, changes: dict[str, str], migration_status: str | None
+    ) -> None:
+        self.update(self.volume, {'previous_status': 'available', **changes})
+        self._search(1)
+        self.assertEqual('available', self.volume.status)
+        self.assertEqual(migration_status, self.volume.migration_status)
+
+    def test_request_that_may_still_arrive_is_waited_for(self) -> None:
+        self.update(self.volume, {'status': 'retyping'})
+        # It was accepted after the service had started.
+        self._search(-5)
+        self.assertEqual('retyping', self.volume.status)
+
+    def test_migration_by_cinder_is_no_lost_request(self) -> None:
+        self.update(self.volume, {'migration_status': 'migrating'})
+        self.new_volume(migration_status=f'target:{self.volume.id}')
+        self._search(1)
+        self.assertEqual('migrating', self.volume.migration_status)
+
+    def _search(self, seconds: int) -> None:
+        """Search as a service that started after the last request."""
+        own = self.driver._recovery
+        own._began = timeutils.utcnow() + datetime.timedelta(seconds=seconds)
+        with mock.patch.object(recovery, 'STALE', -60.0):
+            own.return_lost()
+        self.volume.refresh()
 
     def test_record_has_the_features_of_the_image(self) -> None:
         """The service was killed between the features and the type."""
