@@ -26,7 +26,6 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
-from cinder_rbd_ext.api import image_metadata
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
@@ -38,6 +37,7 @@ from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import visible_types
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -202,7 +202,7 @@ class VolumesController(wsgi.Controller):
         self, req: Any, id: str, body: Any = None
     ) -> Iterator[None]:
         """Check new image metadata of a volume."""
-        image_metadata.check(_part(body, 'os-set_image_metadata'))
+        _check_image_metadata(_part(body, 'os-set_image_metadata'))
         yield
 
     @wsgi.extends
@@ -250,3 +250,24 @@ def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
     if volume.get('size') is None:
         return source.size
     return checks.whole_number(volume['size'])
+
+
+def _check_image_metadata(asked: dict[str, Any]) -> None:
+    """Check a request for ``os-set_image_metadata``.
+
+    :raises HTTPBadRequest: for a key that looks like an ``rbd:`` key
+    """
+    items = asked.get('metadata')
+    if not isinstance(items, dict):
+        return
+    ours = checks.ours(
+        {key: value for key, value in items.items() if isinstance(value, str)}
+    )
+    for name, value in (ours or {}).items():
+        with refusals.bad_request():
+            raise errors.OptionError(
+                definitions.shown_key(name),
+                value,
+                'not allowed in image metadata',
+                f'keys that do not begin with {keys.PREFIX}',
+            )

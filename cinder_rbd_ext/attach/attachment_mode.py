@@ -14,11 +14,11 @@
 
 from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from oslo_log import log as logging
 
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from rbd_volume_options import cache_modes
@@ -64,7 +64,7 @@ class Asked:
         )
 
 
-def is_requested(volume: Any) -> bool:
+def is_requested(volume: protocols.Volume) -> bool:
     """Return whether a volume or its type requests a mode."""
     return keys.CACHE_MODE in {
         **request.metadata_of(volume),
@@ -78,7 +78,7 @@ def kept(mode: cache_modes.CacheMode | None) -> Asked | None:
 
 
 def asked(
-    volume: Any, settings: backend_settings.BackendSettings
+    volume: protocols.Volume, settings: backend_settings.BackendSettings
 ) -> Asked | None:
     """Return the requested mode of a volume; None to leave it to the host.
 

@@ -19,6 +19,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import option_errors
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
@@ -37,7 +38,7 @@ class ImageLookup:
     :param driver: the driver, which provides connections
     """
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
 
     def state_of(self, name: str, **how: Any) -> plan.ImageState:

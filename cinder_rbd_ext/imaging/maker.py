@@ -24,6 +24,7 @@ from oslo_utils import units
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
@@ -49,14 +50,19 @@ class Maker:
     :param images: the images in its pool
     """
 
-    def __init__(self, driver: Any, images: lookup.ImageLookup) -> None:
+    def __init__(
+        self, driver: protocols.Driver, images: lookup.ImageLookup
+    ) -> None:
         self._driver = driver
         self._images = images
         self.creations = creations.Creations()
 
     @contextlib.contextmanager
     def creating(
-        self, volume: Any, source: Any = None, from_image: bool = False
+        self,
+        volume: protocols.Volume,
+        source: Any = None,
+        from_image: bool = False,
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a volume's image; undo it on failure.
 
@@ -87,7 +93,7 @@ class Maker:
 
     @contextlib.contextmanager
     def cloning(
-        self, volume: Any, source: Any
+        self, volume: protocols.Volume, source: Any
     ) -> Iterator[creations.Creation]:
         """Act as :meth:`creating` for a clone or a copy of a volume."""
         with self.creating(volume, source) as creation:
@@ -97,7 +103,7 @@ class Maker:
             yield creation
 
     @contextlib.contextmanager
-    def setting_up(self, volume: Any) -> Iterator[None]:
+    def setting_up(self, volume: protocols.Volume) -> Iterator[None]:
         """Record a failure to set up QoS, replication or multi-attach.
 
         The methods that call ``_setup_volume`` report each failure as a
@@ -120,7 +126,7 @@ class Maker:
             creation.inherits_configuration = False
 
     def filling(
-        self, volume: Any, has_data: bool
+        self, volume: protocols.Volume, has_data: bool
     ) -> contextlib.AbstractContextManager[Any]:
         """Hold the creation of the image that receives a Glance image's data.
 
@@ -140,7 +146,7 @@ class Maker:
 
     @contextlib.contextmanager
     def _held(
-        self, volume: Any, creation: creations.Creation
+        self, volume: protocols.Volume, creation: creations.Creation
     ) -> Iterator[creations.Creation]:
         with self.creations.hold(creation), creations.naming(creation):
             try:
@@ -154,20 +160,22 @@ class Maker:
             creation.undo.pop_all()
 
     def _undone(
-        self, volume: Any, planner: creations.Planner
+        self, volume: protocols.Volume, planner: creations.Planner
     ) -> creations.Creation:
         """Return a creation that removes the image if it fails."""
         remove = functools.partial(self._images.discard, volume.name)
         return creations.Creation(volume.name, planner, remove)
 
-    def _copy(self, volume: Any, source: Any) -> creations.Creation:
+    def _copy(
+        self, volume: protocols.Volume, source: Any
+    ) -> creations.Creation:
         planner = functools.partial(
             unrequested.plan_copy, volume, source, self._driver.settings
         )
         return self._undone(volume, planner)
 
     def _new_creation(
-        self, volume: Any, source: Any, from_image: bool
+        self, volume: protocols.Volume, source: Any, from_image: bool
     ) -> creations.Creation:
         arrival = migration_target.of_volume(volume, self._driver.settings)
         asked = migration_target.request_of(
@@ -230,7 +238,9 @@ class Maker:
             chunk_size=chunk_size,
         )
 
-    def _finish(self, volume: Any, creation: creations.Creation) -> None:
+    def _finish(
+        self, volume: protocols.Volume, creation: creations.Creation
+    ) -> None:
         """Configure a new image and record its state.
 
         The image is not opened if its plan says what it is.

@@ -37,6 +37,10 @@ _SHIPPED_TESTS = 'rbd_tempest_plugin/tests/'
 
 #: Literals that equal a name but have another meaning.
 _OTHER_MEANING = {
+    (
+        'cinder_rbd_ext/api/attachments.py',
+        'instance_uuid',
+    ): "field of Cinder's request",
     ('rbd_operator/audit/images.py', 'name'): "librbd's item",
     ('rbd_operator/audit/images.py', 'pool'): "librbd's item",
     ('rbd_operator/audit/images.py', 'image'): "librbd's item",

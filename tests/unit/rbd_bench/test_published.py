@@ -22,8 +22,6 @@ from rbd_bench import steady
 from tests.unit import base
 from tests.unit.rbd_bench import samples
 
-_FASTER = f'{published.NO_FIGURE}; measured: faster'
-
 
 @ddt.ddt
 class PublishedTest(base.TestCase):

@@ -392,3 +392,35 @@ class UpdateTest(base.ApiTestCase):
         same = {'rbd:object_size': '1M', 'a': 'b'}
         self.ok('PUT', path, {'volume': {'metadata': same}})
         self.ok('PUT', path, {'volume': {'name': 'n'}})
+
+
+class ImageMetadataTest(base.ApiTestCase):
+    """POST volumes/{id}/action with os-set_image_metadata."""
+
+    def test_what_looks_like_ours(self) -> None:
+        path = f'/volumes/{self.volume().id}/action'
+        for key in ('rbd:object_size', 'RBD:object_size', 'rbd:x'):
+            items = {'os_distro': 'debian', key: '\x1b[31m'}
+            body = {'os-set_image_metadata': {'metadata': items}}
+            words = 'not allowed in image metadata'
+            self.refused(400, words, 'POST', path, body)
+        items = {'os_distro': 'debian'}
+        body = {'os-set_image_metadata': {'metadata': items}}
+        self.assertEqual({'metadata': items}, self.ok('POST', path, body))
+
+    def test_too_long(self) -> None:
+        """Cinder itself refuses the name."""
+        path = f'/volumes/{self.volume().id}/action'
+        items = {'rbd:' + 'x' * 252: 'y'}
+        body = {'os-set_image_metadata': {'metadata': items}}
+        response = self.call('POST', path, body)
+        self.assertEqual(400, response.status_int, response.text)
+        self.assertNotIn('not allowed in image', response.text)
+
+    def test_malformed_body_gets_stock_refusal(self) -> None:
+        path = f'/volumes/{self.volume().id}/action'
+        for asked in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):
+            response = self.call(
+                'POST', path, {'os-set_image_metadata': asked}
+            )
+            self.assertEqual(400, response.status_int, response.text)

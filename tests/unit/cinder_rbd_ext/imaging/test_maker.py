@@ -347,18 +347,6 @@ class MigrateTest(base.DriverTestCase):
             },
         }
 
-    def test_as_it_is_with_the_other_pool_for_data(self) -> None:
-        volume = self.made_volume(base.ASKED)
-        moved = self.driver.migrate_volume(
-            self.context,
-            volume,
-            self._host('volumes2', rbd_volume_data_pool='data'),
-        )
-        self.assertEqual((True, None), moved)
-        self.assertEqual([], self.cluster.names())
-        self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
-        self.assertEqual('data', self.recorded(volume)[keys.DATA_POOL])
-
     def test_not_moved(self) -> None:
         volume = self.made_volume(base.ASKED)
         before = self.recorded(volume)
