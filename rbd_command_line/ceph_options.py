@@ -32,6 +32,7 @@ NAMES = (
     'osd_heartbeat_grace',
     'ms_client_mode',
     'rbd_default_features',
+    'rbd_read_from_replica_policy',
 )
 #: Seconds, Ceph's default of osd_heartbeat_grace.
 HEARTBEAT_GRACE = 20.0
@@ -63,6 +64,7 @@ def check(subject: str, values: Values) -> Iterator[Finding]:
         for rule in (
             *(_blocklist_expiry, _blocklist, _features, _cache),
             *(_policy, _size, _until_flush, _timeout, _messenger),
+            _replica_reads,
         )
         if (finding := rule(subject, values))
     ]
@@ -98,6 +100,19 @@ def _blocklist(subject: str, values: Values) -> Finding | None:
         Severity.WARNING,
         'Remove the option. A host that lost its connection can write to '
         'images whose exclusive lock another host has taken meanwhile.',
+    )
+
+
+def _replica_reads(subject: str, values: Values) -> Finding | None:
+    name = 'rbd_read_from_replica_policy'
+    if values.get(name, 'default') in ('', 'default'):
+        return None
+    return Finding(
+        subject,
+        _seen(values, name),
+        Severity.WARNING,
+        'Remove the option. An OSD that meets a media error while it serves '
+        'such a read stops (https://tracker.ceph.com/issues/70909).',
     )
 
 

@@ -32,6 +32,7 @@ _DEFAULTS = {
     'rados_osd_op_timeout': '0.000000',
     'osd_heartbeat_grace': '20',
     'ms_client_mode': 'crc secure',
+    'rbd_read_from_replica_policy': 'default',
 }
 
 
@@ -50,6 +51,8 @@ class CephOptionsTest(base.TestCase):
         ('rbd_default_features', 'layering,striping', _S.WARNING),
         ('rbd_cache', 'false', _S.NOTICE),
         ('rbd_cache_policy', 'writethrough', _S.WARNING),
+        ('rbd_read_from_replica_policy', 'balance', _S.WARNING),
+        ('rbd_read_from_replica_policy', 'localize', _S.WARNING),
         ('rbd_cache_size', '0', _S.WARNING),
         ('rbd_cache_max_dirty', '0', _S.WARNING),
         ('rbd_cache_writethrough_until_flush', 'false', _S.WARNING),
