@@ -240,8 +240,10 @@ class Recovery:
         :param is_full: whether the pool needs space, so that all are removed
         """
 
+        is_deferred = self._driver.configuration.enable_deferred_deletion
         for entry in copies.kept(self._driver):
-            if not (is_full or entry.is_over):
+            is_unwanted = entry.is_deleted and not is_deferred
+            if not (is_full or entry.is_over or is_unwanted):
                 continue
             try:
                 lock: contextlib.AbstractContextManager[Any] = (

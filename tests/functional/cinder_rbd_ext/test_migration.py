@@ -65,12 +65,24 @@ class MigrationTest(base.DriverTestCase):
         self.assertEqual([volume.name], self.cluster.names('volumes'))
         self._save(volume)
         self.assertEqual([], self.cluster.names('volumes'))
+        self.assertEqual(1, len(self._trash()))
         self.assertEqual(base.MADE, self.layout_of(volume, 'volumes2'))
         self.assertEqual(before, self.features_of(volume, 'volumes2'))
         self.assertEqual(0, self.flags_of(volume, 'volumes2'))
         with self.cluster.image(volume.name, 'volumes2') as image:
             self.assertEqual(b'content', image.read(3 * units.Mi, 7))
             self.assertNotIn('conf_rbd_cache', dict(image.metadata_list()))
+        self._check_former_image_is_removed(volume)
+
+    def _trash(self) -> list[Any]:
+        return list(rbd.RBD().trash_list(self.cluster.ioctx('volumes')))
+
+    def _check_former_image_is_removed(self, volume: Any) -> None:
+        self.driver._recovery.purge(is_full=False)
+        self.assertEqual(1, len(self._trash()))
+        volume.destroy()
+        self.driver._recovery.purge(is_full=False)
+        self.assertEqual([], self._trash())
 
     def test_the_data_pool_is_the_other_backends(self) -> None:
         volume = self.made_volume(base.ASKED, self.make_type(), size=1)
