@@ -24,6 +24,7 @@ from cinder import exception
 from cinder import objects
 from cinder import service as cinder_service
 from cinder.db import api as db
+from cinder.objects import base as versions
 from cinder.volume import manager
 from cinder.volume import rpcapi
 from cinder.volume.drivers import rbd as stock
@@ -265,7 +266,7 @@ class PostponedTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(
-            fixtures.MonkeyPatch(f'{turns.__name__}.MOST_WAITING', 0)
+            fixtures.MonkeyPatch(f'{turns.__name__}.MOST_WAITING', 1)
         )
         self.volume = self.made_volume()
         self.volume.status = 'deleting'
@@ -276,6 +277,8 @@ class PostponedTest(base.DriverTestCase):
             'host': 'host',
             'binary': 'cinder-volume',
             'topic': 'volume',
+            'rpc_current_version': rpcapi.VolumeAPI.RPC_API_VERSION,
+            'object_current_version': versions.OBJ_VERSIONS.get_current(),
         }
         self.useFixture(
             fixtures.MockPatchObject(
@@ -331,7 +334,9 @@ class PostponedTest(base.DriverTestCase):
         self.assertIsNotNone(self.worker().service_id)
         self.assertEqual([self.volume.name], self.cluster.names())
         self.quotas.reserve.assert_not_called()
+        deadline = time.monotonic() + _PATIENCE
         while not self.cast.called:
+            self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         method, given = self.cast.call_args.args[1], self.cast.call_args.kwargs
         self.assertEqual('delete_volume', method)
