@@ -111,7 +111,7 @@ class CountsTest(base.DriverTestCase):
         volume = self._loaded()
         self.driver.create_volume(volume)
         for specs, expected in (
-            ({'rbd_cache_mode': 'none'}, (3, 2, 22)),
+            ({'rbd_cache_mode': 'none'}, (3, 2, 23)),
             # The image is opened to change its features.
             ({'rbd_object_map': 'false'}, (4, 3, 21)),
         ):
@@ -133,7 +133,7 @@ class CountsTest(base.DriverTestCase):
         self.rbd('create', '--size', '1G', f'volumes/{name}')
         volume = self._loaded()
         self._costs(
-            (2, 1, 3),
+            (2, 1, 4),
             self.driver.manage_existing,
             volume,
             {'source-name': name},

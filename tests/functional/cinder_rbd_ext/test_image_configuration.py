@@ -205,10 +205,13 @@ class CompressionTest(ConfigurationTestCase):
         """Return how many bytes the OSDs have compressed."""
         command = self.cluster.daemons.command
         return sum(
-            json.loads(
-                command('tell', f'osd.{number}', 'perf', 'dump', 'bluestore')
-            )['bluestore']['bluestore_compressed_original']
+            value
             for number in json.loads(command('osd', 'ls', '-f', 'json'))
+            for name, value in json.loads(
+                command('tell', f'osd.{number}', 'perf', 'dump', 'bluestore')
+            )['bluestore'].items()
+            # Ceph 16 has a prefix.
+            if name.endswith('compressed_original')
         )
 
     def _is_compressed(self, image: Any, number: int) -> bool:

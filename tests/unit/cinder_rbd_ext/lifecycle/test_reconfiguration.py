@@ -78,7 +78,7 @@ class ReconfigurationsTest(base.DriverTestCase):
     def test_attachment_applies_what_an_earlier_change_did_not(self) -> None:
         self._set('compressible')
         with mock.patch.object(
-            configuration, 'change', side_effect=OSError('no')
+            configuration, 'change', autospec=True, side_effect=OSError('no')
         ):
             self.driver.remove_export(self.context, self.volume)
         self.assertIn(wire.RECORD_CONFIGURING, record.items_of(self.volume.id))
