@@ -29,7 +29,6 @@ from cinder.volume import rpcapi
 from oslo_log import log as logging
 import webob
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
@@ -54,6 +53,9 @@ _MADE = (
     fields.VolumeAttachStatus.ATTACHED,
 )
 
+_REPLACED = ('reverting', 'retyping', 'restoring-backup')
+_MIGRATED = ('starting', 'migrating', 'completing')
+
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
@@ -61,10 +63,13 @@ class Outcome:
 
     :ivar notice: what the caller should know; None for nothing
     :ivar is_configured: whether the driver must configure the image
+    :ivar different: the keys whose values the check has allowed. A value that
+        is sent again unchanged was not checked.
     """
 
     notice: str | None = None
     is_configured: bool = False
+    different: frozenset[str] = frozenset()
 
 
 class Changes:
@@ -155,6 +160,7 @@ class Changes:
             not (different | items_of_ours.keys()).isdisjoint(
                 requested_configuration.configuration_keys()
             ),
+            different,
         )
 
     def complete(
@@ -170,7 +176,8 @@ class Changes:
         :param items: the items of the request
         :param response: gets the notice, if Cinder returns one
         """
-        record.accepted(volume_id, items)
+        allowed = {k: v for k, v in items.items() if k in outcome.different}
+        record.accepted(volume_id, allowed)
         notice = outcome.notice
         if outcome.is_configured and not self._configured(context, volume_id):
             notice = (
@@ -185,28 +192,34 @@ class Changes:
         The driver does so when Cinder removes the export of the volume. Other
         drivers than ours are not called: they would remove it.
         """
-        here, target = self._target(volume_id)
-        if here is None or target.difference(here) is None:
-            return True
         try:
-            rpcapi.VolumeAPI().remove_export(context, target.volume, sync=True)
-            here, target = self._target(volume_id)
+            volume, is_in_force = self._state(volume_id)
+            if is_in_force or _is_replaced(volume):
+                return is_in_force
+            rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
+            _, is_in_force = self._state(volume_id)
         except Exception:
+            # Cinder has already made the change.
             LOG.exception('Could not configure volume %s', volume_id)
             return False
-        return here is None or target.difference(here) is None
+        return is_in_force
 
-    def _target(
-        self, volume_id: str
-    ) -> tuple[
-        backend_settings.BackendSettings | None, requested_configuration.Target
-    ]:
+    def _state(self, volume_id: str) -> tuple[Any, bool]:
+        """Return a volume, and whether its image is as its keys request.
+
+        It is unknown as long as the back end has not reported.
+        """
         admin = cinder_context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
         here = self._reported.holding(volume)
-        return here.settings if here else None, requested_configuration.Target(
+        if here is None:
+            return volume, not volume.host
+        if here.settings is None:
+            return volume, True
+        target = requested_configuration.Target(
             volume, volume.volume_type, volume.size
         )
+        return volume, target.difference(here.settings) is None
 
     def _offer(self, volume: Any) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
@@ -222,6 +235,16 @@ class Changes:
                 'capabilities yet.'
             )
         return offer
+
+
+def _is_replaced(volume: Any) -> bool:
+    """Return whether the image of a volume is being replaced.
+
+    The driver would wait for the end of that, and the API for the driver.
+    """
+    return bool(
+        volume.status in _REPLACED or volume.migration_status in _MIGRATED
+    )
 
 
 def _authorized(context: Any, volume_id: str, policy: str) -> Any:

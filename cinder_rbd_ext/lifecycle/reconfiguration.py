@@ -38,6 +38,7 @@ from typing import Any
 
 from cinder import context
 from cinder import objects
+from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
 from cinder_rbd_ext import record
@@ -50,6 +51,10 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
+# Seconds to wait for an operation that replaces the image. The API waits for
+# the answer, and the volume is compared again later.
+_WAIT = 2.0
+
 # A key can be changed again while the image is changed.
 _ATTEMPTS = 10
 
@@ -58,6 +63,7 @@ _KEPT = frozenset(
         'deleting',
         'creating',
         'error',
+        'reverting',
         volume_use.RETYPING,
         *requester.RESTORING,
     }
@@ -102,8 +108,12 @@ class Reconfigurations:
                     target.difference(self._driver.settings) is None
                 ):
                     return
-                with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
-                    self._change(volume.id, new_type, new_size)
+                with (
+                    volume_lock.shared(volume.id, _WAIT),
+                    # Two requests may change it at the same time.
+                    lockutils.lock(f'rbd-configuration-{volume.id}'),
+                ):
+                    self._change(volume, new_type, new_size)
                 target = self._target(volume.id, new_type, new_size)
         except Exception:
             LOG.exception(
@@ -130,14 +140,17 @@ class Reconfigurations:
         )
 
     def _change(
-        self, volume_id: str, new_type: Any = None, new_size: int = 0
+        self, requested: Any, new_type: Any = None, new_size: int = 0
     ) -> None:
+        volume_id = requested.id
         target = self._target(volume_id, new_type, new_size)
         wanted = target.difference(self._driver.settings) if target else None
         if target is None or wanted is None:
             # It was changed during the wait for the lock.
             return
         volume = target.volume
+        if new_type is None:
+            volume_use.check_not_migrated(requested, volume)
         former = record.configuration_in(volume.admin_metadata)
         if wire.RECORD_CONFIGURING in volume.admin_metadata:
             former |= dict.fromkeys(

@@ -15,11 +15,13 @@
 from typing import Any
 from urllib import parse
 
+from cinder import context
 from cinder import objects
 from cinder.volume import rpcapi
 import fixtures
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.api import pools
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
@@ -150,6 +152,15 @@ class MetadataTest(base.ApiTestCase):
         self.enforce_new_defaults()
         response = self.call('POST', path, body, app=self.reader)
         self.assertEqual(403, response.status_int)
+        self.assertIsNone(self._accepted(volume))
+
+    def test_value_that_is_sent_again_was_not_checked_and_gets_no_mark(
+        self,
+    ) -> None:
+        """It can be from a time, or an API node, without the extension."""
+        volume = self.volume({'rbd:cache_mode': 'none'})
+        path = f'/volumes/{volume.id}/metadata'
+        self.ok('PUT', path, {'metadata': {'rbd:cache_mode': 'none'}})
         self.assertIsNone(self._accepted(volume))
 
     def test_attachments_keep_what_they_were_made_with(self) -> None:
@@ -323,6 +334,30 @@ class ImageConfigurationTest(base.ApiTestCase):
         )
         self.applies = True
         self.assertIsNone(self._warning('POST', '/metadata', body))
+
+    def test_driver_is_not_called_while_the_image_is_replaced(self) -> None:
+        volume = objects.Volume.get_by_id(context.get_admin_context(), self.id)
+        volume.status = 'reverting'
+        volume.save()
+        body = {'metadata': {keys.COMPRESSION_HINT: 'none'}}
+        warning = self._warning('POST', '/metadata', body)
+        self.assertIn('not in force yet', str(warning))
+        self.assertEqual([], self.called)
+
+    def test_removed_key_is_told_of_if_the_back_end_is_unknown(self) -> None:
+        key = keys.COMPRESSION_HINT
+        self._warning('POST', '/metadata', {'metadata': {key: 'none'}})
+        self.useFixture(
+            fixtures.MockPatchObject(
+                pools.ReportedPools,
+                'holding',
+                autospec=True,
+                return_value=None,
+            )
+        )
+        response = self.call('DELETE', f'/volumes/{self.id}/metadata/{key}')
+        self.assertEqual(200, response.status_int, response.text)
+        self.assertIn('not in force yet', response.headers['Warning'])
 
     def test_invalid_value_is_refused(self) -> None:
         body = {'metadata': {keys.COMPRESSION_HINT: 'huge'}}
