@@ -119,12 +119,6 @@ class SharingTest(base.DriverTestCase):
         self.driver._flatten_volume('image', None)
         self.assertEqual([True], seen)
 
-    def test_migration_has_its_own_connection(self) -> None:
-        volume = self.made_volume({})
-        seen = self._spied('migrate_volume', runs=False)
-        self.driver.migrate_volume(self.context, volume, {'capabilities': {}})
-        self.assertEqual([True], seen)
-
     def _spied(self, name: str, runs: bool = True) -> list[bool]:
         """Return where each call of a stock method notes its connection.
 
