@@ -112,7 +112,7 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
             admin_metadata.get(wire.RECORD_MARKED, '') if pool else '',
             admin_metadata.get(wire.RECORD_DESTINATION, ''),
         )
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

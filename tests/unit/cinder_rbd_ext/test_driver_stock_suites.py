@@ -38,6 +38,7 @@ from tests.unit import stock_suites
 _REPORTS = 'ours reports its capabilities besides the stock ones'
 _TYPE = 'the new type is a tuple there; ours reads its extra specs'
 _LOCKED = 'the volume is not in the database; ours reads it in its lock'
+_CONTEXT = 'the context is a module there; ours needs the ID of the request'
 _REBUILDS = (
     'the volume is a mock there; ours reads what the type took, as JSON'
 )
@@ -79,6 +80,19 @@ IMPOSSIBLE = [
         'test_delete_volume_clone_info_return_parent': _CLONES,
         'test_deferred_deletion_trash_purge': _CLONES,
         'test_deferred_deletion_trash_purge_not_expired': _CLONES,
+        **dict.fromkeys(
+            (
+                'test_migrate_volume_bad_host',
+                'test_migrate_volume_bad_volume_status',
+                'test_migrate_volume_different_pool',
+                'test_migrate_volume_insue_different_pool',
+                'test_migrate_volume_invalid_location_info',
+                'test_migrate_volume_mismatch_fsid',
+                'test_migrate_volume_missing_location_info',
+                'test_migrate_volume_same_pool',
+            ),
+            _CONTEXT,
+        ),
     }.items()
 ]
 
