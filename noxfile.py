@@ -52,6 +52,8 @@ TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
 RELEASES = ['releases', 'releases-all'] if RELEASE == NEWEST else []
 DEBIAN = ['debian', 'debian-all'] if RELEASE == NEWEST else []
+# Beside those on Debian 13, so that the lanes take about the same time.
+BESIDE = [*DEBIAN, TESTS[2]] if DEBIAN else TESTS
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
 ALL = os.environ.get('RBD_TEST_ALL') == '1'
 INSIDE = bool(os.environ.get('RBD_TEST_INSIDE'))
@@ -186,8 +188,8 @@ def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
 _part('lint', OTHERS, _hooks, False)
 _part('types', OTHERS, _hooks, True)
 _part('structure', OTHERS and TESTS, _stestr, 'structure')
-_part('install', TESTS, _stestr, 'install', KOLLA)
-_part('unit', TESTS, _stestr, 'unit')
+_part('install', BESIDE, _stestr, 'install', KOLLA)
+_part('unit', BESIDE, _stestr, 'unit')
 _part('functional', TESTS, _stestr, 'functional', BUT)
 _part('javascript', OTHERS, _javascript)
 _part('devstack', OTHERS and TESTS, _stestr, 'devstack')

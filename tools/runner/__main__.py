@@ -16,9 +16,10 @@
 
 Without a part, all parts run except those that must be named: in parallel,
 those that use the sandbox, those for other releases of OpenStack, those on
-another release of Debian, and the others. Named parts run one after the other.
-Arguments after `--` are regular expressions that select tests. The part `all`
-runs everything, for a release. KEEP=1 keeps the sandbox up. The parts:
+another release of Debian with two others, and the rest. Named parts run one
+after the other. Arguments after `--` are regular expressions that select
+tests. The part `all` runs everything, for a release. KEEP=1 keeps the sandbox
+up. The parts:
 """
 
 import argparse
