@@ -76,11 +76,13 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             for option in definitions.changeable()
         }
         notes = [self._add(*each) for each in self._choices.items()]
+        #: Why options cannot be changed.
+        self.notes = list(filter(None, notes))
         if self._is_unavailable:
-            notes = [str(_UNAVAILABLE)]
-        notes.append(attach.last_refusal(volume))
-        if any(notes):
-            self.set_warning(' '.join(filter(None, notes)))
+            self.notes = [str(_UNAVAILABLE)]
+        last_refusal = attach.last_refusal(volume)
+        if last_refusal:
+            self.set_warning(last_refusal)
 
     def _add(self, name: str, choice: changeable.Choice) -> str | None:
         """Add a field; return why its value cannot be changed, if so.
