@@ -52,10 +52,12 @@ class Reference:
 
     :ivar source: the source's name before its deletion
     :ivar snapshot: the snapshot's name
+    :ivar is_deleted: whether the source was deleted when this was read
     """
 
     source: str
     snapshot: str
+    is_deleted: bool = dataclasses.field(default=False, compare=False)
 
 
 class CloneSources:
@@ -171,7 +173,8 @@ def reference_of(librbd: Any, pool: str, image: Any) -> Reference | None:
                 continue
         if parent_pool != pool or not name.endswith(SNAPSHOT):
             return None
-        return Reference(source.removesuffix(DELETED), name)
+        volume = source.removesuffix(DELETED)
+        return Reference(volume, name, is_deleted=source != volume)
     return None
 
 

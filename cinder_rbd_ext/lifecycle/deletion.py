@@ -54,6 +54,8 @@ _PAUSE = 1.0
 
 _DELETING = 'deleting'
 
+_OFFLOAD = 'volume_service_inithost_offload'
+
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
@@ -92,6 +94,10 @@ class Deletions:
         self._under_way = under_way
         self._current: dict[str, _Deletion] = {}
         self._turns = turns.Turns()
+        # Postponed deletions begin again when the service starts. By Cinder's
+        # default, it would end them all before it takes requests.
+        CONF.import_opt(_OFFLOAD, 'cinder.volume.manager')
+        CONF.set_default(_OFFLOAD, True)
 
     def in_turn(self, volume: Any, delete: Callable[[Any], None]) -> None:
         """Delete a volume after other deletions.
@@ -360,7 +366,12 @@ def _is_slow(image: Any, has_snapshots: bool, deletion: _Deletion) -> bool:
     if has_snapshots:
         # It flattens the clones of deleted snapshots.
         return True
-    return deletion.deferral is None and turns.is_slow(image)
+    if deletion.deferral is not None:
+        return False
+    if deletion.reference is not None and deletion.reference.is_deleted:
+        # The source, of any size, is removed with its last clone.
+        return True
+    return turns.is_slow(image)
 
 
 @contextlib.contextmanager

@@ -28,8 +28,9 @@ must not hold all of them.
 
 What a kill leaves: Cinder's table of workers has an entry for each volume that
 is being deleted, and a postponed deletion keeps it. When the service starts,
-Cinder begins these deletions again. If the request was already sent again, one
-of the two finds no volume, and ends.
+Cinder begins these deletions again, in threads that handle no requests. If the
+request was already sent again, Cinder runs one after the other. The second
+finds no volume, and ends.
 """
 
 import collections
@@ -58,9 +59,9 @@ FOR_OTHERS = 2
 #: Number of objects from which on a removal is slow: one of 64 GiB with
 #: objects of 4 MiB takes two to four seconds.
 MANY = 16384
-#: Maximum number of deletions of a line that wait in a thread, and one more of
-#: each project. By default, Cinder has 64 threads for requests
-#: (``executor_thread_pool_size``).
+#: Maximum number of requests of a line that wait in a thread. A project of
+#: which none waits can have one more, up to twice this number. By default,
+#: Cinder has 64 threads for requests (``executor_thread_pool_size``).
 MOST_WAITING = 16
 #: Seconds after which postponed deletions are requested at the latest.
 INTERVAL = 5.0
@@ -89,6 +90,17 @@ class _Enough(Exception):
     """More objects need not be counted."""
 
 
+class _Turn(threading.Event):
+    """An operation that waits in a thread; set when it gets a place.
+
+    :param is_request: whether it could have been postponed
+    """
+
+    def __init__(self, is_request: bool) -> None:
+        super().__init__()
+        self.is_request = is_request
+
+
 class Line:
     """Runs a number of operations at the same time, and the next in order.
 
@@ -108,7 +120,7 @@ class Line:
         self._running: collections.Counter[str] = collections.Counter()
         #: The projects that wait, the next one first.
         self._waiting: collections.OrderedDict[
-            str, collections.deque[threading.Event]
+            str, collections.deque[_Turn]
         ] = collections.OrderedDict()
         #: The projects with postponed operations, the next one first.
         self._postponed: collections.OrderedDict[
@@ -134,21 +146,31 @@ class Line:
     def counts(self) -> tuple[int, int]:
         """Return how many operations run, and how many wait."""
         with self._lock:
+            threads = sum(map(len, self._waiting.values()))
             postponed = sum(map(len, self._postponed.values()))
-            return self._running.total(), self._threads() + postponed
+            return self._running.total(), threads + postponed
 
     def _threads(self) -> int:
-        """Return how many operations wait in a thread."""
-        return sum(map(len, self._waiting.values()))
+        """Return how many requests wait in a thread.
+
+        Hundreds of other deletions may wait after a start of the service. They
+        must not have the requests of all projects postponed.
+        """
+        return sum(
+            turn.is_request
+            for waiting in self._waiting.values()
+            for turn in waiting
+        )
+
+    def _is_full(self, project: str) -> bool:
+        """Return whether another request of a project must not wait here."""
+        most = MOST_WAITING if project in self._waiting else 2 * MOST_WAITING
+        return self._threads() >= most
 
     def _enter(self, project: str, request: Request | None = None) -> None:
-        turn = threading.Event()
+        turn = _Turn(request is not None)
         with self._lock:
-            if (
-                request is not None
-                and project in self._waiting
-                and self._threads() >= MOST_WAITING
-            ):
+            if request is not None and self._is_full(project):
                 self._postpone(project, request)
                 raise Postponed
             self._waiting.setdefault(project, collections.deque()).append(turn)
@@ -159,7 +181,7 @@ class Line:
             self._give_up(project, turn)
             raise
 
-    def _give_up(self, project: str, turn: threading.Event) -> None:
+    def _give_up(self, project: str, turn: _Turn) -> None:
         with self._lock:
             waiting = self._waiting.get(project, ())
             if turn in waiting:

@@ -29,6 +29,7 @@ from cinder.volume import manager
 from cinder.volume import rpcapi
 from cinder.volume.drivers import rbd as stock
 import fixtures
+from oslo_config import fixture as config_fixture
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.lifecycle import deletion
@@ -258,6 +259,44 @@ class AtOnceTest(base.DriverTestCase):
         self.assertEqual([], self.cluster.names())
 
 
+class ClonesOfDeletedTest(base.DriverTestCase):
+    """Clones whose deletion may remove a source of any size."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = self.made_volume()
+        self.clone = self.new_volume(source_volid=self.source.id)
+        self.driver.create_cloned_volume(self.clone, self.source)
+
+    def _is_slow(self) -> bool:
+        """Delete the clone."""
+        self.driver.delete_volume(self.clone)
+        return f'deletion of {self.clone.name} takes long' in self.log.output
+
+    def test_clone_of_deleted_source_waits_among_slow_ones(self) -> None:
+        self.driver.delete_volume(self.source)
+        self.assertTrue(self._is_slow())
+        self.assertEqual([], self.cluster.names())
+
+    def test_clone_of_existing_source_is_quick(self) -> None:
+        self.assertFalse(self._is_slow())
+
+    def test_deferred_deletion_is_quick(self) -> None:
+        """It only moves images to the trash."""
+
+        def move(self: Any, ioctx: Any, name: str, delay: int) -> None:
+            moved = ioctx.pool.images.pop(name)
+            ioctx.pool.trash[moved.ident] = moved
+
+        self.driver.delete_volume(self.source)
+        self.override_backend('enable_deferred_deletion', True)
+        with mock.patch.object(
+            fake_librbd.RBD, 'trash_move', move, create=True
+        ):
+            self.assertFalse(self._is_slow())
+        self.assertNotIn(self.clone.name, self.cluster.names())
+
+
 class PostponedTest(base.DriverTestCase):
     """Cinder's volume manager, with a deletion that is postponed."""
 
@@ -319,7 +358,7 @@ class PostponedTest(base.DriverTestCase):
         waiting.join()
 
     def _wait(self, project: str) -> None:
-        with self.line.turn(project):
+        with self.line.turn(project, self.fail):
             pass
 
     def worker(self) -> Any:
@@ -352,13 +391,32 @@ class PostponedTest(base.DriverTestCase):
         entry.cleaning = True
         volume = objects.Volume.get_by_id(self.admin, self.volume.id)
         volume.worker = entry
-        # Cinder deletes one after the other before it takes requests.
+        # Cinder deletes it in a thread that handles no requests.
         self.assertIsNone(deletion._request(volume))
         self.delete(volume)
         self.assertEqual([], self.cluster.names())
         # The request that was sent before the restart finds nothing.
         self.delete(self.volume)
         deletion._request_again(self.admin, self.volume.id)
+
+    def _clean_up(self) -> None:
+        """Do what Cinder does for the volume when the service starts."""
+        manager.VolumeManager._do_cleanup(
+            self.manager, self.admin, self.volume
+        )
+
+    def test_service_takes_requests_while_it_completes_deletions(self) -> None:
+        self._clean_up()
+        self.manager._add_to_threadpool.assert_called_once()
+        self.manager.delete_volume.assert_not_called()
+
+    def test_explicit_value_of_the_operator_stays(self) -> None:
+        settings = self.useFixture(config_fixture.Config(deletion.CONF))
+        settings.load_raw_values(volume_service_inithost_offload='False')
+        self.driver = self.make_driver()
+        self._clean_up()
+        self.manager._add_to_threadpool.assert_not_called()
+        self.manager.delete_volume.assert_called_once()
 
     def test_deletion_that_a_restart_does_not_repeat_is_not_postponed(
         self,

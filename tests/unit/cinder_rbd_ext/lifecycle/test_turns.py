@@ -226,12 +226,33 @@ class PostponedTest(base.TestCase):
         self.assertEqual(['a3', 'b2', 'a4', 'a5'], self.requested)
         self.assertEqual((0, 0), self.line.counts())
 
+    def test_many_projects_hold_no_more_than_twice_the_threads(self) -> None:
+        names = ('a1', 'a2', 'b1', 'c1', 'd1', 'e1')
+        with self.line.turn('x'):
+            waiting = [name for name in names if self._begin(name)]
+            self.assertEqual(['a1', 'a2', 'b1', 'c1'], waiting)
+            self.assertEqual((1, 6), self.line.counts())
+        self.until(lambda: self.requested == ['d1', 'e1'])
+
+    def test_deletions_of_a_restart_have_no_request_postponed(self) -> None:
+        with self.line.turn('x'):
+            begun = [self.pool.submit(self._wait, name) for name in 'aaaabc']
+            self.until(lambda: self.line.counts() == (1, 6))
+            self.assertTrue(self._begin('a1'))
+            self.assertTrue(self._begin('d1'))
+        for each in begun:
+            each.result(_PATIENCE)
+
+    def _wait(self, project: str) -> None:
+        with self.line.turn(project):
+            pass
+
     def test_one_that_must_not_be_postponed_waits(self) -> None:
         with self.line.turn('x'):
             for name in ('a1', 'a2'):
                 self._begin(name)
             future = self.pool.submit(self.line._enter, 'a')
-            self.until(lambda: self.line._threads() == 3)
+            self.until(lambda: self.line.counts() == (1, 3))
         self.assertIsNone(future.result(_PATIENCE))
 
     def test_request_that_fails_is_repeated(self) -> None:
