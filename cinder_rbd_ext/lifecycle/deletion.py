@@ -54,8 +54,6 @@ _PAUSE = 1.0
 
 _DELETING = 'deleting'
 
-_OFFLOAD = 'volume_service_inithost_offload'
-
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
@@ -95,9 +93,10 @@ class Deletions:
         self._current: dict[str, _Deletion] = {}
         self._turns = turns.Turns()
         # Postponed deletions begin again when the service starts. By Cinder's
-        # default, it would end them all before it takes requests.
-        CONF.import_opt(_OFFLOAD, 'cinder.volume.manager')
-        CONF.set_default(_OFFLOAD, True)
+        # default, it would end them all before it takes requests. Only the
+        # volume manager, which creates the driver, has the option.
+        with contextlib.suppress(cfg.NoSuchOptError):
+            CONF.set_default('volume_service_inithost_offload', True)
 
     def in_turn(self, volume: Any, delete: Callable[[Any], None]) -> None:
         """Delete a volume after other deletions.
