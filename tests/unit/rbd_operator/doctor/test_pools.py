@@ -77,7 +77,10 @@ class Ceph:
         """Return an option, except for an unknown one."""
         if name == 'ms_client_mode':
             raise Error(errno.ENOENT)
-        return {'rbd_default_features': '61'}.get(name, '0')
+        return {
+            'rbd_default_features': '61',
+            'rbd_read_from_replica_policy': 'default',
+        }.get(name, '0')
 
     def pool_metadata_list(self, ioctx: Any) -> list[tuple[str, str]]:
         """Return no metadata."""
