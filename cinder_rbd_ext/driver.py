@@ -333,10 +333,13 @@ class RBDExtDriver(rbd.RBDDriver):
         to Cinder, which creates a new image there and copies the data.
         """
         move = functools.partial(super().migrate_volume, context, volume)
-        self._migrations.announce(context.request_id, volume, host)
-        with volume_use.replacing(volume) as held:
+        request_id = context.request_id
+        with (
+            self._migrations.announced(request_id, volume, host),
+            volume_use.replacing(volume) as held,
+        ):
             result = self._migrations.migrate(
-                context.request_id, volume, host, move, held
+                request_id, volume, host, move, held
             )
         # Remove the former image after Cinder has saved the new back end.
         self._recovery.start()

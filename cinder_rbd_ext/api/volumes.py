@@ -178,7 +178,9 @@ class VolumesController(wsgi.Controller):
         volume = cinder_volume.API().get(context, ident)
         context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
         new_type = visible_types.find(context, asked['new_type'])
-        if volume.status != marker.RETYPING:
+        if not (
+            volume.status == marker.RETYPING or marker.is_migrating(volume)
+        ):
             # The status that Cinder sets next does not belong to the retype
             # of a marker that is still there.
             marker.disown(volume.id)

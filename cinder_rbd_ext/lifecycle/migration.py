@@ -54,6 +54,8 @@ from collections.abc import Iterator
 import contextlib
 from typing import Any
 
+from cinder import context
+from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
 
@@ -100,13 +102,29 @@ class Migrations:
         self._images: lookup.ImageLookup = driver.images
         self.retypes = retypes.Retypes(driver, self.remove, configure)
 
-    def announce(self, request_id: str, volume: Any, host: Any) -> None:
-        """Write a marker before the wait for the lock.
+    @contextlib.contextmanager
+    def announced(
+        self, request_id: str, volume: Any, host: Any
+    ) -> Iterator[None]:
+        """Have a marker during the wait for the lock.
 
-        Without a marker, the volume would keep its status after a kill.
+        Without a marker, the volume would keep its status after a kill. The
+        marker of an earlier request does not apply to the status any more.
         """
-        if self._other_pool(host) and marker.of_volume(volume.id) is None:
-            marker.write(volume.id, self._marker(request_id, volume, host))
+        if self._other_pool(host):
+            earlier = marker.of_volume(volume.id)
+            if earlier is None:
+                marker.write(volume.id, self._marker(request_id, volume, host))
+            elif earlier.request != request_id:
+                marker.disown(volume.id)
+        try:
+            yield
+        except Exception:
+            mark = marker.of_volume(volume.id)
+            if mark and mark.request == request_id and not mark.source_id:
+                # The migration has not begun.
+                marker.forget(volume.id)
+            raise
 
     def _marker(
         self, request_id: str, volume: Any, host: Any, source_id: str = ''
@@ -146,23 +164,89 @@ class Migrations:
             a pool
         :param held: the exclusive lock of the volume
         :returns: whether the volume has moved, and the model update
+        :raises CopyFailed: if the volume is in use, which Cinder does not see
+            in the volume of the request
         """
         earlier = marker.of_volume(volume.id)
         if earlier and earlier.request != request_id:
             self.retypes.settle_earlier(volume.id)
+        try:
+            return self._migrated(request_id, volume, host, move, held)
+        except Exception:
+            self._undo(request_id, volume.id)
+            raise
+
+    def _undo(self, request_id: str, volume_id: str) -> None:
+        """Remove what a failed migration has made, and its marker.
+
+        If a copy cannot be removed yet, recovery removes it later. The marker
+        then does not apply to the status that the next request sets.
+        """
+        mark = marker.of_volume(volume_id)
+        if mark is None or mark.request != request_id:
+            return
+        try:
+            self.retypes.settle(volume_id)
+        except Exception:
+            LOG.exception(
+                'Could not remove the copy for volume %s; trying again later',
+                volume_id,
+            )
+        marker.disown(volume_id)
+
+    def _migrated(
+        self,
+        request_id: str,
+        volume: Any,
+        host: dict[str, Any],
+        move: Move,
+        held: volume_lock.Held,
+    ) -> tuple[bool, Update | None]:
         accepted = self.accepted(volume, host)
         if accepted is not None:
-            state, update = None, None
             if self._other_pool(host):
-                state = self._copied(request_id, volume, host, held)
-                moved = state is not None
+                copied = self._copied(request_id, volume, host, held)
+                if copied:
+                    mark, state = copied
+                    self.left(volume, host, state, accepted)
+                    held.check_is_held()
+                    # Cinder has the time until this marker is stale to save.
+                    marker.write(volume.id, mark)
+                    return True, None
             else:
                 moved, update = move(capabilities.with_location(host))
-            if moved:
-                self.left(volume, host, state, accepted)
-                return True, update or None
+                if moved:
+                    self.left(volume, host, None, accepted)
+                    return True, update or None
+        self._check_is_unused(volume)
         marker.forget(volume.id)
         return False, None
+
+    def _check_is_unused(self, volume: Any) -> None:
+        """Check that Cinder may copy the data of a volume.
+
+        Cinder copies them without Nova if the volume had no attachment when
+        the migration was requested. Changes of an instance would be lost.
+
+        :raises CopyFailed: if the volume was attached, or is used, since then
+        """
+        if volume.volume_attachment:
+            return
+        admin = context.get_admin_context()
+        current = objects.Volume.get_by_id(admin, volume.id)
+        with self._images.opened(volume.name, read_only=True) as image:
+            has_watcher = bool(list(image.watchers_list()))
+        if (
+            current.status in marker.MIGRATED
+            and not current.volume_attachment
+            and not has_watcher
+        ):
+            return
+        raise copies.CopyFailed(
+            reason=f'Volume {volume.id} is in use (status {current.status}) '
+            'since its migration was requested. Detach it, or request the '
+            'migration again'
+        )
 
     def _copied(
         self,
@@ -170,8 +254,8 @@ class Migrations:
         volume: Any,
         host: dict[str, Any],
         held: volume_lock.Held,
-    ) -> plan.ImageState | None:
-        """Copy an image to another pool; return the state of the copy.
+    ) -> tuple[marker.Marker, plan.ImageState] | None:
+        """Copy an image to another pool; return the marker and the state.
 
         :returns: None if the image must be copied by Cinder
         :raises CopyFailed: if the other pool has an image of the same name
@@ -199,20 +283,13 @@ class Migrations:
             )
             return None
         if copy.is_placed():
-            marker.forget(volume.id)
             raise copies.CopyFailed(
                 reason=f'Pool {mark.pool} already has an image {volume.name}'
             )
-        copy_id = ''
-        try:
-            mark = self.retypes.make_copy(volume.id, mark, copy, target, held)
-            copy_id = mark.copy_id
-            self._images.mark(copy.name, copy.pool)
-            copy.place(copy_id)
-        except Exception:
-            self.retypes.discard(volume.id, copy, copy_id)
-            raise
-        return target
+        mark = self.retypes.make_copy(volume.id, mark, copy, target, held)
+        self._images.mark(copy.name, copy.pool)
+        copy.place(mark.copy_id)
+        return mark, target
 
     def _no_access(self, copy: copies.Copy) -> str | None:
         """Return that the other pool cannot be used; None if it can."""

@@ -569,6 +569,23 @@ def _volume_of(ident: str) -> Any:
         return None
 
 
+def _is_elsewhere(driver: Any, back_end: str) -> bool:
+    """Return whether the back end of a volume is another one.
+
+    A host that got another name has the volumes of the former name until they
+    are updated. No service of that name is running.
+    """
+    own = marker.back_end_of(driver)
+    if record.is_same_section(own, back_end):
+        admin = context.get_admin_context()
+        filters = {'is_up': True, 'backend_match_level': 'backend'}
+        return own != back_end and any(
+            objects.ServiceList.get_all(admin, {**filters, place: back_end})
+            for place in ('host', 'cluster_name')
+        )
+    return True
+
+
 def is_needed(driver: Any, entry: Kept) -> bool:
     """Return whether a kept source may be the only image of its volume.
 
@@ -584,9 +601,7 @@ def is_needed(driver: Any, entry: Kept) -> bool:
     if marker.read(volume.admin_metadata) or marker.is_migrating(volume):
         # Its image has no name at this moment.
         return True
-    if driver.host and not record.is_same_section(
-        record.backend_of(volume), marker.back_end_of(driver)
-    ):
+    if driver.host and _is_elsewhere(driver, record.backend_of(volume)):
         # It was migrated after its retype.
         return False
     LOG.error(

@@ -44,6 +44,11 @@ MIGRATING = 'migrating'
 MAINTENANCE = 'maintenance'
 MIGRATED = ('available', MAINTENANCE, RETYPING)
 
+#: Seconds after which a marker belongs to a killed service. A retype waits at
+#: most :data:`cinder_rbd_ext.volume_lock.WAIT` for the lock. Cinder needs much
+#: less between the end of the driver's part and the new status.
+STALE = 70.0
+
 # Values of ``migration_status`` after a migration has ended, or before the
 # first one.
 _ENDED = (None, 'success', 'error', 'deleting')
@@ -90,6 +95,14 @@ class Marker:
         at = timeutils.normalize_time(timeutils.parse_isotime(self.at))
         passed: datetime.timedelta = timeutils.utcnow() - at
         return passed.total_seconds()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the service that wrote the marker has been killed.
+
+        The clocks of two hosts may differ.
+        """
+        return abs(self.age) >= STALE
 
 
 def read(admin_metadata: Mapping[str, str]) -> Marker | None:

@@ -16,20 +16,22 @@ Everything is derived from the marker in the database and from the images in
 the cluster. Recovery changes a volume's status only if the database, read
 inside the volume's lock, has the status ``retyping`` without a migration and
 the former type, the marker is not void, and no service has written the marker
-for :data:`STALE` seconds. Then it completes a swap that has begun, and
-otherwise returns the volume to its former type and status. In all other cases
-it only removes the images that the retype has left.
+for :data:`STALE <cinder_rbd_ext.retype.marker.STALE>` seconds. Then it
+completes a swap that has begun, and otherwise returns the volume to its former
+type and status. In all other cases it only removes the images that the retype
+has left.
 
 A migration that was interrupted before Cinder saved the new back end is undone
 in the same way: the volume gets its former status, and the copy is removed.
-After that, the former image is moved to the trash
-(:mod:`cinder_rbd_ext.lifecycle.migration`).
+Whatever the status is, a verified copy stays for these seconds: Cinder may be
+about to save the new back end. Once it has, the former image is moved to the
+trash (:mod:`cinder_rbd_ext.lifecycle.migration`).
 
 A service that is killed before the driver has written its marker loses the
-request. The next service waits for :data:`STALE` seconds, in which it receives
-the requests that were not lost. Then it returns the volumes that still have
-the status of a request, no marker and no target volume, and that were not
-changed since it started.
+request. The next service waits for these seconds, in which it receives the
+requests that were not lost. Then it returns the volumes that still have the
+status of a request, no marker and no target volume, and that were not changed
+since it started.
 """
 
 from collections.abc import Callable
@@ -58,11 +60,6 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 
 LOG = logging.getLogger(__name__)
-
-#: Seconds after which a marker belongs to a killed service. A retype waits at
-#: most :data:`cinder_rbd_ext.volume_lock.WAIT` for the lock. Cinder needs much
-#: less between the end of the driver's part and the new status.
-STALE = 70.0
 
 #: Seconds between two attempts while something is left to do.
 PAUSE = 5.0
@@ -118,7 +115,10 @@ class Recovery:
         if not self._running.acquire(blocking=False):
             return
         try:
-            while self.recover_all():
+            # Statistics are requested, and this is repeated, every minute. An
+            # image can have a watcher for much longer.
+            until = time.monotonic() + 2 * marker.STALE
+            while self.recover_all() and time.monotonic() < until:
                 time.sleep(PAUSE)
             self.return_lost()
             self.purge(is_full)
@@ -162,7 +162,7 @@ class Recovery:
     def return_lost(self) -> None:
         """Return the volumes whose requests were lost with another service."""
         age = timeutils.utcnow() - self._began
-        if self._has_searched or age.total_seconds() < STALE:
+        if self._has_searched or age.total_seconds() < marker.STALE:
             return
         admin = context.get_admin_context()
         place = marker.place_of(self._driver)
@@ -204,9 +204,14 @@ class Recovery:
         admin = context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
         mark = marker.read(volume.admin_metadata)
-        if mark and _is_of_marker(volume, mark):
-            if abs(mark.age) < STALE:
-                return False
+        is_of_marker = mark is not None and _is_of_marker(volume, mark)
+        if (
+            mark
+            and not mark.is_stale
+            and (is_of_marker or retypes.is_unsaved(volume, mark))
+        ):
+            return False
+        if mark and is_of_marker:
             if mark.pool:
                 _end(volume)
             else:
@@ -271,6 +276,7 @@ def _is_of_marker(volume: Any, mark: marker.Marker) -> bool:
         return bool(
             volume.migration_status == marker.MIGRATING
             and record.backend_of(volume) == mark.left
+            and not mark.is_void
         )
     return bool(
         volume.status == marker.RETYPING

@@ -286,7 +286,7 @@ class Retypes:
             mark = self.make_copy(volume.id, mark, copy, target.state, held)
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
-            self.discard(volume.id, copy)
+            self._discard(volume.id, copy)
             return _told(error)
         self._repeated(volume.id, lambda: copy.swap(mark.copy_id))
         return None
@@ -349,12 +349,10 @@ class Retypes:
             'or ask the administrator to add storage or to raise the quota'
         )
 
-    def discard(
-        self, volume_id: str, copy: copies.Copy, copy_id: str = ''
-    ) -> None:
+    def _discard(self, volume_id: str, copy: copies.Copy) -> None:
         """Remove a copy after a failure; the marker is kept until it is."""
         try:
-            copy.discard(copy_id=copy_id)
+            copy.discard()
         except Exception:
             LOG.exception(
                 'Could not remove the copy %(name)s for volume %(id)s; trying '
@@ -469,7 +467,8 @@ class Retypes:
 
         The database has the volume on the back end that it leaves until Cinder
         saves the new one. Any other back end, such as that of a later
-        migration or a host with a new name, proves nothing: both images stay.
+        migration or a host with a new name, proves nothing: both images stay,
+        and the audit reports them.
         """
         if mark.left != marker.back_end_of(self._driver):
             return
@@ -494,7 +493,8 @@ class Retypes:
                     'name': volume.name,
                 },
             )
-            return
+            if back_end == mark.destination:
+                return
         marker.forget(volume.id)
 
     def _correct_keys(self, volume: Any) -> None:
@@ -525,14 +525,18 @@ class Retypes:
         """Act as :meth:`settle` before another retype or migration.
 
         :raises VolumeBackendAPIException: if the former back end of the volume
-            must remove the former image first
+            must remove the former image or the copy first
         """
-        self.settle(volume_id, wait=copies.WATCHED_FOR)
+        admin = context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        mark = marker.read(volume.admin_metadata)
+        if not mark or mark.is_stale or not is_unsaved(volume, mark):
+            self.settle(volume_id, wait=copies.WATCHED_FOR)
         if left := marker.of_volume(volume_id):
             raise exception.VolumeBackendAPIException(
                 data=f'The migration of volume {volume_id} from {left.left} '
                 f'to {left.destination} is not complete: cinder-volume of '
-                f'{left.left} has not yet removed the former image'
+                f'{left.left} has not yet removed the image that is not used'
             )
 
     def settle_idle(self, volume_id: str) -> None:
@@ -622,6 +626,16 @@ def is_retyping(volume_id: str) -> bool:
     """Return whether a volume has the status ``retyping``."""
     volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
     return bool(volume.status == marker.RETYPING)
+
+
+def is_unsaved(volume: Any, mark: marker.Marker) -> bool:
+    """Return whether Cinder may be about to save the result of a migration.
+
+    It does so even if an administrator has reset the status meanwhile.
+    """
+    return bool(
+        mark.pool and mark.copy_id and record.backend_of(volume) == mark.left
+    )
 
 
 def _is_requested(volume_id: str, mark: marker.Marker) -> bool:

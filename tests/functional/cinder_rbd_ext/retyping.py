@@ -52,7 +52,6 @@ from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import keys
 from tests import rbd_content
 
@@ -451,7 +450,7 @@ def main() -> None:
     given = parser.parse_args()
     chance = random.Random(given.seed)
     _configure(given.conf, given.directory)
-    recovery.STALE = 0.0
+    marker.STALE = 0.0
     types = _ended(_run(_make_types))
     figures: dict[tuple[str, str], Any] = {}
 

@@ -119,6 +119,7 @@ class MigrationTest(base.DriverTestCase):
 
     def test_failed_copy_leaves_the_volume_where_it_is(self) -> None:
         volume = self.made_volume(base.ASKED)
+        self.driver.host = volume.host
         compare = mock.patch.object(
             copies.Copy, 'compare', autospec=True, side_effect=OSError
         )
@@ -126,7 +127,6 @@ class MigrationTest(base.DriverTestCase):
             self.assertRaises(OSError, self._migrate, volume)
         self.assertEqual([], self.cluster.names('volumes2'))
         self.update(volume, {'migration_status': 'error'})
-        self.driver.host = volume.host
         self.assertFalse(self.driver._recovery.recover_all())
         self.assertEqual([volume.name], self.cluster.names('volumes'))
         self.assertIsNone(marker.of_volume(volume.id))
@@ -141,8 +141,11 @@ class MigrationTest(base.DriverTestCase):
         self.update(
             volume, {'host': 'host@third#third', 'migration_status': 'success'}
         )
+        mark: Any = marker.of_volume(volume.id)
         self.driver._recovery.recover_all()
         self.assertEqual([volume.name], self.cluster.names('volumes'))
+        self.assertIsNone(marker.of_volume(volume.id))
+        marker.write(volume.id, mark)
         self.rbd('mv', f'volumes2/{volume.name}', 'volumes2/elsewhere')
         self.update(volume, {'host': 'host@other#other'})
         self.driver._recovery.recover_all()

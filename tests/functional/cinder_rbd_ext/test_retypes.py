@@ -35,7 +35,6 @@ import rbd
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import keys
 from tests import rbd_content
@@ -74,7 +73,7 @@ class RetypeTestCase(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.driver.host = _HOST
-        self.useFixture(fixtures.MockPatchObject(recovery, 'STALE', new=0.0))
+        self.useFixture(fixtures.MockPatchObject(marker, 'STALE', new=0.0))
         self.useFixture(fixtures.MockPatchObject(retypes, 'REPEAT', new=0.1))
         self.addCleanup(self._empty_trash)
 
@@ -677,7 +676,7 @@ class InterruptedTest(RetypeTestCase):
         self.assertEqual([self.volume.name], self.cluster.names())
 
     def test_marker_of_a_running_service_is_left_alone(self) -> None:
-        with mock.patch.object(recovery, 'STALE', 70.0):
+        with mock.patch.object(marker, 'STALE', 70.0):
             self.assertTrue(self.driver._recovery.recover_all())
         self.assertEqual('retyping', self.read_again(self.volume).status)
         self.assertEqual(self.mark, marker.of_volume(self.volume.id))

@@ -19,6 +19,7 @@ from unittest import mock
 from cinder.db import api as db
 import oslo_messaging
 
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from tests.unit.cinder_rbd_ext.api import base
@@ -372,6 +373,18 @@ class RetypeTest(base.ApiTestCase):
         path = f'/volumes/{volume.id}/action'
         body = self._body('fake')
         self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
+
+    def test_marker_of_a_running_migration_is_not_void(self) -> None:
+        """Cinder refuses the retype; the migration continues."""
+        for migration_status, is_void in (('migrating', False), (None, True)):
+            volume = self.volume(migration_status=migration_status)
+            marker.write(
+                volume.id,
+                marker.Marker('req-1', '', 'image', 'copy', pool='volumes2'),
+            )
+            self._accepted(volume, 'striped', 'on-demand')
+            mark = marker.of_volume(volume.id)
+            self.assertEqual(is_void, mark and mark.is_void)
 
     def test_malformed_retype_gets_stock_refusal(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)

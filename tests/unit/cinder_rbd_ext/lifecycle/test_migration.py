@@ -16,11 +16,16 @@ import dataclasses
 from typing import Any
 from unittest import mock
 
+from cinder import context
 from cinder import objects
 from cinder.db import api as db
+from cinder.tests.unit import utils as cinder_utils
+import ddt
 import fixtures
+from oslo_utils import timeutils
 
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import keys
@@ -29,19 +34,33 @@ from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 
+def _removed(driver: Any, ioctx: Any, name: str) -> None:
+    """Remove a copy from the fake cluster, which has no trash."""
+    if copies.id_of(ioctx, name) is not None:
+        driver.rbd.RBD().remove(ioctx, name)
+
+
+@ddt.ddt
 class MigrateTest(base.DriverTestCase):
     """The keys and the record of migrated volumes; copies need real Ceph."""
 
     def setUp(self) -> None:
         super().setUp()
+        # The host of the volumes.
+        self.driver.host = 'test_host'
         self.useFixture(
+            fixtures.MockPatchObject(
+                self.driver._recovery, 'start', autospec=True
+            )
+        )
+        self.obstacle = self.useFixture(
             fixtures.MockPatchObject(
                 self.driver._migrations.retypes,
                 'obstacle',
                 autospec=True,
                 return_value=None,
             )
-        )
+        ).mock
         self.useFixture(
             fixtures.MockPatchObject(
                 self.driver._migrations.retypes, 'make_copy', self._copied
@@ -194,3 +213,103 @@ class MigrateTest(base.DriverTestCase):
         report = {**self._ours(), 'rbd_volume_features': 'of-the-future'}
         self.assertEqual((True, None), self._moved(volume, **report))
         self.assertIn(keys.OBJECT_SIZE, self.recorded(volume))
+
+    def _status_now(self, volume: Any, status: str) -> None:
+        """Change the database after the volume was read for the request."""
+        current = objects.Volume.get_by_id(self.admin, volume.id)
+        self.update(current, {'status': status})
+
+    @ddt.data('reserved', 'attaching', 'in-use', 'backing-up')
+    def test_volume_used_since_the_request_is_not_left_to_cinder(
+        self, status: str
+    ) -> None:
+        """Cinder would copy the data while they change."""
+        volume = self.made_volume(base.ASKED)
+        self.assertEqual([], list(volume.volume_attachment))
+        self._status_now(volume, status)
+        self.obstacle.return_value = copies.CLONES
+        other_data_pool = {**self._ours(), 'rbd_volume_data_pool': 'data'}
+        other_cluster = {'location_info': 'ceph::elsewhere:cinder:volumes'}
+        for pool, report in (
+            ('volumes2', {}),
+            ('volumes', other_data_pool),
+            ('volumes', other_cluster),
+        ):
+            self.assertRaises(
+                copies.CopyFailed, self._moved, volume, pool, **report
+            )
+            self.assertIsNone(marker.of_volume(volume.id))
+        self._status_now(volume, 'available')
+        self.assertEqual((False, None), self._moved(volume))
+
+    def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        self.obstacle.return_value = copies.IN_USE
+        with self.driver.images.opened(volume.name):
+            self.assertRaises(copies.CopyFailed, self._moved, volume)
+
+    def test_attachment_of_the_request_is_left_to_cinder(self) -> None:
+        """Nova copies the data of an attached volume."""
+        volume = self.made_volume(base.ASKED)
+        volume = cinder_utils.attach_volume(
+            self.admin, volume, volume.id, 'compute', '/dev/vdb'
+        )
+        self.obstacle.return_value = copies.IN_USE
+        self.assertEqual((False, None), self._moved(volume))
+        self.assertIsNone(marker.of_volume(volume.id))
+
+    def test_failed_migration_leaves_no_marker(self) -> None:
+        """It would apply to the status of the next migration."""
+        volume = self.made_volume(base.ASKED)
+        for failing, name in (
+            (volume_use, 'replacing'),
+            (self.driver._migrations, 'accepted'),
+            (copies.Copy, 'place'),
+            (volume_lock.Held, 'check_is_held'),
+        ):
+            with (
+                mock.patch.object(
+                    failing, name, autospec=True, side_effect=OSError
+                ),
+                mock.patch.object(copies, 'discard', _removed),
+            ):
+                self.assertRaises(OSError, self._moved, volume)
+            self.assertIsNone(marker.of_volume(volume.id), name)
+            self.assertEqual([volume.name], self.cluster.names())
+            self.assertEqual([], self.cluster.names('volumes2'))
+        self.assertEqual('test_host', self.recorded(volume)['rbd:recorded_by'])
+
+    def test_marker_of_a_copy_that_stays_does_not_apply_to_others(
+        self,
+    ) -> None:
+        volume = self.made_volume(base.ASKED)
+        with (
+            mock.patch.object(
+                copies.Copy, 'place', autospec=True, side_effect=OSError
+            ),
+            mock.patch.object(
+                copies.Copy, 'discard', autospec=True, side_effect=OSError
+            ),
+        ):
+            self.assertRaises(OSError, self._moved, volume)
+        mark = marker.of_volume(volume.id)
+        self.assertTrue(mark and mark.is_void and bool(mark.copy_id))
+        # The next migration does not remove a copy that may be saved.
+        self.context = context.RequestContext('user', 'project')
+        error = self.raised(self._moved, volume)
+        self.assertIn('is not complete', str(error))
+        self.assertEqual(mark, marker.of_volume(volume.id))
+
+    def test_lock_is_held_and_marker_is_new_when_cinder_saves(self) -> None:
+        volume = self.made_volume(base.ASKED)
+
+        def later(_lock: Any) -> None:
+            """Let much time pass between the copy and Cinder's turn."""
+            timeutils.advance_time_seconds(marker.STALE)
+
+        timeutils.set_time_override()
+        self.addCleanup(timeutils.clear_time_override)
+        with mock.patch.object(volume_lock.Held, 'check_is_held', later):
+            self.assertEqual((True, None), self._moved(volume))
+        mark = marker.of_volume(volume.id)
+        self.assertTrue(mark and bool(mark.copy_id) and not mark.is_stale)

@@ -10,13 +10,16 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import datetime
 from typing import Any
 from unittest import mock
 
+from cinder.tests.unit import utils as cinder_utils
 import ddt
 
 from cinder_rbd_ext.retype import copies
 from tests.unit import base
+from tests.unit.cinder_rbd_ext import base as driver_base
 
 _VOLUME = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
 _REQUEST = '0a1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b22'
@@ -86,3 +89,33 @@ class ObstacleTest(base.TestCase):
     ) -> None:
         image = self._image(**changes)
         self.assertEqual(reason, copies.obstacle_of(image, _Librbd))
+
+
+class KeptSourceTest(driver_base.DriverTestCase):
+    def test_only_the_back_end_of_the_volume_may_need_its_kept_source(
+        self,
+    ) -> None:
+        """The volume was migrated, or its host got another name."""
+        self.driver.host = 'here@ceph'
+        for host, is_needed in (
+            ('here@ceph#ceph', True),
+            ('former@ceph#ceph', True),
+            ('running@ceph#ceph', False),
+            ('there@ceph2#ceph2', False),
+        ):
+            volume = self.new_volume(host=host)
+            if not is_needed:
+                cinder_utils.create_service(
+                    self.admin,
+                    {'host': host.partition('#')[0], 'binary': host},
+                )
+            entry = copies.Kept(
+                'image',
+                f'{volume.name}.retyped-image',
+                datetime.datetime(2000, 1, 1),
+                volume.id,
+                is_deleted=False,
+            )
+            self.assertEqual(
+                is_needed, copies.is_needed(self.driver, entry), host
+            )

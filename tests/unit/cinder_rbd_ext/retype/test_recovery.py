@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import dataclasses
 import datetime
 import threading
 from unittest import mock
@@ -17,6 +18,7 @@ from unittest import mock
 import ddt
 from oslo_utils import timeutils
 
+from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from tests.unit.cinder_rbd_ext import base
@@ -30,7 +32,7 @@ class RecoveryTest(base.DriverTestCase):
         super().setUp()
         self.volume = self.made_volume()
         self.driver.host = self.volume.host
-        stale = mock.patch.object(recovery, 'STALE', 0.0)
+        stale = mock.patch.object(marker, 'STALE', 0.0)
         stale.start()
         self.addCleanup(stale.stop)
 
@@ -103,7 +105,7 @@ class RecoveryTest(base.DriverTestCase):
         """Search as a service that started after the last request."""
         own = self.driver._recovery
         own._began = timeutils.utcnow() + datetime.timedelta(seconds=seconds)
-        with mock.patch.object(recovery, 'STALE', -60.0):
+        with mock.patch.object(marker, 'STALE', -60.0):
             own.return_lost()
         self.volume.refresh()
 
@@ -132,3 +134,73 @@ class RecoveryTest(base.DriverTestCase):
                 _, kwargs = thread.call_args
                 kwargs['target'](*kwargs['args'])
         self.assertEqual([True, False, False], full)
+
+    def _migrating(self, **changes: object) -> marker.Marker:
+        """Leave the marker of a migration whose copy is complete."""
+        self.update(self.volume, {'migration_status': 'migrating'})
+        mark = marker.Marker(
+            *('req-1', '', 'image', 'copy'),
+            pool='volumes2',
+            left=self.volume.host,
+            destination='there@ceph2',
+        )
+        mark = dataclasses.replace(mark, **changes)
+        return marker.write(self.volume.id, mark)
+
+    def test_failed_migration_does_not_end_the_next_one(self) -> None:
+        """Cinder copies the data, without the driver."""
+        self._migrating(is_void=True)
+        with mock.patch.object(copies.Copy, 'discard', autospec=True):
+            self.assertFalse(self.driver._recovery.recover_all())
+        self.volume.refresh()
+        self.assertEqual('migrating', self.volume.migration_status)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    def test_copy_that_cinder_may_save_is_not_removed(self) -> None:
+        """An administrator has reset the status meanwhile."""
+        mark = self._migrating()
+        self.update(self.volume, {'migration_status': None})
+        with mock.patch.object(
+            copies.Copy, 'discard', autospec=True
+        ) as discard:
+            with mock.patch.object(marker, 'STALE', 70.0):
+                self.assertTrue(self.driver._recovery.recover_all())
+            self.assertEqual(mark, marker.of_volume(self.volume.id))
+            discard.assert_not_called()
+            self.assertFalse(self.driver._recovery.recover_all())
+            discard.assert_called_once()
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    def test_retype_is_possible_after_a_move_to_a_third_back_end(self) -> None:
+        """Nothing proves which image is that of the volume: both stay."""
+        self._migrating(left='here@ceph')
+        self.driver.host = 'here@ceph'
+        with (
+            mock.patch.object(
+                copies.Copy, 'discard', autospec=True
+            ) as discard,
+            mock.patch.object(copies.Copy, 'keep', autospec=True) as keep,
+        ):
+            self.assertFalse(self.driver._recovery.recover_all())
+        discard.assert_not_called()
+        keep.assert_not_called()
+        self.assertIsNone(marker.of_volume(self.volume.id))
+        self.assertIn('is now on', self.log.output)
+
+    def test_kept_sources_are_removed_while_an_image_has_a_watcher(
+        self,
+    ) -> None:
+        own = self.driver._recovery
+        with (
+            mock.patch.object(
+                own,
+                'recover_all',
+                autospec=True,
+                # A search that does not end fails.
+                side_effect=[True, OSError],
+            ),
+            mock.patch.object(own, 'purge', autospec=True) as purge,
+            mock.patch.object(recovery, 'PAUSE', 0.0),
+        ):
+            own._run(is_full=False)
+        purge.assert_called_once_with(False)
