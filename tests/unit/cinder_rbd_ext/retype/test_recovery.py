@@ -135,7 +135,7 @@ class RecoveryTest(base.DriverTestCase):
                 kwargs['target'](*kwargs['args'])
         self.assertEqual([True, False, False], full)
 
-    def _migrating(self, **changes: object) -> marker.Marker:
+    def _migrating(self, **changes: Any) -> marker.Marker:
         """Leave the marker of a migration whose copy is complete."""
         self.update(self.volume, {'migration_status': 'migrating'})
         mark = marker.Marker(
