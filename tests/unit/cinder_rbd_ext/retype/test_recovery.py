@@ -13,6 +13,7 @@
 import dataclasses
 import datetime
 import threading
+from typing import Any
 from unittest import mock
 
 import ddt
