@@ -30,23 +30,31 @@ verify     clone and no snapshot of a     request. It is removed; the volume
            the other pool.                migration status ``error``.
 marker     The copy equals the source.    As above.
 place      The marker names both images.  As above: a placed copy is recognized
-                                          by its id.
+                                          by its id. While the marker is new,
+                                          nothing removes the copy but the
+                                          migration itself.
 record     The copy has its name.         As above; the record of the source is
                                           written again. Keys that the other
                                           back end does not accept are removed.
-save       Cinder's manager saves the     As above before it. After it, the
-           new back end.                  marker remains.
+save       The lock is held, and the      As above before it. After it, the
+           marker is written again.       marker remains.
+           Cinder's manager saves the
+           new back end.
 keep       The database has the volume    The source has its name, or is in the
            on the new back end, where     trash. Recovery moves it there with
            its image exists.              the delay ``rbd_conversion_keep``,
                                           and removes the marker.
 =========  =============================  ====================================
 
-A failure before Cinder saves removes the copy, and the volume stays where it
-is. What cannot be copied in this way, such as an image that has clones, is
-left to Cinder, which creates a volume and copies the data
-(``_migrate_volume_generic`` of its manager). No code of this driver runs in
-between, so a kill leaves the volume in ``migrating``, and a second volume.
+A failure before Cinder saves removes the copy and the marker, and the volume
+stays where it is. If the copy cannot be removed yet, the marker is void:
+recovery removes the copy later, and leaves the status of the volume alone,
+which may be that of the next migration. What cannot be copied in this way,
+such as an image that has clones, is left to Cinder, which creates a volume and
+copies the data (``_migrate_volume_generic`` of its manager). No code of this
+driver runs in between, so a kill leaves the volume in ``migrating``, and a
+second volume. Cinder copies with the attachments of the request: a volume
+without one that is in use now, by the database or a watcher, fails instead.
 """
 
 from collections.abc import Callable
