@@ -31,8 +31,8 @@ verify     clone and no snapshot of a     request. It is removed; the volume
 marker     The copy equals the source.    As above.
 place      The marker names both images.  As above: a placed copy is recognized
                                           by its id. While the marker is new,
-                                          nothing removes the copy but the
-                                          migration itself.
+                                          neither recovery nor the next
+                                          request removes it.
 record     The copy has its name.         As above; the record of the source is
                                           written again. Keys that the other
                                           back end does not accept are removed.
