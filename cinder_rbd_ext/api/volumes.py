@@ -178,12 +178,7 @@ class VolumesController(wsgi.Controller):
         volume = cinder_volume.API().get(context, ident)
         context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
         new_type = visible_types.find(context, asked['new_type'])
-        if not (
-            volume.status == marker.RETYPING or marker.is_migrating(volume)
-        ):
-            # The status that Cinder sets next does not belong to the retype
-            # of a marker that is still there.
-            marker.disown(volume.id)
+        _disown(volume)
         may_migrate = (asked.get('migration_policy') or _NEVER) != _NEVER
         return retypes.check(
             volume,
@@ -192,6 +187,18 @@ class VolumesController(wsgi.Controller):
             self._reported,
             policies.allows(context, policies.GET_POOLS),
         )
+
+    @wsgi.extends(action='os-migrate_volume')
+    def migrate(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+        """Note that the marker of an earlier migration ends nothing.
+
+        Cinder may copy the data itself, without a call of the driver.
+        """
+        context = req.environ['cinder.context']
+        volume = cinder_volume.API().get(context, id)
+        context.authorize(action_policies.MIGRATE_POLICY, target_obj=volume)
+        _disown(volume)
+        yield
 
     @wsgi.extends(action='os-extend')
     def extend(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
@@ -225,6 +232,16 @@ class VolumesController(wsgi.Controller):
             for each in shown:
                 volume = req.get_db_volume(each['id'])
                 each.update(attributes.of_volume(volume, shows_pools))
+
+
+def _disown(volume: Any) -> None:
+    """Note that the status that Cinder sets next belongs to this request.
+
+    The marker of an earlier, interrupted one may still be there. That of one
+    which is running is left alone: Cinder refuses this request.
+    """
+    if volume.status != marker.RETYPING and not marker.is_migrating(volume):
+        marker.disown(volume.id)
 
 
 def _part(body: Any, name: str) -> dict[str, Any]:

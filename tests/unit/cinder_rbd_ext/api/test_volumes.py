@@ -383,8 +383,28 @@ class RetypeTest(base.ApiTestCase):
                 marker.Marker('req-1', '', 'image', 'copy', pool='volumes2'),
             )
             self._accepted(volume, 'striped', 'on-demand')
-            mark = marker.of_volume(volume.id)
-            self.assertEqual(is_void, mark and mark.is_void)
+            self.assertIs(is_void, self._is_void(volume))
+
+    def _is_void(self, volume: Any) -> bool | None:
+        mark = marker.of_volume(volume.id)
+        return mark.is_void if mark else None
+
+    def test_request_for_a_migration_voids_the_marker_of_an_earlier_one(
+        self,
+    ) -> None:
+        """Recovery would end a copy by Cinder, which calls no driver."""
+        for migration_status, is_void in (('migrating', False), (None, True)):
+            volume = self.volume(migration_status=migration_status)
+            mark = marker.Marker('req-1', '', 'image', pool='volumes2')
+            marker.write(volume.id, mark)
+            action = {'host': 'other@ceph#pool', 'force_host_copy': True}
+            path = f'/volumes/{volume.id}/action'
+            body = {'os-migrate_volume': action}
+            response = self.call('POST', path, body)
+            self.assertEqual(403, response.status_int)
+            self.assertFalse(self._is_void(volume))
+            self.call('POST', path, body, app=self.admin)
+            self.assertIs(is_void, self._is_void(volume))
 
     def test_malformed_retype_gets_stock_refusal(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
