@@ -36,6 +36,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import functools
 import pathlib
 import shutil
 import subprocess
@@ -216,7 +217,7 @@ class Recovery:
             for ident in each.unknown:
                 yield Step(
                     f'openstack volume attachment delete {ident}',
-                    lambda ident=ident: self._delete(ident),  # type: ignore[misc]
+                    functools.partial(self._delete, ident),
                 )
 
     def _delete(self, attachment: str) -> None:

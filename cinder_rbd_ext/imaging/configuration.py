@@ -73,12 +73,12 @@ def change(
     :param wanted: the values of the options of the volume, by key
     :param former: keys whose entries the driver may have set before
     """
-    there = dict(image.metadata_list())
+    entries = dict(image.metadata_list())
     families = {definitions.OPTIONS[k].family for k in (*wanted, *former)}
     for name, option in _entries().items():
         if option.key in wanted:
             text = definitions.as_text(wanted[option.key])
-            if there.get(name) != text:
+            if entries.get(name) != text:
                 image.metadata_set(name, text)
-        elif option.family in families and name in there:
+        elif option.family in families and name in entries:
             image.metadata_remove(name)

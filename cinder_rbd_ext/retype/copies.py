@@ -197,11 +197,11 @@ class Copy:
         :raises CopyFailed: if the copy is not like its source
         """
 
-        def run(ioctx: Any, there: Any) -> str:
+        def run(ioctx: Any, other_pool: Any) -> str:
             librbd = self._driver.rbd
             with (
                 librbd.Image(ioctx, self._image_name, read_only=True) as image,
-                librbd.Image(there, self.name) as copy,
+                librbd.Image(other_pool, self.name) as copy,
             ):
                 copied = {each['name'] for each in copy.list_snaps()}
                 for name in [each['name'] for each in image.list_snaps()]:
@@ -211,9 +211,9 @@ class Copy:
                         and not copy.is_protected_snap(name)
                     ):
                         copy.protect_snap(name)
-                _rebuild(librbd, there, self.name, copy)
+                _rebuild(librbd, other_pool, self.name, copy)
                 self._check_equal(image, copy)
-                self._check_target(there, copy, target)
+                self._check_target(other_pool, copy, target)
                 if self._is_flat:
                     configuration.reset(copy)
                     configuration.change(copy, target.configuration)
@@ -354,14 +354,14 @@ class Copy:
     ) -> None:
         """Rename an image; complete an interrupted rename."""
         has_old = id_of(ioctx, source) == image_id
-        there = id_of(ioctx, target)
-        if there is None and has_old:
+        target_id = id_of(ioctx, target)
+        if target_id is None and has_old:
             self._driver.rbd.RBD().rename(ioctx, source, target)
             return
-        if there != image_id:
+        if target_id != image_id:
             raise CopyFailed(
                 reason=f'Image {image_id} is neither {source} nor {target}, '
-                f'which is image {there}'
+                f'which is image {target_id}'
             )
         if not has_old:
             return
@@ -389,8 +389,8 @@ class Copy:
         :raises CopyFailed: if the pool has another image of this name
         """
         self.run(
-            lambda there: self._rename(
-                there, self.name, self._image_name, copy_id
+            lambda other_pool: self._rename(
+                other_pool, self.name, self._image_name, copy_id
             ),
             self.pool,
         )
@@ -398,7 +398,8 @@ class Copy:
     def is_placed(self) -> bool:
         """Return whether the other pool has an image of the volume."""
         return self.run(
-            lambda there: id_of(there, self._image_name) is not None, self.pool
+            lambda other_pool: id_of(other_pool, self._image_name) is not None,
+            self.pool,
         )
 
     # Removal
@@ -411,11 +412,11 @@ class Copy:
         :raises rbd.ImageBusy: if a client has it open
         """
 
-        def run(there: Any) -> None:
-            if copy_id and id_of(there, self._image_name) == copy_id:
+        def run(other_pool: Any) -> None:
+            if copy_id and id_of(other_pool, self._image_name) == copy_id:
                 # Undo the placement, complete or not.
-                self._rename(there, self._image_name, self.name, copy_id)
-            discard(self._driver, there, self.name)
+                self._rename(other_pool, self._image_name, self.name, copy_id)
+            discard(self._driver, other_pool, self.name)
 
         self._repeat(run, wait)
 

@@ -10,6 +10,7 @@
 #    License for the specific language governing permissions and limitations
 #    under the License.
 
+import functools
 import itertools
 from typing import Any
 
@@ -99,7 +100,8 @@ class MultiattachTestCase(refusals.RefusalTestCase):
     def test_cache_mode(self, mode: CacheMode) -> None:
         for origin in _ASKED:
             self.assertRefused(
-                lambda origin=origin: multiattach.check_shareable(  # type: ignore[misc]
+                functools.partial(
+                    multiattach.check_shareable,
                     _resolved(origin, plain={keys.CACHE_MODE: mode}),
                     True,
                     False,
@@ -153,7 +155,8 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
     def test_features_left_out(self, listed: str, name: str) -> None:
         for origin in _ASKED:
             self.assertRefused(
-                lambda origin=origin: multiattach.check_shareable(  # type: ignore[misc]
+                functools.partial(
+                    multiattach.check_shareable,
                     _resolved(origin, image_features=_set(listed)),
                     False,
                     True,
