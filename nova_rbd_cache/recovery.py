@@ -305,14 +305,14 @@ class Recovery:
         listed = _body(self.compute.get(path, microversion=_NOVA)) or {}
         for each in listed.get('volumeAttachments', ()):
             volume, ident = each['volumeId'], each['attachment_id'] or ''
-            there = dict(self._of_volume(volume))
+            statuses = dict(self._of_volume(volume))
             yield _Attachment(
                 volume,
                 ident,
-                there.get(ident) == _CONNECTED,
+                statuses.get(ident) == _CONNECTED,
                 tuple(
                     other
-                    for other, status in there.items()
+                    for other, status in statuses.items()
                     if other != ident and status in _RESERVED
                 ),
             )
