@@ -15,10 +15,14 @@
 The functional tests show what happens to an image.
 """
 
+from concurrent import futures
+import time
 from typing import Any
 from unittest import mock
 
+from cinder import objects
 from cinder.db import api as db
+import ddt
 import fixtures
 
 from cinder_rbd_ext import record
@@ -30,6 +34,7 @@ from tests.unit.cinder_rbd_ext import base
 _ENTRY = 'conf_rbd_compression_hint'
 
 
+@ddt.ddt
 class ReconfigurationsTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -88,9 +93,50 @@ class ReconfigurationsTest(base.DriverTestCase):
             wire.RECORD_CONFIGURING, record.items_of(self.volume.id)
         )
 
-    def test_volume_that_is_deleted_is_left_alone(self) -> None:
+    @ddt.data('deleting', 'reverting')
+    def test_volume_whose_image_is_replaced_is_left_alone(
+        self, status: str
+    ) -> None:
         self._set('compressible')
-        self.volume.status = 'deleting'
+        self.volume.status = status
         self.volume.save()
         self.driver.remove_export(self.context, self.volume)
         self.assertIsNone(self._entry())
+
+    def test_former_image_of_a_migrated_volume_is_left_alone(self) -> None:
+        """The record of the new one would say that it has the entry."""
+        requested = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self._set('compressible')
+        self.volume.host = 'there@ceph2#ceph2'
+        self.volume.save()
+        self.driver.remove_export(self.context, requested)
+        self.assertIsNone(self._entry())
+        self.assertNotIn(keys.COMPRESSION_HINT, self.recorded(self.volume))
+
+    def test_only_one_request_changes_an_image_at_a_time(self) -> None:
+        self._set('compressible')
+        change = configuration.change
+        begun: list[bool] = []
+
+        def changed(*args: Any) -> None:
+            begun.append(True)
+            # Others may run here.
+            time.sleep(0.2)
+            self.assertEqual(1, len(begun))
+            change(*args)
+            begun.pop()
+
+        self.useFixture(
+            fixtures.MockPatchObject(configuration, 'change', changed)
+        )
+        with futures.ThreadPoolExecutor() as pool:
+            requests = [
+                pool.submit(
+                    self.driver.remove_export, self.context, self.volume
+                )
+                for _ in range(2)
+            ]
+        for request in requests:
+            request.result()
+        self.assertEqual('compressible', self._entry())
+        self.assertNotIn('Could not change', self.log.output)
