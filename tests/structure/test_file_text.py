@@ -1,14 +1,4 @@
-# Licensed under the Apache License, Version 2.0 (the "License"); you may
-# not use this file except in compliance with the License. You may obtain
-# a copy of the License at
-#
-#      http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
-# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
-# License for the specific language governing permissions and limitations
-# under the License.
+# SPDX-License-Identifier: Apache-2.0
 
 """Required and forbidden text in files."""
 
@@ -27,15 +17,15 @@ _MACHINE_PATH = re.compile(
 
 
 class FileTextTestCase(base.TestCase):
-    """Every file has the license and names no folder of a machine."""
+    """Every file names its licence and names no folder of a machine."""
 
-    def test_python_files_have_the_licence(self) -> None:
+    def test_source_files_name_their_licence(self) -> None:
         without = [
             name
             for name in tree.files()
-            if name.endswith('.py')
+            if name.endswith(('.py', '.js', '.scss', '.sh'))
             and (text := (tree.ROOT / name).read_text())
-            and 'Licensed under the Apache License' not in text[:600]
+            and 'SPDX-License-Identifier: Apache-2.0\n' not in text[:100]
         ]
         self.assertEqual([], without)
 
