@@ -90,9 +90,17 @@ def _stestr(
         kept.mkdir(parents=True, exist_ok=True)
         command = [venv.program('stestr'), '--test-path', folder, '--repo-url']
         command += [str(kept), 'run', '--subunit', f'--concurrency={workers}']
-        command += [*lists.split(), *session.posargs]
         saved = _saved(session, folder.replace('/', '.'))
-        results.follow(command, saved, env={**environ, alone.FOLDER: folder})
+        env = {**environ, alone.FOLDER: folder}
+        chosen = [*lists.split(), *session.posargs]
+        results.follow([*command, *chosen], saved, env=env)
+        if failed := results.to_repeat(saved):
+            session.log('Repeating what failed')
+            listed = saved.with_suffix('.list')
+            listed.write_text('\n'.join(failed))
+            again = saved.with_suffix(results.REPEATED)
+            command[-1] = '--concurrency=1'
+            results.follow([*command, f'--load-list={listed}'], again, env=env)
     _end(session)
 
 
@@ -161,8 +169,8 @@ def _debian(session: nox.Session, part: str) -> None:
         command = [str(ROOT / 'tools/runner/debian.sh'), root.name, str(root)]
         command += [scratch, part, '--', *session.posargs]
         status = subprocess.run(command, env=env)
-    for path in (root / 'srv' / 'results').glob('*/*.subunit'):
-        shutil.copy(path, _saved(session, path.stem))
+    for path in (root / 'srv' / 'results').glob('*/*.*'):
+        shutil.copy(path, _saved(session, path.stem).parent)
     return _end(session, status.returncode)
 
 
@@ -187,8 +195,8 @@ _part('cloud', CLOUD, _stestr, 'cloud', NEW_CLOUD)
 _part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
 # The same sequences in each run: a failure is of the change, not of the draw.
 # Long runs are for other seeds; of an option given twice the last one counts.
-_LIFE = ('tests.life', '--subunit', '--seed', '261122', '--minutes', '1')
-_part('life', CLOUD[:2], _program, *_LIFE)
+_LIFE = ['--subunit', '--seed', '261122', '--minutes', '1', '--steps', '9']
+_part('life', CLOUD[:2], _program, 'tests.life', *_LIFE)
 _part('trust', CLOUD[:2], _program, 'tests.trust', '--subunit')
 _part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
 _part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)

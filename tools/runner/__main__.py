@@ -109,12 +109,15 @@ def count(reports: Iterable[pathlib.Path]) -> results.Results:
             found = results.total(report.parent / name)
             good = session.get('result') in ('success', 'skipped')
             if not found.failed and not good:
-                found.failed, found.failures = 1, ['see above']
+                found.failed, found.failures = 1, {'session': 'see above'}
             print(f'{name}: {found}, {session.get("duration", 0):.0f} s')
             whole.passed += found.passed
             whole.failed += found.failed
             whole.skipped += found.skipped
-            whole.failures += [f'{name}: {each}' for each in found.failures]
+            for test, error in found.failures.items():
+                whole.failures[f'{name}: {test}'] = error
+            for test, error in found.repeated.items():
+                whole.repeated[f'{name}: {test}'] = error
     return whole
 
 
@@ -147,7 +150,10 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
         if (folder / 'sandbox').exists() and os.environ.get('KEEP') != '1':
             subprocess.run([_SANDBOX, 'down', '--keep-venv'])
     found = count(reports)
-    print(*(f'failed: {each}' for each in found.failures), sep='\n')
+    for test, error in found.repeated.items():
+        print(f'passed when repeated: {test}: {error}')
+    for test, error in found.failures.items():
+        print(f'failed: {test}: {error}')
     print(found, flush=True)
     return 0 if found.passed and not found.failed else 1
 

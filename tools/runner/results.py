@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import pathlib
+import re
 import subprocess
 import time
 from typing import Any
@@ -13,6 +14,12 @@ from typing import Any
 import subunit
 import testtools
 
+#: The suffix of the stream of tests that were repeated.
+REPEATED = '.repeated'
+#: If more tests of a part failed, it is not for want of time.
+MOST_REPEATED = 5
+# Tests of kills, races and import errors: each failure counts.
+_RARE = re.compile(r'kill|races|_FailedTest|^setUp|^process-returncode')
 _PROGRESS_SECONDS = 10
 # Only the end of a failed test's logs is shown, and long lines, such as
 # answers of a service, are cut. A traceback is shown completely.
@@ -21,12 +28,19 @@ _WIDTH = 240
 
 
 class Results(testtools.StreamToDict):
-    """Results of tests; with `show`, failures are printed immediately."""
+    """Results of tests; with `show`, failures are printed immediately.
+
+    :ivar failures: the error of each failed test
+    :ivar repeated: the first error of each test that passed when it was
+        repeated; it counts as passed
+    """
 
     def __init__(self, show: bool = False) -> None:
         super().__init__(self._add)
         self.passed = self.failed = self.skipped = 0
-        self.failures: list[str] = []
+        self.successes: set[str] = set()
+        self.failures: dict[str, str] = {}
+        self.repeated: dict[str, str] = {}
         self._show = show
         self._shown = time.monotonic()
 
@@ -45,6 +59,7 @@ class Results(testtools.StreamToDict):
         status, name = test['status'], str(test['id'])
         if status == 'success':
             self.passed += 1
+            self.successes.add(name)
         elif status in ('skip', 'xfail'):
             self.skipped += 1
             reason = test['details'].get('reason')
@@ -53,7 +68,7 @@ class Results(testtools.StreamToDict):
             # 'inprogress' is a test whose worker died.
             self.failed += 1
             said = _said(test['details'])
-            self.failures.append(f'{name}: {_error(said) or status}')
+            self.failures[name] = _error(said) or status
             self._print(f'FAILED ({status}) {name}\n{said}')
         if time.monotonic() - self._shown > _PROGRESS_SECONDS:
             self._print(f'... {self} so far')
@@ -99,11 +114,37 @@ def _read(stream: Any, *readers: Any) -> None:
 
 def total(folder: pathlib.Path) -> Results:
     """Count the results in the streams of a folder."""
-    found = Results()
+    sums = Results()
     for path in sorted(folder.glob('*.subunit')):
+        first, second = _stored(path), _stored(path.with_suffix(REPEATED))
+        for name in first.failures.keys() & second.successes:
+            first.repeated[name] = first.failures.pop(name)
+        passed_later = len(first.repeated)
+        sums.passed += first.passed + passed_later
+        sums.failed += first.failed - passed_later
+        sums.skipped += first.skipped
+        sums.failures.update(first.failures)
+        sums.repeated.update(first.repeated)
+    return sums
+
+
+def _stored(path: pathlib.Path) -> Results:
+    stored = Results()
+    if path.exists():
         with path.open('rb') as stream:
-            _read(stream, found)
-    return found
+            _read(stream, stored)
+    return stored
+
+
+def to_repeat(saved: pathlib.Path) -> list[str]:
+    """Return the tests of a stream that may run a second time.
+
+    None if many failed, and none that look for what happens rarely.
+    """
+    names = sorted(_stored(saved).failures)
+    if len(names) > MOST_REPEATED or any(map(_RARE.search, names)):
+        return []
+    return names
 
 
 def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:

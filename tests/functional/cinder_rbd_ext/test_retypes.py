@@ -5,6 +5,7 @@
 from collections.abc import Callable
 import contextlib
 import dataclasses
+import functools
 import os
 import struct
 import subprocess
@@ -22,6 +23,7 @@ from oslo_utils import units
 import rados
 import rbd
 
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
@@ -366,9 +368,11 @@ class CopyTest(RetypeTestCase):
         )
         # As between the renames of a swap.
         rbd.RBD().rename(self.cluster.ioctx(), volume.name, 'elsewhere')
-        self.assertRaises(
-            exception.SnapshotIsBusy, self.driver.delete_snapshot, snapshot
-        )
+        briefly = functools.partial(volume_use.using_snapshot, wait=3)
+        with mock.patch.object(volume_use, 'using_snapshot', briefly):
+            self.assertRaises(
+                exception.SnapshotIsBusy, self.driver.delete_snapshot, snapshot
+            )
 
 
 @ddt.ddt

@@ -20,7 +20,7 @@ from tests.functional import interruptions
 
 #: The number of kills at random moments, and at lines of code.
 KILLS_VARIABLE = 'RBD_TEST_KILLS'
-_MOMENTS, _LINES = 2, 2
+_MOMENTS, _LINES = 1, 1
 
 _PROGRAM = pathlib.Path(__file__).with_name('retyping.py')
 _ROOT = pathlib.Path(__file__).resolve().parents[3]

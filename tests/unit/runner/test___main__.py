@@ -84,8 +84,8 @@ class MainTestCase(base.TestCase):
 
     @ddt.data(
         ('fails', '1 passed, 1 failed, 0 skipped', 'failed: fails: b'),
-        ('breaks', '1 passed, 1 failed, 0 skipped', 'failed: breaks: see'),
-        ('dies', '0 passed, 1 failed, 0 skipped', 'failed: nox: see above'),
+        ('breaks', '1 passed, 1 failed, 0 skipped', 'failed: breaks: session'),
+        ('dies', '0 passed, 1 failed, 0 skipped', 'failed: nox: session: see'),
     )
     @ddt.unpack
     def test_failed_tests_are_listed(

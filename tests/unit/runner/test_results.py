@@ -45,14 +45,14 @@ class ResultsTestCase(base.TestCase):
     def test_results_are_counted_by_outcome(self) -> None:
         found = self._follow(1, 'success', 'success', 'fail', 'skip', 'xfail')
         self.assertEqual('2 passed, 1 failed, 2 skipped', str(found))
-        self.assertEqual(['t2: fail'], found.failures)
+        self.assertEqual({'t2': 'fail'}, found.failures)
 
     def test_an_unexpected_success_has_failed(self) -> None:
         self.assertEqual(1, self._follow(1, 'uxsuccess').failed)
 
     def test_a_test_that_never_ended_has_failed(self) -> None:
         found = self._follow(1, 'inprogress')
-        self.assertEqual(['t0: inprogress'], found.failures)
+        self.assertEqual({'t0': 'inprogress'}, found.failures)
 
     def test_tests_that_are_only_listed_are_none(self) -> None:
         found = self._follow(0, 'exists')
@@ -93,7 +93,36 @@ class ResultsTestCase(base.TestCase):
     def test_list_of_failures_names_the_error(self) -> None:
         text = 'Traceback (most recent call last):\n  File "a"\n    x\n'
         self._told('traceback', f'{text}KeyError: 1\n\nDuring\n{text}E: 2')
-        self.assertEqual(['t: KeyError: 1'], self.read.failures)
+        self.assertEqual({'t': 'KeyError: 1'}, self.read.failures)
+
+    def _repeat(self, *words: str) -> results.Results:
+        command = [sys.executable, '-c', _RUNNER, '0', *words]
+        results.follow(command, self.folder / f'a{results.REPEATED}')
+        return results.total(self.folder)
+
+    def test_failed_test_that_passes_when_repeated_is_named(self) -> None:
+        self._follow(1, 'success', 'fail', 'fail')
+        self.assertEqual(
+            ['t1', 't2'], results.to_repeat(self.folder / 'a.subunit')
+        )
+        found = self._repeat('skip', 'success', 'fail')
+        self.assertEqual('2 passed, 1 failed, 0 skipped', str(found))
+        self.assertEqual({'t1': 'fail'}, found.repeated)
+        self.assertEqual({'t2': 'fail'}, found.failures)
+
+    def test_many_failures_are_not_repeated(self) -> None:
+        self._follow(1, *['fail'] * 6)
+        self.assertEqual([], results.to_repeat(self.folder / 'a.subunit'))
+
+    def test_failures_that_are_looked_for_are_not_repeated(self) -> None:
+        for name in (
+            'tests.functional.cinder_rbd_ext.test_retypes_killed.T.test_a',
+            'tests.cloud.test_retype_races.T.test_a',
+            'unittest.loader._FailedTest.tests.unit.a',
+        ):
+            with (self.folder / 'a.subunit').open('wb') as stream:
+                subunit.StreamResultToBytes(stream).status(name, 'fail')
+            self.assertEqual([], results.to_repeat(self.folder / 'a.subunit'))
 
     def test_tracebacks_are_shown_whole(self) -> None:
         lines = '\n'.join(f'line {number} ' * 50 for number in range(99))
@@ -112,4 +141,4 @@ class ResultsTestCase(base.TestCase):
         results.check(['false'], self.folder / 'c.subunit')
         found = results.total(self.folder)
         self.assertEqual('2 passed, 1 failed, 0 skipped', str(found))
-        self.assertEqual(['c: fail'], found.failures)
+        self.assertEqual({'c': 'fail'}, found.failures)
