@@ -51,8 +51,9 @@ FOR_OTHERS = 2
 MANY = 16384
 #: Maximum number of requests of a line that wait in a thread. A project of
 #: which none waits can have one more, up to twice this number. By default,
-#: Cinder has 64 threads for requests (``executor_thread_pool_size``).
-MOST_WAITING = 16
+#: Cinder has 64 threads for requests (``executor_thread_pool_size``): those
+#: that wait in both lines and those that run leave nine to other requests.
+MOST_WAITING = 10
 #: Seconds after which postponed deletions are requested at the latest.
 INTERVAL = 5.0
 

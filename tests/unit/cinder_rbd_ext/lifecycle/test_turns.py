@@ -12,6 +12,7 @@ from unittest import mock
 
 import ddt
 import fixtures
+from oslo_messaging import server as messaging
 
 from cinder_rbd_ext.lifecycle import turns
 from tests import feature_bits
@@ -170,6 +171,18 @@ class LineTest(base.TestCase):
                 self.line._leave('b')
             self.assertEqual((0, 0), self.line.counts())
             self.assertEqual(1, self.line._free)
+
+
+class ThreadsTest(base.TestCase):
+    def test_deletions_leave_threads_to_other_requests(self) -> None:
+        """Of each line, twice as many wait if all projects differ."""
+        running = turns.MOST_AT_ONCE + turns.MOST_SLOW
+        (threads,) = (
+            option.default
+            for option in messaging._pool_opts
+            if option.name == 'executor_thread_pool_size'
+        )
+        self.assertLess(2 * 2 * turns.MOST_WAITING + running, threads)
 
 
 class PostponedTest(base.TestCase):
