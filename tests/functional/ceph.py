@@ -20,6 +20,16 @@ from sandbox_cloud import ceph
 
 POOLS = ('volumes', 'volumes2', 'volumes-data', 'images')
 
+# The names of the objects of images begin with these.
+_OBJECTS = (
+    'rbd_children',
+    'rbd_data.',
+    'rbd_header.',
+    'rbd_id.',
+    'rbd_object_map.',
+    'rbd_trash',
+)
+
 #: Environment variable with the ceph.conf of an existing cluster to use. The
 #: cluster must have the pools in POOLS.
 CONF_VARIABLE = 'RBD_TEST_CEPH_CONF'
@@ -87,16 +97,25 @@ class SharedCluster:
         return sorted(rbd.RBD().list(self.ioctx(pool)))
 
     def empty(self) -> None:
-        """Remove all images, clones before their parents."""
+        """Remove all images, clones before their parents, and the trash.
+
+        Data that no image leads to any more are removed, too: the next test
+        may search for such data.
+        """
         for _ in range(10):
             left = [
                 (pool, name) for pool in POOLS for name in self.names(pool)
             ]
             if not left:
-                return
+                break
             for pool, name in left:
                 self._remove(pool, name)
-        raise AssertionError(f'images that cannot be removed: {left}')
+        else:
+            raise AssertionError(f'images that cannot be removed: {left}')
+        for ioctx in map(self.ioctx, POOLS):
+            for each in list(ioctx.list_objects()):
+                if each.key.startswith(_OBJECTS):
+                    ioctx.remove_object(each.key)
 
     def _remove(self, pool: str, name: str) -> None:
         # An image whose removal was interrupted cannot be opened, but can be

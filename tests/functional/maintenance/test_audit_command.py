@@ -49,18 +49,6 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
         with self.cluster.image(name, read_only=True) as image:
             return str(image.id())
 
-    def restore_header(self, ident: str, name: str) -> None:
-        """Restore the name of an image, so that it can be removed."""
-        ioctx = self.cluster.ioctx()
-        encoded = ownership.encoded
-        ioctx.execute(
-            'rbd_directory',
-            'rbd',
-            'dir_add_image',
-            encoded(name) + encoded(ident),
-        )
-        ioctx.write_full(f'rbd_id.{name}', encoded(ident))
-
     def forget_name(self, name: str) -> str:
         """Remove all that leads to the header of an image; return its id."""
         ioctx, ident = self.cluster.ioctx(), self.ident(name)
@@ -72,22 +60,13 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
             encoded(name) + encoded(ident),
         )
         ioctx.remove_object(f'rbd_id.{name}')
-        self.addCleanup(self.restore_header, ident, name)
         return ident
 
     def lose_header(self, name: str) -> str:
         """Remove the name and the header of an image; return its id."""
         ident = self.forget_name(name)
-        self._cleanups.pop()
         self.cluster.ioctx().remove_object(f'rbd_header.{ident}')
-        self.addCleanup(self._remove_data, ident)
         return ident
-
-    def _remove_data(self, ident: str) -> None:
-        ioctx = self.cluster.ioctx()
-        for each in list(ioctx.list_objects()):
-            if each.key.startswith(f'rbd_data.{ident}.'):
-                ioctx.remove_object(each.key)
 
     def test_read_only_user_finds_data_and_headers_that_no_name_leads_to(
         self,
@@ -97,11 +76,9 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
         headless = self.lose_header(self.make('headless', 1))
         without = self.kinds(user='audit')
         self.assertEqual(set(), without, self.messages)
-        began = time.monotonic()
         status, rows = self.audit(
             *('--objects', '--objects-per-second', '1000000'), user='audit'
         )
-        self.assertLess(time.monotonic() - began, 60)
         self.assertEqual(2, status, self.messages)
         self.assertEqual(
             {

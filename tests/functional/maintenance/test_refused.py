@@ -52,13 +52,16 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         wait until then and break the lock.
         """
         name = self.volume(object_map_case.LOCKED)
+        self.see_vanished_clients(600)
         guest = self.start_guest('writes', name)
+        # The command leaves a watch when it ends.
         self.see_vanished_clients(3)
         blocked = self.blocklist()
         pid = guest.process.pid
         status, _ = self.changed('enable', name[7:], freeze=pid, patience=3)
         self.assertEqual(3, status, self.messages)
         self.assertIn('has stopped answering', self.messages)
+        self.see_vanished_clients(600)
         guest.process.send_signal(signal.SIGCONT)
         # The owner may still execute what was forwarded to it.
         status, rows = self.changed(

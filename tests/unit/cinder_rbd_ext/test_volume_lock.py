@@ -197,6 +197,9 @@ class ThreadsTest(VolumeLockTest):
             )
 
     def test_many_shared_holders_take_one_lock(self) -> None:
+        # On a busy machine, the threads take longer to start.
+        volume_lock.JOIN_FOR, before = 600.0, volume_lock.JOIN_FOR
+        self.addCleanup(setattr, volume_lock, 'JOIN_FOR', before)
         get_lock = mock.patch.object(
             self.coordinator,
             'get_lock',
@@ -208,8 +211,8 @@ class ThreadsTest(VolumeLockTest):
 
         def work() -> None:
             try:
-                with volume_lock.shared(self.volume):
-                    together.wait(20)
+                with volume_lock.shared(self.volume, wait=600):
+                    together.wait(600)
             except Exception as error:
                 failed.append(error)
 

@@ -3,10 +3,13 @@
 
 """Operations on the image of a volume, under its lock."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import json
 import threading
+import time
+import types
 from typing import Any
 from unittest import mock
 
@@ -113,6 +116,15 @@ class UseTestCase(base.DriverTestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
+    def at_pause(self, work: Callable[[], None]) -> None:
+        """Have others work when an operation looks at the database later."""
+        clock = types.SimpleNamespace(
+            monotonic=time.monotonic, sleep=lambda _seconds: work()
+        )
+        patch = mock.patch.object(volume_use, 'time', clock)
+        patch.start()
+        self.addCleanup(patch.stop)
+
     def impatient_of_retypes(self) -> None:
         patch = mock.patch.object(
             volume_use, '_left', lambda until: until - until
@@ -196,14 +208,15 @@ class InterruptedTest(UseTestCase):
         self, name: str
     ) -> None:
         self.interrupt()
-        self.addCleanup(setattr, volume_use, '_PAUSE', volume_use._PAUSE)
-        volume_use._PAUSE = 0.05
-        timer = threading.Timer(
-            0.3, self.update, (self.volume, {'status': 'available'})
-        )
-        timer.start()
-        self.addCleanup(timer.join)
+        completed: list[str] = []
+
+        def complete() -> None:
+            self.update(self.volume, {'status': 'available'})
+            completed.append(name)
+
+        self.at_pause(complete)
         self.operate(name)
+        self.assertEqual([name], completed)
 
     def test_snapshot_is_kept_after_an_interrupted_retype(self) -> None:
         self.interrupt()
@@ -299,11 +312,9 @@ class ReplacingTest(UseTestCase):
             self.snapshot.status = 'available'
             self.snapshot.save()
 
-        timer = threading.Timer(0.2, serve)
-        timer.start()
+        self.at_pause(serve)
         with volume_use.replacing(self.volume):
             self.assertEqual([True], served)
-        timer.join()
 
     def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
         self.snapshot.status = 'deleting'
