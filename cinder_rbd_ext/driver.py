@@ -20,6 +20,7 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
@@ -53,7 +54,7 @@ class RBDExtDriver(rbd.RBDDriver):
     rbd: Any
     _execute: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.configuration.append_config_values(opts.backend_opts())
         self.sharing = connection_choice.Sharing(self)
@@ -117,7 +118,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     # Creation of images
 
-    def create_volume(self, volume: Any) -> Update:
+    def create_volume(self, volume: protocols.Volume) -> Update:
         """Create a volume, encrypted or not, or the target of a migration."""
         with self._maker.creating(volume) as creation:
             update: Update = super().create_volume(volume) or {}
@@ -127,7 +128,9 @@ class RBDExtDriver(rbd.RBDDriver):
         self._migrations.remove(volume, creation.accepted)
         return update
 
-    def create_volume_from_snapshot(self, volume: Any, snapshot: Any) -> Any:
+    def create_volume_from_snapshot(
+        self, volume: protocols.Volume, snapshot: protocols.Snapshot
+    ) -> Any:
         """Clone a snapshot of a volume."""
         with (
             volume_use.using_snapshot(snapshot) as source,
@@ -135,7 +138,9 @@ class RBDExtDriver(rbd.RBDDriver):
         ):
             return super().create_volume_from_snapshot(volume, snapshot)
 
-    def create_cloned_volume(self, volume: Any, src_vref: Any) -> Any:
+    def create_cloned_volume(
+        self, volume: protocols.Volume, src_vref: protocols.Volume
+    ) -> Any:
         """Clone a volume, or copy it if clones are disabled."""
         with (
             volume_use.using(src_vref) as source,
@@ -148,15 +153,20 @@ class RBDExtDriver(rbd.RBDDriver):
                 update = self._setup_volume(volume)
         return update
 
-    def clone_image(self, context: Any, volume: Any, *args: Any) -> Any:
+    def clone_image(
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        *args: object,
+    ) -> Any:
         """Clone the RBD image of a Glance image, if it has one."""
         with self._maker.creating(volume, from_image=True):
             return super().clone_image(context, volume, *args)
 
     def copy_image_to_volume(
         self,
-        context: Any,
-        volume: Any,
+        context: protocols.Context,
+        volume: protocols.Volume,
         image_service: Any,
         image_id: str,
         disable_sparse: bool = False,
@@ -172,8 +182,8 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def copy_image_to_encrypted_volume(
         self,
-        context: Any,
-        volume: Any,
+        context: protocols.Context,
+        volume: protocols.Volume,
         image_service: Any,
         image_id: str,
         disable_sparse: bool = False,
@@ -184,11 +194,17 @@ class RBDExtDriver(rbd.RBDDriver):
                 context, volume, image_service, image_id, disable_sparse
             )
 
-    def _get_stripe_unit(self, ioctx: Any, volume_name: str) -> int:
+    def _get_stripe_unit(
+        self, ioctx: protocols.Ioctx, volume_name: str
+    ) -> int:
         """Return any size: the plan of the clone replaces its order."""
         return self.settings.chunk_size
 
-    def _setup_volume(self, volume: Any, volume_type: Any = None) -> Update:
+    def _setup_volume(
+        self,
+        volume: protocols.Volume,
+        volume_type: protocols.VolumeType | None = None,
+    ) -> Update:
         """Set up QoS, replication and multi-attach, and record a failure."""
         with self._maker.setting_up(volume):
             update: Update = super()._setup_volume(volume, volume_type)
@@ -196,7 +212,9 @@ class RBDExtDriver(rbd.RBDDriver):
 
     # Attachments
 
-    def initialize_connection(self, volume: Any, connector: Any) -> Any:
+    def initialize_connection(
+        self, volume: protocols.Volume, connector: protocols.Connector
+    ) -> Any:
         """Return the connection information with the cache mode.
 
         :raises AttachmentRefused: if the mode is not allowed or not offered;
@@ -217,7 +235,9 @@ class RBDExtDriver(rbd.RBDDriver):
         except volume_lock.VolumeLocked as error:
             raise exceptions.AttachmentRefused(str(error)) from error
 
-    def remove_export(self, context: Any, volume: Any) -> Any:
+    def remove_export(
+        self, context: protocols.Context, volume: protocols.Volume
+    ) -> Any:
         """Turn a refusal into HTTP 400, or configure the image.
 
         RBD has no export to remove. Cinder calls this after each detachment,
@@ -230,7 +250,10 @@ class RBDExtDriver(rbd.RBDDriver):
         return super().remove_export(context, volume)
 
     def terminate_connection(
-        self, volume: Any, connector: Any, **kwargs: Any
+        self,
+        volume: protocols.Volume,
+        connector: protocols.Connector,
+        **kwargs: object,
     ) -> Any:
         """Disconnect, and restore the keys of the volume after a restore."""
         result = super().terminate_connection(volume, connector, **kwargs)
@@ -238,7 +261,11 @@ class RBDExtDriver(rbd.RBDDriver):
         return result
 
     def _attach_volume(
-        self, context: Any, volume: Any, properties: Any, remote: bool = False
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        properties: Any,
+        remote: bool = False,
     ) -> Any:
         """Attach a volume to this service, marked as Cinder's own request."""
         if not remote:
@@ -247,7 +274,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     # Changes of existing volumes
 
-    def extend_volume(self, volume: Any, new_size: Any) -> None:
+    def extend_volume(self, volume: protocols.Volume, new_size: Any) -> None:
         """Extend a volume if its layout and object map allow the size."""
         with (
             volume_use.using(volume, volume_use.LONG_WAIT) as current,
@@ -258,20 +285,27 @@ class RBDExtDriver(rbd.RBDDriver):
                 current, new_size=new_size, is_current=True
             )
 
-    def create_snapshot(self, snapshot: Any) -> Any:
+    def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""
         with volume_use.using_snapshot(snapshot):
             return super().create_snapshot(snapshot)
 
     def revert_to_snapshot(
-        self, context: Any, volume: Any, snapshot: Any
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        snapshot: protocols.Snapshot,
     ) -> None:
         """Revert a volume to a snapshot while nothing else uses its image."""
         with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
             super().revert_to_snapshot(context, volume, snapshot)
 
     def copy_volume_to_image(
-        self, context: Any, volume: Any, *args: Any, **kwargs: Any
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        *args: object,
+        **kwargs: object,
     ) -> Any:
         """Upload a volume to Glance."""
         with volume_use.using(volume, volume_use.LONG_WAIT) as current:
@@ -280,19 +314,24 @@ class RBDExtDriver(rbd.RBDDriver):
             )
 
     def manage_existing_snapshot(
-        self, snapshot: Any, existing_ref: Any
+        self, snapshot: protocols.Snapshot, existing_ref: Any
     ) -> Any:
         """Take over a snapshot of a volume."""
         with volume_use.using_snapshot(snapshot):
             return super().manage_existing_snapshot(snapshot, existing_ref)
 
-    def unmanage_snapshot(self, snapshot: Any) -> None:
+    def unmanage_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Leave a snapshot to the operator."""
         with volume_use.using_snapshot(snapshot):
             super().unmanage_snapshot(snapshot)
 
     def retype(
-        self, context: Any, volume: Any, new_type: Any, diff: Any, host: Any
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+        diff: Any,
+        host: Any,
     ) -> Any:
         """Change the image of a volume as the new type requests.
 
@@ -307,16 +346,23 @@ class RBDExtDriver(rbd.RBDDriver):
                 context.request_id, volume, new_type, stock
             )
 
-    def _stock_retype(self, volume: Any, new_type: Any, diff: Any) -> Any:
+    def _stock_retype(
+        self,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+        diff: Any,
+    ) -> Any:
         """Set QoS, multi-attach and replication as the new type requests."""
         return super().retype(None, volume, new_type, diff, None)
 
-    def _disable_multiattach(self, volume: Any) -> Update:
+    def _disable_multiattach(self, volume: protocols.Volume) -> Update:
         """Restore the features that multi-attach disabled, with valid maps."""
         self._in_place.give_back_features(volume)
         return {'provider_location': None}
 
-    def migrate_volume(self, context: Any, volume: Any, host: Any) -> Any:
+    def migrate_volume(
+        self, context: protocols.Context, volume: protocols.Volume, host: Any
+    ) -> Any:
         """Copy a volume to another back end's pool, if it may stay as it is.
 
         A retype to a back end where tenants may not request the layout is left
@@ -337,9 +383,9 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def update_migrated_volume(
         self,
-        ctxt: Any,
-        volume: Any,
-        new_volume: Any,
+        ctxt: protocols.Context,
+        volume: protocols.Volume,
+        new_volume: protocols.Volume,
         original_volume_status: str,
     ) -> Any:
         """Take over the image of a migration and its record."""
@@ -351,7 +397,9 @@ class RBDExtDriver(rbd.RBDDriver):
                 ctxt, volume, new_volume, original_volume_status
             )
 
-    def manage_existing(self, volume: Any, existing_ref: Any) -> Any:
+    def manage_existing(
+        self, volume: protocols.Volume, existing_ref: Any
+    ) -> Any:
         """Take over an RBD image if it matches the request."""
         name = existing_ref['source-name']
         with (
@@ -362,7 +410,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._reconfigurations.follow(volume)
         return update
 
-    def unmanage(self, volume: Any) -> None:
+    def unmanage(self, volume: protocols.Volume) -> None:
         """Give an image away, which keeps its name."""
         super().unmanage(volume)
         if self.images.exists(volume.name):
@@ -372,7 +420,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Return the watchers of an image that can be managed."""
         return watchers.status(self, image_name)
 
-    def delete_volume(self, volume: Any) -> None:
+    def delete_volume(self, volume: protocols.Volume) -> None:
         """Delete a volume, or the former image of a migrated volume."""
         with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
             self._migrations.finished(volume)
@@ -385,7 +433,7 @@ class RBDExtDriver(rbd.RBDDriver):
         super().clean_volume_file_locks(volume_id)
         volume_lock.clean(volume_id)
 
-    def delete_snapshot(self, snapshot: Any) -> None:
+    def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot. It stays available if it cannot be deleted now.
 
         :raises SnapshotIsBusy: if the image of the volume is being replaced
@@ -409,7 +457,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 snapshot_name=snapshot.name
             ) from error
 
-    def _delete_snapshot(self, snapshot: Any) -> None:
+    def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         self._retypes.release_snapshot(snapshot)
         super().delete_snapshot(snapshot)
 
@@ -418,7 +466,9 @@ class RBDExtDriver(rbd.RBDDriver):
         with volume_use.using_image(volume_name):
             super()._do_flatten(volume_name, pool)
 
-    def _delete_volume(self, volume: Any, client: Any) -> None:
+    def _delete_volume(
+        self, volume: protocols.Volume, client: protocols.Client
+    ) -> None:
         """Delete a volume and the clone sources that only it required."""
         with self._deletions.deleting(volume, client):
             super()._delete_volume(volume, client)
@@ -429,7 +479,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._deletions.opened(rbd_image)
 
     def _delete_clone_parent_refs(
-        self, client: Any, parent_name: str, parent_snap: str
+        self, client: protocols.Client, parent_name: str, parent_snap: str
     ) -> None:
         """Remove the references to a clone that are not in use."""
         self._deletions.release_parent(client, parent_name, parent_snap)
@@ -441,12 +491,14 @@ class RBDExtDriver(rbd.RBDDriver):
 
     # The cluster
 
-    def _connect_to_rados(self, *args: Any, **kwargs: Any) -> Any:
+    def _connect_to_rados(self, *args: object, **kwargs: object) -> Any:
         """Return a connection that other operations may use too."""
         stock = super()._connect_to_rados
         return self.sharing.connect(self, stock, *args, **kwargs)
 
-    def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
+    def _disconnect_from_rados(
+        self, client: protocols.Client, ioctx: protocols.Ioctx
+    ) -> None:
         """Close images that the stock driver left open, and disconnect."""
         self.rbd.close_images(ioctx)
         if not self.sharing.give_back(ioctx):

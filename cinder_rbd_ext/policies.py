@@ -10,7 +10,6 @@ request. The driver checks them when it creates the volume.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from cinder import policy as cinder_policy
 from cinder.policies import base
@@ -169,7 +168,9 @@ def register() -> None:
             enforcer.register_default(_rule_of(each))
 
 
-def allows(context: Any, action: str, target: Any = None) -> bool:
+def allows(
+    context: protocols.Context, action: str, target: object = None
+) -> bool:
     """Return whether the caller may perform an action.
 
     :param target: the volume of the action; None for the caller's own project
@@ -178,7 +179,7 @@ def allows(context: Any, action: str, target: Any = None) -> bool:
     return bool(context.authorize(action, target_obj=target, fatal=False))
 
 
-def settable(context: Any) -> frozenset[str]:
+def settable(context: protocols.Context) -> frozenset[str]:
     """Return the keys that the policy lets the caller set."""
     return frozenset(
         key
@@ -209,7 +210,9 @@ def settable_by_creator(
     return asked.tenant_options & settable(context)
 
 
-def check(context: Any, action: str, target: Any = None) -> None:
+def check(
+    context: protocols.Context, action: str, target: object = None
+) -> None:
     """Check that the caller may perform an action.
 
     :raises HTTPForbidden: with the name of the policy
@@ -220,7 +223,9 @@ def check(context: Any, action: str, target: Any = None) -> None:
         )
 
 
-def check_keys(context: Any, names: Iterable[str], target: Any = None) -> None:
+def check_keys(
+    context: protocols.Context, names: Iterable[str], target: object = None
+) -> None:
     """Check that the caller may set keys in the metadata of a volume.
 
     Unknown keys have no policy. Other checks refuse them.

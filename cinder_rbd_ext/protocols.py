@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What this package requires of objects of Cinder and of the driver.
+"""What this package requires of objects of Cinder, Ceph and of the driver.
 
-Cinder's classes are untyped. Parameters of these types are checked for
-attributes that no volume or driver has.
+The classes of Cinder and of Ceph's bindings are untyped. Parameters of these
+types are checked for attributes that no volume, image or driver has.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 from typing import Protocol
@@ -15,6 +18,56 @@ from cinder_rbd_ext import backend_settings
 
 #: What a compute host, or Cinder itself, says about the host of an attachment.
 Connector = Mapping[str, Any]
+
+#: The destination of a migration, with its report to the scheduler.
+Destination = dict[str, Any]
+
+
+class Context(Protocol):
+    """The context of a request, with the caller and its roles."""
+
+    request_id: str
+    project_id: str
+    is_admin: bool
+
+    def authorize(
+        self,
+        action: str,
+        target: object = None,
+        target_obj: object = None,
+        fatal: bool = True,
+    ) -> bool:
+        """Return whether a policy allows an action."""
+
+    def elevated(self) -> 'Context':
+        """Return the context of an administrator."""
+
+
+class Request(Protocol):
+    """A request to Cinder's API."""
+
+    environ: dict[str, Any]
+    GET: Mapping[str, str]
+    api_version_request: Any
+
+    def get_db_volume(self, volume_id: str) -> 'Volume':
+        """Return a volume that Cinder's controller has read."""
+
+
+class Response(Protocol):
+    """A response of Cinder's API before it is serialized."""
+
+    obj: dict[str, Any]
+
+
+class VolumeType(Protocol):
+    """A volume type of Cinder."""
+
+    id: str
+    extra_specs: Mapping[str, str] | None
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field by its name."""
 
 
 @runtime_checkable
@@ -42,10 +95,173 @@ class Volume(Protocol):
     snapshot_id: str | None
     provider_location: str | None
     replication_driver_data: str | None
+    display_description: str | None
+    snapshots: Any
     _context: Any
 
     def obj_attr_is_set(self, name: str) -> bool:
         """Return whether an attribute was read."""
+
+    def conditional_update(
+        self, values: Mapping[str, Any], expected_values: Mapping[str, Any]
+    ) -> int:
+        """Write fields if others have the expected values."""
+
+    def delete_metadata_key(self, key: str) -> None:
+        """Remove a key of the metadata."""
+
+
+class Snapshot(Protocol):
+    """A snapshot of a volume in Cinder."""
+
+    id: str
+    name: str
+    volume: Volume
+    volume_id: str
+    volume_name: str
+    volume_size: int
+    volume_type_id: str | None
+    _context: Any
+
+    def obj_attr_is_set(self, name: str) -> bool:
+        """Return whether an attribute was read."""
+
+    def obj_reset_changes(self, fields: Iterable[str]) -> None:
+        """Have changes of fields not written to the database."""
+
+
+class Ioctx(Protocol):
+    """A context of a pool, as of ``rados``."""
+
+    def close(self) -> None: ...
+
+    def get_pool_id(self) -> int: ...
+
+    def get_pool_name(self) -> str: ...
+
+    def stat(self, name: str) -> tuple[int, Any]: ...
+
+    def read(self, name: str) -> bytes: ...
+
+    def get_omap_vals_by_keys(
+        self, operation: Any, names: tuple[str, ...]
+    ) -> tuple[Iterator[tuple[str, bytes]], int]: ...
+
+    def operate_read_op(self, operation: Any, name: str) -> None: ...
+
+    def operate_write_op(
+        self, operation: Any, name: str, *, flags: int = 0
+    ) -> None: ...
+
+    def operate_aio_read_op(self, operation: Any, name: str) -> Any: ...
+
+
+class ObjectIoctx(Ioctx, Protocol):
+    """A context for changes of the objects of images."""
+
+    def remove_object(self, name: str) -> bool: ...
+
+    def execute(
+        self, name: str, group: str, method: str, data: bytes
+    ) -> tuple[int, bytes]: ...
+
+
+class Cluster(Protocol):
+    """A connection to a cluster, as of ``rados``."""
+
+    def open_ioctx(self, pool: str) -> Any: ...
+
+    def pool_reverse_lookup(self, pool_id: int) -> str: ...
+
+
+class Client(Protocol):
+    """A connection to a pool, as of the stock driver."""
+
+    cluster: Any
+    features: int
+    ioctx: Ioctx
+
+
+class Image(Protocol):
+    """An open image, as of ``rbd``."""
+
+    def get_name(self) -> str: ...
+
+    def size(self) -> int: ...
+
+    def stat(self) -> dict[str, Any]: ...
+
+    def features(self) -> int: ...
+
+    def flags(self) -> int: ...
+
+    def overlap(self) -> int: ...
+
+    def stripe_unit(self) -> int: ...
+
+    def stripe_count(self) -> int: ...
+
+    def data_pool_id(self) -> int: ...
+
+    def group(self) -> dict[str, Any]: ...
+
+    def update_features(self, features: int, enabled: bool) -> None: ...
+
+    def rebuild_object_map(self, progress: Any = None) -> None: ...
+
+    def config_list(self) -> Iterable[dict[str, Any]]: ...
+
+    def metadata_list(self) -> Iterable[tuple[str, str]]: ...
+
+    def metadata_set(self, name: str, value: str) -> None: ...
+
+    def metadata_remove(self, name: str) -> None: ...
+
+    def watchers_list(self) -> Iterable[dict[str, Any]]: ...
+
+    def mirror_image_get_info(self) -> dict[str, Any]: ...
+
+    def list_snaps(self) -> Iterable[dict[str, Any]]: ...
+
+    def list_children2(self) -> Iterable[dict[str, Any]]: ...
+
+    def set_snap(self, name: str | None) -> None: ...
+
+    def remove_snap(self, name: str) -> None: ...
+
+    def is_protected_snap(self, name: str) -> bool: ...
+
+    def unprotect_snap(self, name: str) -> None: ...
+
+    def parent_info(self) -> tuple[str, str, str]: ...
+
+    def get_parent_image_spec(self) -> dict[str, Any]: ...
+
+    def diff_iterate(
+        self,
+        offset: int,
+        length: int,
+        from_snapshot: str | None,
+        iterate_cb: Callable[[int, int, bool], None],
+        include_parent: bool = True,
+        whole_object: bool = False,
+    ) -> None: ...
+
+
+class OpenImage(Image, Protocol):
+    """An open image, as of the stock driver, with its connection."""
+
+    client: Cluster
+
+
+class RBD(Protocol):
+    """``rbd.RBD``, with the functions on images by their names."""
+
+    def trash_list(self, ioctx: Ioctx) -> Iterable[dict[str, Any]]: ...
+
+    def trash_get(self, ioctx: Ioctx, image_id: str) -> dict[str, Any]: ...
+
+    def trash_move(self, ioctx: Ioctx, name: str, delay: int) -> None: ...
 
 
 @runtime_checkable
@@ -55,7 +271,10 @@ class Driver(Protocol):
     rados: Any
     rbd: Any
     librbd: Any
-    host: str | None
+    images: Any
+    host: str
+    cluster_name: str | None
+    STORAGE_PROTOCOL: str
     configuration: Any
     sharing: Any
 
@@ -71,13 +290,22 @@ class Driver(Protocol):
     def slow_deletions(self) -> tuple[int, int]:
         """The numbers of slow deletions that run and that wait."""
 
+    def _ceph_args(self) -> list[str]:
+        """Return the options of programs that connect to the cluster."""
+
+    def _get_fsid(self) -> str:
+        """Return the id of the cluster."""
+
+    def _try_remove_volume(self, client: Any, name: str) -> None:
+        """Remove an image."""
+
     def RBDProxy(self) -> Any:
         """Return ``rbd.RBD``, whose methods leave the thread to others."""
 
-    def _connect_to_rados(self, *args: Any) -> Any:
+    def _connect_to_rados(self, *args: object) -> Any:
         """Return a client and a context of a pool."""
 
-    def _disconnect_from_rados(self, client: Any, ioctx: Any) -> None:
+    def _disconnect_from_rados(self, client: object, ioctx: Ioctx) -> None:
         """End the use of a client."""
 
     def _get_config_tuple(

@@ -18,6 +18,7 @@ from cinder import exception
 from cinder.db import api as db
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -82,7 +83,7 @@ def items_of(volume_id: str) -> dict[str, str]:
         return {}
 
 
-def backend_of(volume: Any) -> str:
+def backend_of(volume: protocols.Volume) -> str:
     """Return the back end that holds a volume: ``host@backend``.
 
     For a clustered back end, ``cluster@backend``. Empty if the volume has no
@@ -99,7 +100,7 @@ def recorded_by(admin_metadata: Mapping[str, str]) -> str | None:
 
 
 def of_volume(
-    volume: Any, admin_metadata: Mapping[str, str]
+    volume: protocols.Volume, admin_metadata: Mapping[str, str]
 ) -> plan.ImageState | None:
     """Return the recorded image on the current back end; None for no record.
 
@@ -236,7 +237,7 @@ def accepted(volume_id: str, metadata: Mapping[str, str]) -> None:
         )
 
 
-def is_accepted(volume: Any, key: str, value: str) -> bool:
+def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
     """Return whether the value of a changeable key was accepted.
 
     :param volume: Cinder's volume object

@@ -5,7 +5,6 @@
 from collections.abc import Mapping
 import dataclasses
 import functools
-from typing import Any
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import protocols
@@ -128,7 +127,7 @@ class Texts:
 
 def of_volume(
     volume: protocols.Volume,
-    volume_type: Any,
+    volume_type: protocols.VolumeType | None,
     settings: backend_settings.BackendSettings,
 ) -> Request:
     """Return the requested options of a volume.
@@ -174,7 +173,7 @@ def metadata_of(volume: protocols.Volume) -> dict[str, str]:
     return dict(volume.metadata or {})
 
 
-def specs_of(volume_type: Any) -> dict[str, str]:
+def specs_of(volume_type: protocols.VolumeType | None) -> dict[str, str]:
     """Return a type's extra specs; empty for no type."""
     if volume_type is None:
         return {}

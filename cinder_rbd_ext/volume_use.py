@@ -20,6 +20,7 @@ from cinder.objects import fields
 from cinder.volume import volume_utils
 from oslo_utils import uuidutils
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
@@ -50,7 +51,9 @@ _WORKING = (
 
 
 @contextlib.contextmanager
-def using(volume: Any, wait: float = volume_lock.WAIT) -> Iterator[Any]:
+def using(
+    volume: protocols.Volume, wait: float = volume_lock.WAIT
+) -> Iterator[Any]:
     """Hold the lock of a volume together with other users of its image.
 
     This waits until a retype that a service was killed in is completed: its
@@ -66,7 +69,7 @@ def using(volume: Any, wait: float = volume_lock.WAIT) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def using_snapshot(
-    snapshot: Any, wait: float = volume_lock.WAIT
+    snapshot: protocols.Snapshot, wait: float = volume_lock.WAIT
 ) -> Iterator[Any]:
     """Act as :func:`using` for the volume of a snapshot.
 
@@ -98,7 +101,7 @@ def using_image(
 
 @contextlib.contextmanager
 def replacing(
-    volume: Any, wait: float = volume_lock.WAIT
+    volume: protocols.Volume, wait: float = volume_lock.WAIT
 ) -> Iterator[volume_lock.Held]:
     """Hold the lock of a volume alone, after requests accepted earlier.
 
@@ -119,7 +122,10 @@ def replacing(
 
 @contextlib.contextmanager
 def _using(
-    volume_id: str, request_context: Any, wait: float, volume: Any
+    volume_id: str,
+    request_context: protocols.Context,
+    wait: float,
+    volume: protocols.Volume | None,
 ) -> Iterator[Any]:
     until = time.monotonic() + wait
     while True:
@@ -133,7 +139,9 @@ def _using(
         _pause(volume_id, until)
 
 
-def check_not_migrated(volume: Any, current: Any) -> None:
+def check_not_migrated(
+    volume: protocols.Volume, current: protocols.Volume
+) -> None:
     """Check that a migration has not made another image that of a volume.
 
     :param volume: as in a request
@@ -145,13 +153,15 @@ def check_not_migrated(volume: Any, current: Any) -> None:
     _check_is_here(volume, current)
 
 
-def _check_is_here(volume: Any, current: Any) -> None:
+def _check_is_here(
+    volume: protocols.Volume, current: protocols.Volume
+) -> None:
     back_ends = {record.backend_of(each) for each in (volume, current)}
     if len(back_ends) > 1:
         raise volume_lock.VolumeLocked(volume_id=volume.id)
 
 
-def is_unfinished(volume: Any) -> bool:
+def is_unfinished(volume: protocols.Volume) -> bool:
     """Return whether a retype has left something to do.
 
     :param volume: from :func:`using`
@@ -172,14 +182,14 @@ def _pause(volume_id: str, until: float) -> None:
     time.sleep(min(_PAUSE, _left(until)))
 
 
-def _current(volume_id: str, request_context: Any) -> Any:
+def _current(volume_id: str, request_context: protocols.Context) -> Any:
     # An administrator's query includes the admin metadata.
     volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
     volume._context = request_context
     return volume
 
 
-def _is_interrupted(volume: Any) -> bool:
+def _is_interrupted(volume: protocols.Volume) -> bool:
     """Return whether a service was killed during a retype of a volume.
 
     Inside the lock, no retype is running. The copy of a migration may already

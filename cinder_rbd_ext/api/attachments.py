@@ -24,6 +24,7 @@ import webob.exc
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import agreement
@@ -53,17 +54,22 @@ class AttachmentsController(wsgi.Controller):
         self._door = _Door(reported)
 
     @wsgi.extends
-    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
         """Check the connector of a new attachment, if it has one."""
         context = req.environ['cinder.context']
-        asked = _part(body, 'attachment')
+        asked = checks.part_of(body, 'attachment')
         connector = self._door.connector(context, asked)
         if connector and isinstance(asked.get('volume_uuid'), str):
             self._check_create(context, asked, connector)
         yield
 
     def _check_create(
-        self, context: Any, asked: dict[str, Any], connector: dict[str, Any]
+        self,
+        context: protocols.Context,
+        asked: dict[str, Any],
+        connector: dict[str, Any],
     ) -> None:
         server = asked.get('instance_uuid')
         if server is not None and not isinstance(server, str):
@@ -88,17 +94,19 @@ class AttachmentsController(wsgi.Controller):
             )
 
     @wsgi.extends
-    def update(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+    def update(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
         """Check the new connector of an attachment."""
         context = req.environ['cinder.context']
-        asked = _part(body, 'attachment')
+        asked = checks.part_of(body, 'attachment')
         connector = self._door.connector(context, asked)
         if connector:
             self._check_update(context, id, connector)
         yield
 
     def _check_update(
-        self, context: Any, ident: str, connector: dict[str, Any]
+        self, context: protocols.Context, ident: str, connector: dict[str, Any]
     ) -> None:
         attachment = objects.VolumeAttachment.get_by_id(context, ident)
         server = attachment.instance_uuid
@@ -129,11 +137,11 @@ class ConnectionsController(wsgi.Controller):
 
     @wsgi.extends(action='os-initialize_connection')
     def initialize_connection(
-        self, req: Any, id: str, body: Any = None
+        self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check the connector of a connection without an attachment."""
         context = req.environ['cinder.context']
-        asked = _part(body, 'os-initialize_connection')
+        asked = checks.part_of(body, 'os-initialize_connection')
         connector = self._door.connector(context, asked)
         if connector:
             volume = objects.Volume.get_by_id(context, id)
@@ -152,7 +160,7 @@ class ConnectionsController(wsgi.Controller):
 
     @wsgi.extends(action='os-terminate_connection')
     def terminate_connection(
-        self, req: Any, id: str, body: Any = None
+        self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Let only services terminate the connection of a restore.
 
@@ -178,13 +186,15 @@ class _Door:
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
 
-    def connector(self, context: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    def connector(
+        self, context: protocols.Context, asked: dict[str, Any]
+    ) -> dict[str, Any]:
         """Return the connector of a request, with modes only from a service.
 
         The modes of any other caller are removed from the body of the request,
         which is the object that Cinder's controller receives.
         """
-        connector = _part(asked, 'connector')
+        connector = checks.part_of(asked, 'connector')
         if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
             context
         ):
@@ -276,21 +286,15 @@ def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
     return for_server or host_modes.of_connector(connector) is not None
 
 
-def _is_service(context: Any) -> bool:
+def _is_service(context: protocols.Context) -> bool:
     """Return whether the caller is a service, such as Nova."""
     return cinder_volume.API().is_service_request(context) or policies.allows(
         context, policies.OFFER_CACHE_MODES
     )
 
 
-def _may(context: Any, action: str, target: Any) -> bool:
+def _may(context: protocols.Context, action: str, target: object) -> bool:
     return bool(context.authorize(action, target_obj=target, fatal=False))
-
-
-def _part(body: Any, name: str) -> dict[str, Any]:
-    """Return a part of a request's body; empty if it is not an object."""
-    part = body.get(name) if isinstance(body, dict) else None
-    return part if isinstance(part, dict) else {}
 
 
 Answer = dict[str, Any]
@@ -303,7 +307,7 @@ class NextAttachmentController(wsgi.Controller):
         super().__init__()
         self._reported = reported
 
-    def index(self, req: Any, volume_id: str) -> Answer:
+    def index(self, req: protocols.Request, volume_id: str) -> Answer:
         """Return the cache modes of which the host must offer one.
 
         Only the driver knows a ``conf_rbd_cache`` of the RBD image, which can

@@ -36,7 +36,13 @@ Items = Mapping[str, str]
 _FIXED = 'fixed at creation of the volume'
 
 
-def ours(items: Any) -> dict[str, str] | None:
+def part_of(body: object, name: str) -> dict[str, Any]:
+    """Return a part of a request's body; empty if it is not an object."""
+    part = body.get(name) if isinstance(body, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def ours(items: object) -> dict[str, str] | None:
     """Return the ``rbd:`` items of a part of a request.
 
     The case of the prefix is ignored, because databases can ignore the case of

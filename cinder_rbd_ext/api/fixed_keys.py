@@ -3,7 +3,6 @@
 """Changes of the fixed keys of a volume."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import webob.exc
 
@@ -25,7 +24,7 @@ _ORIGIN = errors.Origin.VOLUME_METADATA
 
 
 def check(
-    context: Any,
+    context: protocols.Context,
     volume: protocols.Volume,
     reported: pools.ReportedPools,
     before: Items,

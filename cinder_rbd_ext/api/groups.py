@@ -17,6 +17,7 @@ from cinder.api import microversions
 from cinder.api.openstack import wsgi
 from cinder.policies import groups as stock
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
@@ -37,7 +38,9 @@ class _Copies:
     ) -> None:
         self._restrictions = restrictions.Restrictions(reported, types)
 
-    def check(self, req: Any, group: Any, group_snapshot: Any) -> None:
+    def check(
+        self, req: protocols.Request, group: Any, group_snapshot: Any
+    ) -> None:
         """Check each new volume against its type and the group's back end.
 
         :param group: the id of the source, not checked yet; None for none
@@ -55,7 +58,7 @@ class _Copies:
         except (exception.NotAuthorized, exception.NotFound):
             return
 
-    def _check_group(self, context: Any, ident: str) -> None:
+    def _check_group(self, context: protocols.Context, ident: str) -> None:
         group = _groups().get(context, ident)
         for each in objects.VolumeList.get_all_by_generic_group(
             context, group.id
@@ -64,7 +67,9 @@ class _Copies:
                 context, group, each, each.size, volume_source.of_volume
             )
 
-    def _check_group_snapshot(self, context: Any, ident: str) -> None:
+    def _check_group_snapshot(
+        self, context: protocols.Context, ident: str
+    ) -> None:
         api = _groups()
         taken = api.get_group_snapshot(context, ident)
         group = api.get(context, taken.group_id)
@@ -81,7 +86,7 @@ class _Copies:
 
     def _check(
         self,
-        context: Any,
+        context: protocols.Context,
         group: Any,
         original: Any,
         size: int,
@@ -117,7 +122,10 @@ class GroupsController(wsgi.Controller):
 
     @wsgi.extends(action='create-from-src')
     def create_from_src(
-        self, req: Any, id: str | None = None, body: Any = None
+        self,
+        req: protocols.Request,
+        id: str | None = None,
+        body: object = None,
     ) -> Iterator[None]:
         """Check the volumes of a new group.
 
@@ -125,7 +133,7 @@ class GroupsController(wsgi.Controller):
         """
         first = microversions.get_api_version(microversions.GROUP_SNAPSHOTS)
         if id is None and req.api_version_request.matches(first):
-            asked = _part(body, 'create-from-src')
+            asked = checks.part_of(body, 'create-from-src')
             self._copies.check(
                 req,
                 asked.get('source_group_id'),
@@ -144,9 +152,11 @@ class ConsistencyGroupsController(wsgi.Controller):
         self._copies = _Copies(reported, types)
 
     @wsgi.extends
-    def create_from_src(self, req: Any, body: Any = None) -> Iterator[None]:
+    def create_from_src(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
         """Check the volumes of a new consistency group."""
-        asked = _part(body, 'consistencygroup-from-src')
+        asked = checks.part_of(body, 'consistencygroup-from-src')
         self._copies.check(
             req,
             asked.get('source_cgid') or None,
@@ -161,9 +171,3 @@ def _groups() -> Any:
     from cinder import group
 
     return group.API()
-
-
-def _part(body: Any, name: str) -> dict[str, Any]:
-    """Return a part of a request's body; empty if it is not an object."""
-    part = body.get(name) if isinstance(body, dict) else None
-    return part if isinstance(part, dict) else {}

@@ -35,7 +35,7 @@ class Growth:
         self._reported = reported
 
     def check(
-        self, req: Any, volume_id: str, asked: Mapping[str, Any]
+        self, req: protocols.Request, volume_id: str, asked: Mapping[str, Any]
     ) -> None:
         """Check a request for ``os-extend``.
 
@@ -91,7 +91,7 @@ class Growth:
         return here.settings.limits if here.settings else _UNBOUNDED
 
 
-def _policy(req: Any, volume: protocols.Volume) -> str:
+def _policy(req: protocols.Request, volume: protocols.Volume) -> str:
     """Return the policy that Cinder checks."""
     in_use = volume.status == 'in-use'
     if in_use and req.api_version_request.matches(

@@ -13,6 +13,7 @@ from cinder.policies import manageable_volumes as stock
 from cinder.volume import volume_utils
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
@@ -36,7 +37,9 @@ class ManageController(wsgi.Controller):
         self._reported = reported
 
     @wsgi.extends
-    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
         """Check the keys of the volume."""
         volume = body.get('volume') if isinstance(body, dict) else None
         if isinstance(volume, dict):
@@ -46,7 +49,10 @@ class ManageController(wsgi.Controller):
         yield
 
     def _check(
-        self, context: Any, volume: dict[str, Any], metadata: dict[str, str]
+        self,
+        context: protocols.Context,
+        volume: dict[str, Any],
+        metadata: dict[str, str],
     ) -> None:
         context.authorize(stock.MANAGE_POLICY)
         policies.check_keys(context, metadata)
@@ -68,7 +74,7 @@ class ManageController(wsgi.Controller):
                 request.read(metadata, specs, settings).resolve()
 
     def _pools(
-        self, context: Any, volume: dict[str, Any]
+        self, context: protocols.Context, volume: dict[str, Any]
     ) -> tuple[pools.Pool, ...]:
         """Return the pools of the host or cluster in a request."""
         host = volume.get('host')
@@ -79,7 +85,7 @@ class ManageController(wsgi.Controller):
         return matching
 
 
-def _cluster_of(context: Any, host: str) -> str | None:
+def _cluster_of(context: protocols.Context, host: str) -> str | None:
     """Return the cluster of a volume service; None if it has none."""
     try:
         service = objects.Service.get_by_id(
@@ -94,7 +100,9 @@ def _cluster_of(context: Any, host: str) -> str | None:
     return name
 
 
-def _specs(context: Any, wanted: Any) -> dict[str, str] | None:
+def _specs(
+    context: protocols.Context, wanted: object
+) -> dict[str, str] | None:
     """Return the extra specs of a type; None if Cinder refuses the type."""
     if not wanted:
         return {}

@@ -18,6 +18,7 @@ from cinder.api.openstack import wsgi
 from cinder.message import message_field
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
 
 LOG = logging.getLogger(__name__)
@@ -27,17 +28,21 @@ class MessagesController(wsgi.Controller):
     """Extends Cinder's controller of user messages and runs after it."""
 
     @wsgi.extends
-    def index(self, req: Any, resp_obj: Any) -> None:
+    def index(
+        self, req: protocols.Request, resp_obj: protocols.Response
+    ) -> None:
         """Append the reasons to the texts of a list."""
         _append(_caller(req), resp_obj.obj.get('messages', []))
 
     @wsgi.extends
-    def show(self, req: Any, resp_obj: Any, id: str) -> None:
+    def show(
+        self, req: protocols.Request, resp_obj: protocols.Response, id: str
+    ) -> None:
         """Append the reason to the text of a message."""
         _append(_caller(req), [resp_obj.obj['message']])
 
 
-def _caller(req: Any) -> context.RequestContext:
+def _caller(req: protocols.Request) -> context.RequestContext:
     return req.environ['cinder.context']
 
 

@@ -20,6 +20,7 @@ from oslo_log import log as logging
 import webob
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext.api import checks
@@ -73,9 +74,9 @@ class Changes:
 
     def check_added(
         self,
-        context: Any,
+        context: protocols.Context,
         volume_id: str,
-        items: Any,
+        items: object,
         policy: str,
         named: str = '',
     ) -> Outcome:
@@ -100,7 +101,11 @@ class Changes:
         )
 
     def check_replaced(
-        self, context: Any, volume_id: str, items: Any, policy: str
+        self,
+        context: protocols.Context,
+        volume_id: str,
+        items: object,
+        policy: str,
     ) -> Outcome:
         """Check items that replace all existing items.
 
@@ -118,7 +123,9 @@ class Changes:
             context, volume, before, items_of_ours, items_of_ours
         )
 
-    def check_removed(self, context: Any, volume_id: str, key: str) -> Outcome:
+    def check_removed(
+        self, context: protocols.Context, volume_id: str, key: str
+    ) -> Outcome:
         """Check that an item may be removed."""
         if key_spelling.is_ours(key):
             volume = _authorized(context, volume_id, stock.DELETE_POLICY)
@@ -131,8 +138,8 @@ class Changes:
 
     def _check(
         self,
-        context: Any,
-        volume: Any,
+        context: protocols.Context,
+        volume: protocols.Volume,
         before: dict[str, str],
         after: dict[str, str],
         items_of_ours: dict[str, str],
@@ -155,7 +162,7 @@ class Changes:
 
     def complete(
         self,
-        context: Any,
+        context: protocols.Context,
         volume_id: str,
         outcome: Outcome,
         items: Mapping[str, str],
@@ -176,7 +183,7 @@ class Changes:
             )
         tell(response, notice)
 
-    def _configured(self, context: Any, volume_id: str) -> bool:
+    def _configured(self, context: protocols.Context, volume_id: str) -> bool:
         """Make the driver configure the image; return whether it did.
 
         The driver does so when Cinder removes the export of the volume. Other
@@ -211,7 +218,7 @@ class Changes:
         )
         return volume, target.difference(here.settings) is None
 
-    def _offer(self, volume: Any) -> offers.TypeOffer:
+    def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
         specs: dict[str, str] = {}
         if volume.volume_type is not None:
@@ -227,7 +234,7 @@ class Changes:
         return offer
 
 
-def _is_replaced(volume: Any) -> bool:
+def _is_replaced(volume: protocols.Volume) -> bool:
     """Return whether the image of a volume is being replaced.
 
     The driver would wait for the end of that, and the API for the driver.
@@ -237,7 +244,9 @@ def _is_replaced(volume: Any) -> bool:
     )
 
 
-def _authorized(context: Any, volume_id: str, policy: str) -> Any:
+def _authorized(
+    context: protocols.Context, volume_id: str, policy: str
+) -> Any:
     """Return a volume that the caller may change.
 
     :raises PolicyNotAuthorized: if the policy of Cinder does not allow it
@@ -247,7 +256,7 @@ def _authorized(context: Any, volume_id: str, policy: str) -> Any:
     return volume
 
 
-def _notice(volume: Any, different: frozenset[str]) -> str | None:
+def _notice(volume: protocols.Volume, different: frozenset[str]) -> str | None:
     """Return a notice that existing attachments keep their values."""
     changed = sorted(
         option.key
@@ -284,65 +293,52 @@ class MetadataController(wsgi.Controller):
 
     @wsgi.extends
     def create(
-        self, req: Any, volume_id: str, body: Any = None
+        self, req: protocols.Request, volume_id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check items that are added."""
-        outcome = Outcome()
         context = req.environ['cinder.context']
-        if isinstance(body, dict):
-            outcome = self._changes.check_added(
-                context,
-                volume_id,
-                body.get('metadata'),
-                stock.CREATE_POLICY,
-            )
-        response = yield
-        self._changes.complete(
-            context, volume_id, outcome, body['metadata'], response
+        items = checks.part_of(body, 'metadata')
+        outcome = self._changes.check_added(
+            context, volume_id, items, stock.CREATE_POLICY
         )
+        response = yield
+        self._changes.complete(context, volume_id, outcome, items, response)
 
     @wsgi.extends
     def update(
-        self, req: Any, volume_id: str, id: str, body: Any = None
+        self,
+        req: protocols.Request,
+        volume_id: str,
+        id: str,
+        body: object = None,
     ) -> Generator[None, Any, None]:
         """Check one item and the key in the path."""
-        outcome = Outcome()
         context = req.environ['cinder.context']
-        if isinstance(body, dict):
-            outcome = self._changes.check_added(
-                context,
-                volume_id,
-                body.get('meta'),
-                stock.UPDATE_POLICY,
-                named=id,
-            )
-        response = yield
-        self._changes.complete(
-            context, volume_id, outcome, body['meta'], response
+        items = checks.part_of(body, 'meta')
+        outcome = self._changes.check_added(
+            context, volume_id, items, stock.UPDATE_POLICY, named=id
         )
+        response = yield
+        self._changes.complete(context, volume_id, outcome, items, response)
 
     @wsgi.extends
     def update_all(
-        self, req: Any, volume_id: str, body: Any = None
+        self, req: protocols.Request, volume_id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check items that replace all items."""
         outcome = Outcome()
         context = req.environ['cinder.context']
+        items = checks.part_of(body, 'metadata')
         if isinstance(body, dict) and 'metadata' in body:
             outcome = self._changes.check_replaced(
-                context,
-                volume_id,
-                body['metadata'],
-                stock.UPDATE_POLICY,
+                context, volume_id, body['metadata'], stock.UPDATE_POLICY
             )
         response = yield
-        self._changes.complete(
-            context, volume_id, outcome, body['metadata'], response
-        )
+        self._changes.complete(context, volume_id, outcome, items, response)
 
     @wsgi.extends
     def delete(
-        self, req: Any, volume_id: str, id: str, **kwargs: Any
+        self, req: protocols.Request, volume_id: str, id: str, **kwargs: object
     ) -> Iterator[webob.Response | None]:
         """Check that an item may be removed.
 

@@ -19,6 +19,7 @@ from cinder.volume import volume_types
 from oslo_config import cfg
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import definitions
@@ -47,7 +48,7 @@ class QosLimits:
     :param context: of the request
     """
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: protocols.Context) -> None:
         # Only administrators may read QoS specs.
         self._context = context.elevated()
         self._found: dict[str, dict[str, Any] | None] = {}
@@ -85,7 +86,7 @@ class OptionsController(wsgi.Controller):
         super().__init__()
         self._reported = reported
 
-    def index(self, req: Any) -> Answer:
+    def index(self, req: protocols.Request) -> Answer:
         """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
         policies.check(context, policies.GET)
@@ -94,7 +95,7 @@ class OptionsController(wsgi.Controller):
             self._answer(each, context, limits) for each in _visible(context)
         )
 
-    def show(self, req: Any, **_path: Any) -> Answer:
+    def show(self, req: protocols.Request, **_path: object) -> Answer:
         """Return the options of a type, named by its id or name."""
         wanted = _name_in_path(req)
         context = req.environ['cinder.context']
@@ -113,7 +114,10 @@ class OptionsController(wsgi.Controller):
     new = edit = show
 
     def _answer(
-        self, volume_type: Any, context: Any, limits: QosLimits | None
+        self,
+        volume_type: Mapping[str, Any],
+        context: protocols.Context,
+        limits: QosLimits | None,
     ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
@@ -128,7 +132,7 @@ class OptionsController(wsgi.Controller):
         return answer
 
 
-def _name_in_path(req: Any) -> str:
+def _name_in_path(req: protocols.Request) -> str:
     """Return what follows the route in the path of a request.
 
     The router splits names at a slash and at the last dot, and the server
@@ -152,13 +156,13 @@ def route_all_names(mapper: Any, resource: Any) -> None:
         )
 
 
-def _limits(context: Any) -> QosLimits | None:
+def _limits(context: protocols.Context) -> QosLimits | None:
     """Return the limits of types; None if the caller may not see them."""
     allowed = policies.allows(context, policies.GET_QOS_LIMITS)
     return QosLimits(context) if allowed else None
 
 
-def _visible(context: Any) -> list[Any]:
+def _visible(context: protocols.Context) -> list[Any]:
     """Return the types that are visible to the caller, as GET /types does.
 
     For administrators, these include private types.
@@ -171,7 +175,7 @@ def _visible(context: Any) -> list[Any]:
 
 
 def of_type(
-    volume_type: Any,
+    volume_type: Mapping[str, Any],
     offer: offers.TypeOffer,
     settable: Collection[str],
     shows_pools: bool = True,

@@ -35,7 +35,7 @@ def show_reasons_only() -> None:
 
 def _without_traceback(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         try:
             return method(*args, **kwargs)
         except exception.InvalidVolume as error:

@@ -9,8 +9,6 @@ status does is served before the image is replaced
 (:func:`cinder_rbd_ext.volume_use.replacing`).
 """
 
-from typing import Any
-
 from cinder import exception
 from cinder import volume as cinder_volume
 import webob.exc
@@ -21,7 +19,7 @@ from cinder_rbd_ext import volume_use
 from rbd_volume_options import wire
 
 
-def check_snapshot(context: Any, snapshot_id: Any) -> None:
+def check_snapshot(context: protocols.Context, snapshot_id: object) -> None:
     """Check a request that uses a snapshot.
 
     A snapshot that does not exist is left to Cinder.

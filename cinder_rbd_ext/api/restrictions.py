@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
@@ -77,7 +78,7 @@ class Restrictions:
         return known.verdicts[asked]
 
     def offer(
-        self, volume_type: Any, group: Any = None
+        self, volume_type: protocols.VolumeType, group: Any = None
     ) -> offers.TypeOffer | None:
         """Return the offer of a type, to check a volume without keys.
 

@@ -4,7 +4,6 @@
 
 from collections.abc import Iterable
 import dataclasses
-from typing import Any
 
 from cinder import objects
 import webob.exc
@@ -29,7 +28,7 @@ _DETACH = 'detach the volume, so that its image can be converted'
 
 def check(
     volume: protocols.Volume,
-    new_type: Any,
+    new_type: protocols.VolumeType,
     may_migrate: bool,
     reported: pools.ReportedPools,
     shows_pools: bool = False,

@@ -7,12 +7,12 @@ set on snapshots without this check are kept and may be removed.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import snapshot_metadata as stock
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import replaced
@@ -21,7 +21,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 
 
-def _check(items: Any, there: dict[str, str] | None = None) -> None:
+def _check(items: object, there: dict[str, str] | None = None) -> None:
     """Check new items of snapshot metadata.
 
     :param items: not checked yet
@@ -39,35 +39,35 @@ def _check(items: Any, there: dict[str, str] | None = None) -> None:
                 )
 
 
-def _part(body: Any, name: str) -> Any:
-    return body.get(name) if isinstance(body, dict) else None
-
-
 class SnapshotsController(wsgi.Controller):
     """Snapshots that are created, managed or deleted."""
 
     @wsgi.extends
-    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
         """Check the metadata of a new snapshot."""
-        _check(_part(_part(body, 'snapshot'), 'metadata'))
+        _check(checks.part_of(checks.part_of(body, 'snapshot'), 'metadata'))
         yield
 
     @wsgi.extends
-    def delete(self, req: Any, id: str) -> Iterator[None]:
+    def delete(self, req: protocols.Request, id: str) -> Iterator[None]:
         """Check that the image of the volume is not being replaced."""
         replaced.check_snapshot(req.environ['cinder.context'], id)
         yield
 
     @wsgi.extends(action='os-force_delete')
     def force_delete(
-        self, req: Any, id: str, body: Any = None
+        self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check as for a deletion."""
         replaced.check_snapshot(req.environ['cinder.context'], id)
         yield
 
     @wsgi.extends(action='os-unmanage')
-    def unmanage(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+    def unmanage(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
         """Check as for a deletion."""
         replaced.check_snapshot(req.environ['cinder.context'], id)
         yield
@@ -78,30 +78,36 @@ class SnapshotMetadataController(wsgi.Controller):
 
     @wsgi.extends
     def create(
-        self, req: Any, snapshot_id: str, body: Any = None
+        self, req: protocols.Request, snapshot_id: str, body: object = None
     ) -> Iterator[None]:
         """Check items that are added."""
-        _check_change(req, snapshot_id, _part(body, 'metadata'))
+        _check_change(req, snapshot_id, checks.part_of(body, 'metadata'))
         yield
 
     @wsgi.extends
     def update(
-        self, req: Any, snapshot_id: str, id: str, body: Any = None
+        self,
+        req: protocols.Request,
+        snapshot_id: str,
+        id: str,
+        body: object = None,
     ) -> Iterator[None]:
         """Check one item."""
-        _check_change(req, snapshot_id, _part(body, 'meta'))
+        _check_change(req, snapshot_id, checks.part_of(body, 'meta'))
         yield
 
     @wsgi.extends
     def update_all(
-        self, req: Any, snapshot_id: str, body: Any = None
+        self, req: protocols.Request, snapshot_id: str, body: object = None
     ) -> Iterator[None]:
         """Check items that replace all items."""
-        _check_change(req, snapshot_id, _part(body, 'metadata'))
+        _check_change(req, snapshot_id, checks.part_of(body, 'metadata'))
         yield
 
 
-def _check_change(req: Any, snapshot_id: str, items: Any) -> None:
+def _check_change(
+    req: protocols.Request, snapshot_id: str, items: object
+) -> None:
     if checks.ours(items):
         context = req.environ['cinder.context']
         snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)

@@ -16,6 +16,7 @@ from oslo_utils import strutils
 import webob.exc
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
@@ -68,7 +69,9 @@ class TypesController(_SpecsController):
     """Volume types that are created with extra specs."""
 
     @wsgi.extends(action='create')
-    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
         """Check the extra specs of a new type."""
         volume_type = (
             body.get('volume_type') if isinstance(body, dict) else None
@@ -89,7 +92,7 @@ class ExtraSpecsController(_SpecsController):
 
     @wsgi.extends
     def create(
-        self, req: Any, type_id: str, body: Any = None
+        self, req: protocols.Request, type_id: str, body: object = None
     ) -> Iterator[None]:
         """Check extra specs that are added to a type."""
         if isinstance(body, dict):
@@ -101,7 +104,11 @@ class ExtraSpecsController(_SpecsController):
 
     @wsgi.extends
     def update(
-        self, req: Any, type_id: str, id: str, body: Any = None
+        self,
+        req: protocols.Request,
+        type_id: str,
+        id: str,
+        body: object = None,
     ) -> Iterator[None]:
         """Check one extra spec and the key in the path."""
         if key_spelling.is_misspelled(id):
@@ -114,7 +121,7 @@ class ExtraSpecsController(_SpecsController):
 
     @wsgi.extends
     def delete(
-        self, req: Any, type_id: str, id: str, **kwargs: Any
+        self, req: protocols.Request, type_id: str, id: str, **kwargs: object
     ) -> Iterator[None]:
         """Check that the type is still valid without an extra spec.
 
@@ -155,7 +162,7 @@ class ExtraSpecsController(_SpecsController):
             raise
 
     def _check_added(
-        self, req: Any, type_id: str, items: Any, action: str
+        self, req: protocols.Request, type_id: str, items: object, action: str
     ) -> None:
         if _names_ours(items):
             context = self._authorize(req, action)
@@ -171,7 +178,7 @@ class ExtraSpecsController(_SpecsController):
         with refusals.bad_request():
             self._check({**there, **_strings(items)})
 
-    def _authorize(self, req: Any, action: str) -> Any:
+    def _authorize(self, req: protocols.Request, action: str) -> Any:
         """Check our policy and Cinder's own; return the context."""
         context = req.environ['cinder.context']
         policies.check(context, policies.SET_EXTRA_SPECS)
@@ -179,7 +186,7 @@ class ExtraSpecsController(_SpecsController):
         return context
 
 
-def _there(context: Any, type_id: str) -> dict[str, str]:
+def _there(context: protocols.Context, type_id: str) -> dict[str, str]:
     """Return the extra specs of a type.
 
     :raises NotFound: for a type that does not exist for the caller
@@ -188,7 +195,7 @@ def _there(context: Any, type_id: str) -> dict[str, str]:
     return dict(volume_type['extra_specs'] or {})
 
 
-def _with_partner(req: Any) -> bool:
+def _with_partner(req: protocols.Request) -> bool:
     """Return whether a request removes both keys of a pair.
 
     :raises HTTPBadRequest: for a value that is not a boolean
@@ -202,7 +209,7 @@ def _with_partner(req: Any) -> bool:
         ) from error
 
 
-def _names_ours(items: Any) -> bool:
+def _names_ours(items: object) -> bool:
     """Return whether unchecked extra specs contain an ``rbd:`` key.
 
     The result is False for input that Cinder's own schema refuses. The schema
@@ -230,10 +237,10 @@ def _names_ours(items: Any) -> bool:
     return bool(named) and checks.ours(items) is not None
 
 
-def _strings(items: Any) -> dict[str, str]:
+def _strings(items: object) -> dict[str, str]:
     """Return the string values of unchecked extra specs."""
     return {
         key: value
-        for key, value in items.items()
+        for key, value in (items.items() if isinstance(items, dict) else ())
         if isinstance(key, str) and isinstance(value, str)
     }

@@ -9,8 +9,10 @@ from cinder import objects
 from cinder.volume import volume_types
 from oslo_utils import uuidutils
 
+from cinder_rbd_ext import protocols
 
-def find(context: Any, identity: str) -> Any:
+
+def find(context: protocols.Context, identity: str) -> Any:
     """Return the volume type with the id or name in a request.
 
     Cinder looks up a name among the types of all projects. A private type of
@@ -35,7 +37,7 @@ def find(context: Any, identity: str) -> Any:
     return volume_type
 
 
-def of_new_volume(context: Any, wanted: Any) -> Any:
+def of_new_volume(context: protocols.Context, wanted: object) -> Any:
     """Return the type of a new volume, as Cinder finds it.
 
     :param wanted: the type in the request or of the source, if any
@@ -49,7 +51,7 @@ def of_new_volume(context: Any, wanted: Any) -> Any:
     return find(context, wanted)
 
 
-def _default_type(context: Any) -> Any:
+def _default_type(context: protocols.Context) -> Any:
     try:
         return volume_types.get_default_volume_type(context)
     except exception.VolumeTypeDefaultMisconfiguredError:

@@ -51,7 +51,7 @@ class Source:
         return f'the source has {self.state.layout} and features {names}'
 
 
-def uses_nova_images(req: Any) -> bool:
+def uses_nova_images(req: protocols.Request) -> bool:
     """Return whether Cinder treats Nova's images of servers as snapshots.
 
     The image of a server that boots from a volume has no data. It names the
@@ -61,7 +61,9 @@ def uses_nova_images(req: Any) -> bool:
     return bool(req.api_version_request.matches(first))
 
 
-def of_request(req: Any, volume: Mapping[str, Any]) -> Source | None:
+def of_request(
+    req: protocols.Request, volume: Mapping[str, Any]
+) -> Source | None:
     """Return the source in a request for a volume.
 
     :param volume: the request, not checked yet
@@ -124,11 +126,11 @@ def _source(volume: protocols.Volume, size: int) -> Source:
     )
 
 
-def _from_volume(context: Any, ident: str) -> Source:
+def _from_volume(context: protocols.Context, ident: str) -> Source:
     return of_volume(cinder_volume.API().get_volume(context, ident))
 
 
-def of_snapshot(snapshot: Any) -> Source:
+def of_snapshot(snapshot: protocols.Snapshot) -> Source:
     """Return a snapshot as the source of a volume.
 
     :raises HTTPBadRequest: while the volume of the snapshot is converted
@@ -141,27 +143,27 @@ def of_snapshot(snapshot: Any) -> Source:
     )
 
 
-def _from_snapshot(context: Any, ident: str) -> Source:
+def _from_snapshot(context: protocols.Context, ident: str) -> Source:
     return of_snapshot(cinder_volume.API().get_snapshot(context, ident))
 
 
-def _from_backup(context: Any, ident: str) -> Source:
+def _from_backup(context: protocols.Context, ident: str) -> Source:
     # Cinder creates an empty volume and then restores the backup to it.
     return Source(backup_api.API().get(context, backup_id=ident).size)
 
 
-def _from_image(context: Any, reference: str) -> Source | None:
+def _from_image(context: protocols.Context, reference: str) -> Source | None:
     image = _glance_image(context, reference)
     return None if image is None else _of_image(image)
 
 
-def _of_image(image: Any) -> Source:
+def _of_image(image: Mapping[str, Any]) -> Source:
     wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
     return Source(volume_type_id=wanted, known=False)
 
 
 def _from_image_or_snapshot(
-    context: Any, reference: str, others: list[str]
+    context: protocols.Context, reference: str, others: list[str]
 ) -> Source | None:
     """Return an image, or the snapshot that it names, as a source.
 
@@ -183,7 +185,7 @@ def _from_image_or_snapshot(
         return None
 
 
-def _boot_mapping(image: Any) -> Mapping[str, Any] | None:
+def _boot_mapping(image: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return where Nova's image names the snapshot of a server's boot volume.
 
     :returns: None for other images
@@ -199,7 +201,7 @@ def _boot_mapping(image: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def _glance_image(context: Any, reference: str) -> Any:
+def _glance_image(context: protocols.Context, reference: str) -> Any:
     """Return the Glance image that Cinder finds; None for none.
 
     Cinder accepts an id, the end of a URL, or a name. It ignores all failures

@@ -13,6 +13,7 @@ from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
 
 from cinder_rbd_ext import policies
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
@@ -51,9 +52,11 @@ class VolumesController(wsgi.Controller):
         self._growth = growth.Growth(reported)
 
     @wsgi.extends
-    def create(self, req: Any, body: Any = None) -> Iterator[None]:
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
         """Check the requested options of a new volume."""
-        volume = _part(body, 'volume')
+        volume = checks.part_of(body, 'volume')
         metadata = checks.ours(volume.get('metadata'))
         if volume and metadata is not None:
             if metadata:
@@ -67,7 +70,10 @@ class VolumesController(wsgi.Controller):
         yield
 
     def _check_create(
-        self, req: Any, volume: dict[str, Any], metadata: dict[str, str]
+        self,
+        req: protocols.Request,
+        volume: dict[str, Any],
+        metadata: dict[str, str],
     ) -> None:
         context = req.environ['cinder.context']
         context.authorize(_policy(req, volume))
@@ -91,7 +97,9 @@ class VolumesController(wsgi.Controller):
                 offer, metadata, size, source, policies.settable(context)
             )
 
-    def _check_type(self, req: Any, volume: dict[str, Any]) -> None:
+    def _check_type(
+        self, req: protocols.Request, volume: dict[str, Any]
+    ) -> None:
         """Check a volume without keys of its own against its type.
 
         This checks only that the layout matches the size. Cinder checks the
@@ -119,7 +127,7 @@ class VolumesController(wsgi.Controller):
             with refusals.bad_request(source.hint):
                 checks.check_type(offer, size, source)
 
-    def _offer(self, volume_type: Any) -> offers.TypeOffer:
+    def _offer(self, volume_type: protocols.VolumeType) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
         if offer.reason == offers.NO_BACKEND:
@@ -128,13 +136,13 @@ class VolumesController(wsgi.Controller):
 
     @wsgi.extends
     def update(
-        self, req: Any, id: str, body: Any = None
+        self, req: protocols.Request, id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check the metadata in an update of a volume.
 
         It replaces all existing metadata.
         """
-        volume = _part(body, 'volume')
+        volume = checks.part_of(body, 'volume')
         outcome = metadata.Outcome()
         context = req.environ['cinder.context']
         if 'metadata' in volume:
@@ -151,10 +159,10 @@ class VolumesController(wsgi.Controller):
 
     @wsgi.extends(action='os-retype')
     def retype(
-        self, req: Any, id: str, body: Any = None
+        self, req: protocols.Request, id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check the retype of a volume."""
-        asked = _part(body, 'os-retype')
+        asked = checks.part_of(body, 'os-retype')
         notice = None
         if isinstance(asked.get('new_type'), str):
             notice = self._check_retype(
@@ -163,7 +171,7 @@ class VolumesController(wsgi.Controller):
         metadata.tell((yield), notice)
 
     def _check_retype(
-        self, context: Any, ident: str, asked: dict[str, Any]
+        self, context: protocols.Context, ident: str, asked: dict[str, Any]
     ) -> str | None:
         volume = cinder_volume.API().get(context, ident)
         context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
@@ -179,7 +187,9 @@ class VolumesController(wsgi.Controller):
         )
 
     @wsgi.extends(action='os-migrate_volume')
-    def migrate(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+    def migrate(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
         """Note that the marker of an earlier migration ends nothing.
 
         Cinder may copy the data itself, without a call of the driver.
@@ -191,30 +201,38 @@ class VolumesController(wsgi.Controller):
         yield
 
     @wsgi.extends(action='os-extend')
-    def extend(self, req: Any, id: str, body: Any = None) -> Iterator[None]:
+    def extend(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
         """Check the new size of a volume."""
-        self._growth.check(req, id, _part(body, 'os-extend'))
+        self._growth.check(req, id, checks.part_of(body, 'os-extend'))
         yield
 
     @wsgi.extends(action='os-set_image_metadata')
     def set_image_metadata(
-        self, req: Any, id: str, body: Any = None
+        self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check new image metadata of a volume."""
-        _check_image_metadata(_part(body, 'os-set_image_metadata'))
+        _check_image_metadata(checks.part_of(body, 'os-set_image_metadata'))
         yield
 
     @wsgi.extends
-    def show(self, req: Any, resp_obj: Any, id: str) -> None:
+    def show(
+        self, req: protocols.Request, resp_obj: protocols.Response, id: str
+    ) -> None:
         """Add the attributes of the RBD image to a volume."""
         self._show(req, [resp_obj.obj['volume']])
 
     @wsgi.extends
-    def detail(self, req: Any, resp_obj: Any) -> None:
+    def detail(
+        self, req: protocols.Request, resp_obj: protocols.Response
+    ) -> None:
         """Add the attributes of the RBD images to volumes."""
         self._show(req, resp_obj.obj['volumes'])
 
-    def _show(self, req: Any, shown: list[dict[str, Any]]) -> None:
+    def _show(
+        self, req: protocols.Request, shown: list[dict[str, Any]]
+    ) -> None:
         # The caller may see all these volumes, so one check is sufficient.
         context = req.environ['cinder.context']
         if policies.allows(context, policies.GET):
@@ -224,7 +242,7 @@ class VolumesController(wsgi.Controller):
                 each.update(attributes.of_volume(volume, shows_pools))
 
 
-def _disown(volume: Any) -> None:
+def _disown(volume: protocols.Volume) -> None:
     """Note that the status that Cinder sets next belongs to this request.
 
     The marker of an earlier, interrupted one may still be there. That of one
@@ -234,13 +252,7 @@ def _disown(volume: Any) -> None:
         marker.disown(volume.id)
 
 
-def _part(body: Any, name: str) -> dict[str, Any]:
-    """Return a part of a request's body; empty if it is not an object."""
-    part = body.get(name) if isinstance(body, dict) else None
-    return part if isinstance(part, dict) else {}
-
-
-def _policy(req: Any, volume: dict[str, Any]) -> str:
+def _policy(req: protocols.Request, volume: dict[str, Any]) -> str:
     """Return the policy that Cinder checks first.
 
     If an image names a snapshot, Cinder checks the same as for a snapshot.

@@ -7,6 +7,7 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import attachment_mode
 from rbd_volume_options import cache_modes
 
@@ -18,12 +19,12 @@ _BY_CLIENT = 0
 CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
-def is_set(image: Any) -> bool:
+def is_set(image: protocols.Image) -> bool:
     """Return whether an image has the setting, which clones inherit."""
     return CACHE_OVERRIDE in dict(image.metadata_list())
 
 
-def drop(image: Any) -> bool:
+def drop(image: protocols.Image) -> bool:
     """Remove an inherited setting that would override the cache mode.
 
     :returns: whether the image had the setting
@@ -39,7 +40,7 @@ def drop(image: Any) -> bool:
     return inherited
 
 
-def of_image(image: Any) -> bool | None:
+def of_image(image: protocols.Image) -> bool | None:
     """Return ``rbd_cache`` as set on an image or its pool; None if unset.
 
     This setting overrides the one that QEMU derives from its cache mode,
@@ -64,7 +65,7 @@ class Stored:
     def __init__(self, rados: Any) -> None:
         self._rados = rados
 
-    def setting(self, ioctx: Any, name: str) -> bool | None:
+    def setting(self, ioctx: protocols.Ioctx, name: str) -> bool | None:
         """Return ``rbd_cache`` as set on an image or its pool; None if unset.
 
         :raises rados.Error: if the objects of the image cannot be read
@@ -79,7 +80,7 @@ class Stored:
             return None
         return cache_modes.librbd_caches(value.decode())
 
-    def _value(self, ioctx: Any, of: str) -> bytes | None:
+    def _value(self, ioctx: protocols.Ioctx, of: str) -> bytes | None:
         key = f'metadata_{CACHE_OVERRIDE}'
         with self._rados.ReadOpCtx() as operation:
             values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))

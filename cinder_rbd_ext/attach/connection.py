@@ -52,7 +52,7 @@ class Connections:
         self,
         volume: protocols.Volume,
         connector: protocols.Connector,
-        current: Any,
+        current: protocols.Volume | None,
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 
@@ -89,7 +89,7 @@ class Connections:
         self,
         volume: protocols.Volume,
         connector: protocols.Connector,
-        current: Any,
+        current: protocols.Volume,
     ) -> cache_modes.CacheMode | None:
         """Return the mode of a new attachment; None to leave it to the host.
 

@@ -50,7 +50,7 @@ class Answer(enum.Enum):
 
 def ask(
     rados: Any,
-    ioctx: Any,
+    ioctx: protocols.Ioctx,
     patience: float = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
@@ -108,7 +108,7 @@ class Checks:
         lock: Any,
         group: leased_client.Group,
         client: leased_client.SharedClient,
-        ioctx: Any,
+        ioctx: protocols.Ioctx,
     ) -> bool:
         """Return whether a connection is usable; check it if necessary.
 
@@ -140,7 +140,7 @@ class Checks:
         lock: Any,
         group: leased_client.Group,
         client: leased_client.SharedClient,
-        ioctx: Any,
+        ioctx: protocols.Ioctx,
     ) -> None:
         began = self._clock()
         answer = ask(self._driver.rados, ioctx)

@@ -52,7 +52,7 @@ def separating(driver: _Driver) -> _Driver:
 
 def _flatten_volume(driver: type[Any]) -> Callable[..., Any]:
     @functools.wraps(driver._flatten_volume)
-    def run(self: Any, image_name: Any, client: Any) -> Any:
+    def run(self: Any, image_name: Any, client: protocols.Client) -> Any:
         with own_connection(), rbd.RADOSClient(self) as own:
             return super(driver, self)._flatten_volume(image_name, own)
 
@@ -63,7 +63,7 @@ def _separate(driver: type[Any], name: str) -> Callable[..., Any]:
     own = vars(driver).get(name)
 
     @functools.wraps(getattr(driver, name))
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(self: Any, *args: object, **kwargs: object) -> Any:
         with own_connection():
             if own:
                 return own(self, *args, **kwargs)
@@ -126,7 +126,7 @@ class Sharing:
         ioctx.set_osdmap_full_try()
         return client, ioctx
 
-    def give_back(self, ioctx: Any) -> bool:
+    def give_back(self, ioctx: protocols.Ioctx) -> bool:
         """End the use of a connection; return False for a separate one.
 
         An exception that is being handled shows how the operation ended.

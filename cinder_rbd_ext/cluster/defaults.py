@@ -7,7 +7,6 @@ from the monitors.
 """
 
 import dataclasses
-from typing import Any
 
 from cinder.volume.drivers import rbd
 
@@ -56,7 +55,9 @@ def of_back_end(
 
 
 def of_client(
-    driver: protocols.Driver, client: Any, with_striping: bool = True
+    driver: protocols.Driver,
+    client: protocols.Client,
+    with_striping: bool = True,
 ) -> Defaults:
     """Return the same as :func:`of_back_end`, on an existing connection."""
     striping = None

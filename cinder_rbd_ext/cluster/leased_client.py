@@ -135,7 +135,7 @@ class LeasedClient:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client.rados, name)
 
-    def mon_command(self, *args: Any, **kwargs: Any) -> Any:
+    def mon_command(self, *args: object, **kwargs: object) -> Any:
         """Send a command to a monitor; a failure retires the connection."""
         result = self._client.rados.mon_command(*args, **kwargs)
         if result[0] in _UNUSABLE:

@@ -93,7 +93,7 @@ def is_repeated(driver: protocols.Driver, error: BaseException) -> bool:
 
 def _repeated(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(self: Any, *args: object, **kwargs: object) -> Any:
         try:
             return method(self, *args, **kwargs)
         except Exception as error:

@@ -107,7 +107,9 @@ class SharedClients:
             else:
                 return self._connected(place, group, connect)
 
-    def give_back(self, ioctx: Any, error: BaseException | None) -> bool:
+    def give_back(
+        self, ioctx: protocols.Ioctx, error: BaseException | None
+    ) -> bool:
         """End the use of a connection; return whether it was a shared one.
 
         :param ioctx: the context, which is closed
@@ -240,7 +242,7 @@ class SharedClients:
             attempt.done = True
 
     def _lent_to(
-        self, client: leased_client.SharedClient, ioctx: Any
+        self, client: leased_client.SharedClient, ioctx: protocols.Ioctx
     ) -> Connected:
         # An operation that cleans up after a failure runs while the failure is
         # being handled, and it is not a failure of this connection.
@@ -274,7 +276,7 @@ class SharedClients:
         self,
         group: leased_client.Group,
         client: leased_client.SharedClient,
-        ioctx: Any,
+        ioctx: protocols.Ioctx,
     ) -> Connected | None:
         try:
             usable = self._checks.is_usable(self._lock, group, client, ioctx)

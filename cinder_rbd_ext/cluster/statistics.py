@@ -53,7 +53,9 @@ def added(
     }
 
 
-def data_pools_of(driver: protocols.Driver, client: Any) -> list[str] | None:
+def data_pools_of(
+    driver: protocols.Driver, client: protocols.Client
+) -> list[str] | None:
     """Return the pools with the application ``rbd``, without the own one.
 
     The client already has the map of all pools, so this sends no requests.

@@ -133,7 +133,9 @@ def connected(driver: protocols.Driver) -> Iterator[Any]:
         driver._disconnect_from_rados(client, ioctx)
 
 
-def write(driver: protocols.Driver, client: Any, pool: str) -> None:
+def write(
+    driver: protocols.Driver, client: protocols.Cluster, pool: str
+) -> None:
     """Write an object to a pool as librbd writes data, and remove it.
 
     :param client: a connection of :func:`connected`
@@ -147,7 +149,7 @@ def write(driver: protocols.Driver, client: Any, pool: str) -> None:
 class _Object:
     """An object that is written as librbd writes data, and then removed."""
 
-    def __init__(self, rados: Any, ioctx: Any) -> None:
+    def __init__(self, rados: Any, ioctx: protocols.Ioctx) -> None:
         self._rados = rados
         self._ioctx = ioctx
         self._name = f'{_OBJECT}{uuid.uuid4().hex}'

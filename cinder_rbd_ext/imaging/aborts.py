@@ -42,12 +42,11 @@ reference to its buffer    freed memory [1]_       pools are made by
 .. [4] https://github.com/ceph/ceph/pull/54949, in 16.2.15
 """
 
-from typing import Any
-
 from cinder import exception
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import protocols
 
 LOG = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ LOG = logging.getLogger(__name__)
 _MIGRATING = 1 << 9
 
 
-def check_removal(image: Any, snapshot: str) -> None:
+def check_removal(image: protocols.Image, snapshot: str) -> None:
     """Check that a snapshot of an open image can be removed.
 
     :raises SnapshotIsBusy: if the image is in a live migration. Cinder keeps
@@ -72,7 +71,7 @@ def check_removal(image: Any, snapshot: str) -> None:
         raise exception.SnapshotIsBusy(snapshot_name=snapshot)
 
 
-def check_snapshot(image: Any) -> None:
+def check_snapshot(image: protocols.Image) -> None:
     """Check that a snapshot of an open image can be created, or a clone.
 
     :raises ImageMigrating: if the image is in a live migration

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import contextlib
 from typing import Any
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import conf_rbd_cache
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -29,7 +30,7 @@ def _entries() -> dict[str, definitions.Option]:
     return {f'{_PREFIX}{option.item}': option for option in options}
 
 
-def of_image(image: Any) -> dict[str, Any]:
+def of_image(image: protocols.Image) -> dict[str, Any]:
     """Return the values of the options that configure an image, by key."""
     entries = _entries()
     values = {}
@@ -40,13 +41,13 @@ def of_image(image: Any) -> dict[str, Any]:
     return values
 
 
-def is_set(image: Any) -> bool:
+def is_set(image: protocols.Image) -> bool:
     """Return whether an image has entries that its clones must not inherit."""
     names = {conf_rbd_cache.CACHE_OVERRIDE, *_entries()}
     return not names.isdisjoint(dict(image.metadata_list()))
 
 
-def reset(image: Any) -> None:
+def reset(image: protocols.Image) -> None:
     """Remove the entries that a new image inherited."""
     conf_rbd_cache.drop(image)
     for name in _entries().keys() & dict(image.metadata_list()).keys():
@@ -54,7 +55,9 @@ def reset(image: Any) -> None:
 
 
 def change(
-    image: Any, wanted: Mapping[str, Any], former: Iterable[str] = ()
+    image: protocols.Image,
+    wanted: Mapping[str, Any],
+    former: Iterable[str] = (),
 ) -> None:
     """Change the entries of an image to those that its volume requests.
 

@@ -8,6 +8,7 @@ The functions expect an open librbd image, or an object like it.
 from collections.abc import Callable
 from typing import Any
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.imaging import configuration
 from rbd_volume_options import features
 from rbd_volume_options import layout
@@ -19,7 +20,7 @@ _BY_NAME = 0
 
 
 def state_of(
-    image: Any, pool_name: Callable[[int], str] | None = None
+    image: protocols.Image, pool_name: Callable[[int], str] | None = None
 ) -> plan.ImageState:
     """Return an image's layout, features, data pool and configuration.
 
@@ -41,7 +42,9 @@ def state_of(
     )
 
 
-def enable(image: Any, wanted: features.Features) -> features.Features:
+def enable(
+    image: protocols.Image, wanted: features.Features
+) -> features.Features:
     """Enable those features that an image does not have.
 
     One call enables them with their prerequisites. librbd refuses to enable a
@@ -55,7 +58,9 @@ def enable(image: Any, wanted: features.Features) -> features.Features:
     return missing
 
 
-def disable(image: Any, unwanted: features.Features) -> features.Features:
+def disable(
+    image: protocols.Image, unwanted: features.Features
+) -> features.Features:
     """Disable those features that an image has.
 
     :returns: the features that were disabled
@@ -67,7 +72,7 @@ def disable(image: Any, unwanted: features.Features) -> features.Features:
 
 
 def rebuild_object_maps(
-    image: Any, open_snapshot: Callable[[str], Any]
+    image: protocols.Image, open_snapshot: Callable[[str], Any]
 ) -> int:
     """Make the object maps of an image and of its snapshots valid.
 

@@ -17,6 +17,7 @@ import weakref
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import delegate
@@ -68,7 +69,11 @@ class Librbd(delegate.Delegate):
         return RBD(self._wrapped.RBD(), self)
 
     def Image(
-        self, ioctx: Any, name: str | None = None, *args: Any, **kwargs: Any
+        self,
+        ioctx: protocols.Ioctx,
+        name: str | None = None,
+        *args: object,
+        **kwargs: object,
     ) -> open_image.Image:
         """Open an image.
 
@@ -84,7 +89,7 @@ class Librbd(delegate.Delegate):
         self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
         return image
 
-    def close_images(self, ioctx: Any) -> None:
+    def close_images(self, ioctx: protocols.Ioctx) -> None:
         """Close the open images of a context that is about to be closed.
 
         The stock driver does not close the source if a clone fails. If an
@@ -126,7 +131,9 @@ class Librbd(delegate.Delegate):
         """Return the name of a pool, on a connection of its own."""
         return self._pool_name(pool_id)
 
-    def read_parent(self, ioctx: Any, name: str) -> creations.Parent:
+    def read_parent(
+        self, ioctx: protocols.Ioctx, name: str
+    ) -> creations.Parent:
         """Return what a clone of an image inherits."""
         image = self._wrapped.Image(ioctx, name, read_only=True)
         try:
@@ -134,14 +141,16 @@ class Librbd(delegate.Delegate):
         finally:
             image.close()
 
-    def default_striping(self, ioctx: Any) -> layout.Striping | None:
+    def default_striping(
+        self, ioctx: protocols.Ioctx
+    ) -> layout.Striping | None:
         """Return librbd's default striping for a new image.
 
         It is set in the pool's configuration, ceph.conf or the monitors.
         """
         return planned.striping(self.pool_options(ioctx))
 
-    def pool_options(self, ioctx: Any) -> dict[str, str]:
+    def pool_options(self, ioctx: protocols.Ioctx) -> dict[str, str]:
         """Return the configuration of a pool, defaults included.
 
         The OSDs are queried. The stock driver's statistics and a retype run in
@@ -154,7 +163,7 @@ class Librbd(delegate.Delegate):
 
         return dict(releases.off_main_thread(read)())
 
-    def is_there(self, ioctx: Any, name: str) -> bool:
+    def is_there(self, ioctx: protocols.Ioctx, name: str) -> bool:
         """Return whether an image exists.
 
         librbd keeps the id of each image in an object. To look for it is much
@@ -170,7 +179,7 @@ class Librbd(delegate.Delegate):
 
     @contextlib.contextmanager
     def making(
-        self, creation: creations.Creation, ioctx: Any
+        self, creation: creations.Creation, ioctx: protocols.Ioctx
     ) -> Iterator[None]:
         """Record in a creation that its image exists, at least partly.
 
@@ -189,7 +198,7 @@ class Librbd(delegate.Delegate):
             raise
         creation.was_made()
 
-    def complete_removal(self, ioctx: Any, name: str) -> bool:
+    def complete_removal(self, ioctx: protocols.Ioctx, name: str) -> bool:
         """Remove what the interrupted removal of an image has left.
 
         librbd moves an image to the trash before it removes the data. Then the
@@ -204,7 +213,7 @@ class Librbd(delegate.Delegate):
             return False
         return True
 
-    def discard(self, ioctx: Any, name: str) -> None:
+    def discard(self, ioctx: protocols.Ioctx, name: str) -> None:
         """Remove a complete or partial image; failures are logged."""
         try:
             if not self.complete_removal(ioctx, name):
@@ -216,19 +225,19 @@ class Librbd(delegate.Delegate):
 class RBD(delegate.Delegate):
     """``rbd.RBD`` that applies the layout to new images and clones."""
 
-    def __init__(self, rbd: Any, librbd: Librbd) -> None:
+    def __init__(self, rbd: protocols.RBD, librbd: Librbd) -> None:
         super().__init__(rbd)
         self._librbd = librbd
 
     def create(
         self,
-        ioctx: Any,
+        ioctx: protocols.Ioctx,
         name: str,
         size: int,
         order: int | None = None,
         old_format: bool = False,
         features: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Create an image as its volume requests."""
         creation = self._librbd.creation_of(name)
@@ -255,14 +264,14 @@ class RBD(delegate.Delegate):
 
     def clone(
         self,
-        p_ioctx: Any,
+        p_ioctx: protocols.Ioctx,
         p_name: str,
         p_snapname: str,
-        c_ioctx: Any,
+        c_ioctx: protocols.Ioctx,
         c_name: str,
         features: int | None = None,
         order: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Clone a snapshot as the new volume requests."""
         creation = self._librbd.creation_of(c_name)
@@ -290,7 +299,13 @@ class RBD(delegate.Delegate):
                 # Without one, librbd keeps parts of the parent's.
                 creation.state = planned.state(c_ioctx, arguments, options)
 
-    def remove(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> None:
+    def remove(
+        self,
+        ioctx: protocols.Ioctx,
+        name: str,
+        *args: object,
+        **kwargs: object,
+    ) -> None:
         """Remove an image, unless its creation has just failed.
 
         The stock driver's clean-up uses a closed connection, or removes an
@@ -308,14 +323,18 @@ class RBD(delegate.Delegate):
         with removals.checked(self._librbd, ioctx, name):
             self._wrapped.remove(ioctx, name, *args, **kwargs)
 
-    def trash_list(self, ioctx: Any) -> Iterator[dict[str, Any]]:
+    def trash_list(self, ioctx: protocols.Ioctx) -> Iterator[dict[str, Any]]:
         """List the trash, also while an image is being converted."""
         return self._librbd.removals.until_lost(
             removals.trash_of(self._wrapped, ioctx)
         )
 
     def trash_remove(
-        self, ioctx: Any, image_id: str, *args: Any, **kwargs: Any
+        self,
+        ioctx: protocols.Ioctx,
+        image_id: str,
+        *args: object,
+        **kwargs: object,
     ) -> None:
         """Remove an image from the trash, and what only it required."""
         with self._librbd.removals.of_trash(self._wrapped, ioctx, image_id):

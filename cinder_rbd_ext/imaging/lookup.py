@@ -40,7 +40,7 @@ class ImageLookup:
         with self.opened(name, read_only=True, **how) as image:
             return self.read(image)
 
-    def read(self, image: Any) -> plan.ImageState:
+    def read(self, image: protocols.OpenImage) -> plan.ImageState:
         """Return the state of an image that :meth:`opened` has opened."""
         return existing.state_of(
             image, lambda pool: str(image.client.pool_reverse_lookup(pool))

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import functools
 from typing import Any
@@ -51,7 +52,7 @@ class Maker:
     def creating(
         self,
         volume: protocols.Volume,
-        source: Any = None,
+        source: protocols.Volume | None = None,
         from_image: bool = False,
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a volume's image; undo it on failure.
@@ -75,7 +76,7 @@ class Maker:
             self._held(
                 volume,
                 self._copy(volume, source)
-                if unrequested.is_copy(volume, source)
+                if source and unrequested.is_copy(volume)
                 else self._new_creation(volume, source, from_image),
             ) as creation,
         ):
@@ -83,7 +84,7 @@ class Maker:
 
     @contextlib.contextmanager
     def cloning(
-        self, volume: protocols.Volume, source: Any
+        self, volume: protocols.Volume, source: protocols.Volume
     ) -> Iterator[creations.Creation]:
         """Act as :meth:`creating` for a clone or a copy of a volume."""
         with self.creating(volume, source) as creation:
@@ -157,7 +158,7 @@ class Maker:
         return creations.Creation(volume.name, planner, remove)
 
     def _copy(
-        self, volume: protocols.Volume, source: Any
+        self, volume: protocols.Volume, source: protocols.Volume
     ) -> creations.Creation:
         planner = functools.partial(
             unrequested.plan_copy, volume, source, self._driver.settings
@@ -165,7 +166,10 @@ class Maker:
         return self._undone(volume, planner)
 
     def _new_creation(
-        self, volume: protocols.Volume, source: Any, from_image: bool
+        self,
+        volume: protocols.Volume,
+        source: protocols.Volume | None,
+        from_image: bool,
     ) -> creations.Creation:
         arrival = migration_target.of_volume(volume, self._driver.settings)
         asked = migration_target.request_of(
@@ -209,7 +213,7 @@ class Maker:
         return creation
 
     def _source_of(
-        self, source: Any
+        self, source: protocols.Volume | None
     ) -> Callable[[plan.ImageState], inheritance.Source]:
         """Return a function that describes an image as a source.
 
@@ -254,7 +258,7 @@ class Maker:
         self._images.mark(volume.name)
 
     def execute(
-        self, run: Callable[..., Any], *command: Any, **kwargs: Any
+        self, run: Callable[..., Any], *command: object, **kwargs: object
     ) -> Any:
         """Run a command; change an import as the volume requests.
 
@@ -285,7 +289,7 @@ class Maker:
             LOG.exception('Could not remove the incomplete image %s', name)
 
     def _imported(
-        self, command: Any, creation: creations.Creation
+        self, command: Sequence[object], creation: creations.Creation
     ) -> plan.ImageState:
         """Return the image that ``rbd import`` creates by default."""
         there = defaults.of_back_end(

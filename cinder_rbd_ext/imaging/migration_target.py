@@ -4,7 +4,6 @@
 
 from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from cinder import context
 from cinder import objects
@@ -89,7 +88,7 @@ def request_of(
     return request.read(arrival.acceptance.kept, specs, settings)
 
 
-def _state_of(source: Any) -> plan.ImageState | None:
+def _state_of(source: protocols.Volume) -> plan.ImageState | None:
     """Return the record of the image to copy; None for no record.
 
     The image itself is not read, because it can be in another cluster.

@@ -9,6 +9,7 @@ import functools
 from typing import Any
 import weakref
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import aborts
 from cinder_rbd_ext.imaging import configuration
@@ -67,7 +68,7 @@ class Locks:
             return lock
 
 
-def parent_of(image: Any) -> creations.Parent:
+def parent_of(image: protocols.Image) -> creations.Parent:
     """Return what a clone of an open image inherits.
 
     The name of its data pool is not looked up: no clone inherits that.
@@ -88,7 +89,7 @@ class Image(delegate.Delegate):
 
     def __init__(
         self,
-        image: Any,
+        image: protocols.Image,
         name: str | None,
         librbd: Any,
         lock: _Lock | None = None,
@@ -117,7 +118,9 @@ class Image(delegate.Delegate):
         """Close the image."""
         self._alone(self._wrapped.close)
 
-    def _alone(self, call: Callable[..., Any], *args: Any, **kw: Any) -> None:
+    def _alone(
+        self, call: Callable[..., Any], *args: object, **kw: object
+    ) -> None:
         """Make a call while no other of these is made on the same image.
 
         librbd forwards the request for a snapshot to the handle that has the
@@ -131,14 +134,14 @@ class Image(delegate.Delegate):
 
         releases.off_main_thread(run)()
 
-    def resize(self, size: int, *args: Any, **kwargs: Any) -> None:
+    def resize(self, size: int, *args: object, **kwargs: object) -> None:
         """Resize the image, after a check of the new size if there is one."""
         check = self._librbd.size_check_of(self._name)
         if check is not None:
             check(self._wrapped, size)
         self._wrapped.resize(size, *args, **kwargs)
 
-    def update_features(self, *args: Any, **kwargs: Any) -> None:
+    def update_features(self, *args: object, **kwargs: object) -> None:
         """Enable or disable features, which then differ from the plan."""
         creation = self._librbd.creation_of(self._name)
         if creation is not None:
@@ -146,7 +149,11 @@ class Image(delegate.Delegate):
         self._wrapped.update_features(*args, **kwargs)
 
     def copy(
-        self, dest_ioctx: Any, dest_name: str, *args: Any, **kwargs: Any
+        self,
+        dest_ioctx: protocols.Ioctx,
+        dest_name: str,
+        *args: object,
+        **kwargs: object,
     ) -> None:
         """Copy the image as the new volume requests."""
         creation = self._librbd.creation_of(dest_name)
@@ -182,7 +189,7 @@ class Image(delegate.Delegate):
     # clean-up fails too, on a snapshot that does not exist or is not
     # protected, and hides the failure. Creation cleans up instead.
 
-    def create_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+    def create_snap(self, name: str, *args: object, **kwargs: object) -> None:
         """Create a snapshot and record a failure.
 
         A clone that is not possible is refused first: the source is open here.
@@ -207,14 +214,18 @@ class Image(delegate.Delegate):
         if not self._has_failed(name):
             self._alone(self._removing, self._wrapped.unprotect_snap, name)
 
-    def remove_snap(self, name: str, *args: Any, **kwargs: Any) -> None:
+    def remove_snap(self, name: str, *args: object, **kwargs: object) -> None:
         """Remove a snapshot, unless its clone has just failed."""
         if not self._has_failed(name):
             remove = self._wrapped.remove_snap
             self._alone(self._removing, remove, name, *args, **kwargs)
 
     def _removing(
-        self, call: Callable[..., Any], name: str, *args: Any, **kwargs: Any
+        self,
+        call: Callable[..., Any],
+        name: str,
+        *args: object,
+        **kwargs: object,
     ) -> None:
         aborts.check_removal(self._wrapped, name)
         call(name, *args, **kwargs)

@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from cinder_rbd_ext import protocols
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -43,7 +44,7 @@ def striping(options: dict[str, str]) -> layout.Striping | None:
 
 
 def state(
-    ioctx: Any, values: dict[str, Any], options: dict[str, str]
+    ioctx: protocols.Ioctx, values: dict[str, Any], options: dict[str, str]
 ) -> plan.ImageState | None:
     """Return the image that librbd creates with some arguments.
 

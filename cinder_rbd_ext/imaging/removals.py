@@ -13,6 +13,7 @@ from typing import Protocol
 from cinder import exception
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class Purge(Protocol):
     is_lost: bool
 
     def removing(
-        self, rbd: Any, ioctx: Any, image_id: str
+        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
     ) -> contextlib.AbstractContextManager[None]:
         """Return a context in which an image of the trash is removed."""
         ...
@@ -71,7 +72,7 @@ class Removals:
         return self._by_name.get(name)
 
     def of_trash(
-        self, rbd: Any, ioctx: Any, image_id: str
+        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
     ) -> contextlib.AbstractContextManager[None]:
         """Return the context in which an image of the trash is removed."""
         if self._purge is None:
@@ -89,7 +90,7 @@ class Removals:
         )
 
 
-def trash_of(rbd: Any, ioctx: Any) -> list[_Entry]:
+def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
     """Return the images in the trash of a pool, as far as librbd lists them.
 
     librbd's own iterator queries the OSDs when the first image is taken, in
@@ -116,7 +117,7 @@ def trash_of(rbd: Any, ioctx: Any) -> list[_Entry]:
 
 
 @contextlib.contextmanager
-def checked(librbd: Any, ioctx: Any, name: str) -> Iterator[None]:
+def checked(librbd: Any, ioctx: protocols.Ioctx, name: str) -> Iterator[None]:
     """Check that an image that librbd did not find for removal is gone.
 
     librbd removes an image through the pool's trash directory and creates that

@@ -34,7 +34,7 @@ def is_cached_image(volume: protocols.Volume) -> bool:
 
 
 def of_volume(
-    source: Any,
+    source: protocols.Volume,
     state: plan.ImageState,
     recorded: Mapping[str, str],
     chunk_size: int,
@@ -109,7 +109,9 @@ def features_requested(recorded: Mapping[str, str]) -> bool:
     return origins.get(precedence.Part.FEATURES) in precedence.ASKED
 
 
-def own_features(source: Any, state: plan.ImageState) -> features.Features:
+def own_features(
+    source: protocols.Volume, state: plan.ImageState
+) -> features.Features:
     """Return a volume's features without the changes by its type.
 
     A multi-attach type disables features and a replicated type enables some.

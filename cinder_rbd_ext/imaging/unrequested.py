@@ -29,22 +29,18 @@ from rbd_volume_options import wire
 _REQUESTED_SIZE = '_rbd_requested_size'
 
 
-def is_copy(volume: protocols.Volume, source: Any) -> bool:
-    """Return whether a new volume is a copy for Cinder's own use.
+def is_copy(volume: protocols.Volume) -> bool:
+    """Return whether the clone of a volume is a copy for Cinder's own use.
 
     It is the temporary volume of a backup or of a generic revert, which does
     not count for the quota, or an entry of the image-volume cache.
-
-    :param source: the source volume, if any
     """
-    return source is not None and (
-        not volume.use_quota or sources.is_cached_image(volume)
-    )
+    return not volume.use_quota or sources.is_cached_image(volume)
 
 
 def plan_copy(
     volume: protocols.Volume,
-    source: Any,
+    source: protocols.Volume,
     settings: backend_settings.BackendSettings,
     base: plan.ImageState,
     parent: plan.ImageState | None,

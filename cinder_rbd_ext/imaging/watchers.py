@@ -24,7 +24,7 @@ _last: contextvars.ContextVar[_Opened | None] = contextvars.ContextVar(
 )
 
 
-def opened(name: str | None, image: Any) -> None:
+def opened(name: str | None, image: protocols.Image) -> None:
     """Remember the image that the current thread has just opened."""
     _last.set((name, weakref.ref(image)))
 

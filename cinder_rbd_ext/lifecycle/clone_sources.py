@@ -18,6 +18,7 @@ from typing import Any
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import volume_lock
 from rbd_volume_options import wire
 
@@ -77,11 +78,11 @@ class CloneSources:
         self._remove = remove
         self._under_way = under_way
 
-    def reference_of(self, image: Any) -> Reference | None:
+    def reference_of(self, image: protocols.Image) -> Reference | None:
         """Return the snapshot from which the stock driver cloned an image."""
         return reference_of(self._librbd, self._pool, image)
 
-    def drop_unneeded(self, image: Any) -> None:
+    def drop_unneeded(self, image: protocols.Image) -> None:
         """Remove the clone snapshots that have no clone.
 
         This is safe only for a source that is deleted or being deleted,
@@ -92,7 +93,7 @@ class CloneSources:
             if name != clone and not self._under_way(clone):
                 self._drop(image, name)
 
-    def has_clones(self, image: Any) -> bool:
+    def has_clones(self, image: protocols.Image) -> bool:
         """Return whether an image has snapshots for clones."""
         return any(name.endswith(SNAPSHOT) for name in _names(image))
 
@@ -133,7 +134,7 @@ class CloneSources:
         if above:
             self.release(above)
 
-    def _drop(self, image: Any, name: str) -> None:
+    def _drop(self, image: protocols.Image, name: str) -> None:
         with _at(image, name):
             if list(image.list_children2()):
                 return
@@ -148,7 +149,9 @@ class CloneSources:
             LOG.info('Removed snapshot %s, which had no clones', name)
 
 
-def reference_of(librbd: Any, pool: str, image: Any) -> Reference | None:
+def reference_of(
+    librbd: Any, pool: str, image: protocols.Image
+) -> Reference | None:
     """Return the snapshot from which the stock driver cloned an image.
 
     The result is None if the image is not a clone of a volume, or if the
@@ -168,7 +171,7 @@ def reference_of(librbd: Any, pool: str, image: Any) -> Reference | None:
     return None
 
 
-def _names(image: Any) -> list[str]:
+def _names(image: protocols.Image) -> list[str]:
     return [
         snapshot['name']
         for snapshot in image.list_snaps()
@@ -177,7 +180,7 @@ def _names(image: Any) -> list[str]:
 
 
 @contextlib.contextmanager
-def _at(image: Any, snapshot: str | None) -> Iterator[None]:
+def _at(image: protocols.Image, snapshot: str | None) -> Iterator[None]:
     """Set an image to a snapshot, or to its head."""
     if snapshot is None:
         yield

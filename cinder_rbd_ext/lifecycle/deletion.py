@@ -19,6 +19,7 @@ from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import lost_connection
@@ -77,7 +78,9 @@ class Deletions:
     :param under_way: the creations that are running on the back end
     """
 
-    def __init__(self, driver: Any, under_way: creations.Creations) -> None:
+    def __init__(
+        self, driver: protocols.Driver, under_way: creations.Creations
+    ) -> None:
         self._driver = driver
         self._under_way = under_way
         self._current: dict[str, _Deletion] = {}
@@ -88,7 +91,9 @@ class Deletions:
         with contextlib.suppress(cfg.NoSuchOptError):
             CONF.set_default('volume_service_inithost_offload', True)
 
-    def in_turn(self, volume: Any, delete: Callable[[Any], None]) -> None:
+    def in_turn(
+        self, volume: protocols.Volume, delete: Callable[[Any], None]
+    ) -> None:
         """Delete a volume after other deletions.
 
         The stock driver also deletes an image to replace it. That is part of a
@@ -113,7 +118,9 @@ class Deletions:
         return self._turns.slow_counts()
 
     @contextlib.contextmanager
-    def deleting(self, volume: Any, client: Any) -> Iterator[None]:
+    def deleting(
+        self, volume: protocols.Volume, client: protocols.Client
+    ) -> Iterator[None]:
         """Delete a volume, then the sources that only it required."""
         deletion = _Deletion(self._clone_sources(client), self._deferral())
         self._current[volume.name] = deletion
@@ -137,7 +144,7 @@ class Deletions:
             if deletion.has_clones:
                 deletion.sources.settle(volume.name + clone_sources.DELETED)
 
-    def _complete(self, client: Any, name: str) -> None:
+    def _complete(self, client: protocols.Client, name: str) -> None:
         """Complete an earlier removal of an image, if it was interrupted.
 
         :raises VolumeIsBusy: if a client still has the image open
@@ -154,7 +161,7 @@ class Deletions:
                     raise exception.VolumeIsBusy(volume_name=name) from error
             time.sleep(_PAUSE)
 
-    def _complete_source(self, client: Any, name: str) -> None:
+    def _complete_source(self, client: protocols.Client, name: str) -> None:
         """Complete the removal of a deleted source, if it was interrupted.
 
         The deletion of its last clone removes the source, too.
@@ -162,7 +169,7 @@ class Deletions:
         if not self._is_there(client, name):
             self._complete(client, name)
 
-    def opened(self, image: Any) -> None:
+    def opened(self, image: protocols.Image) -> None:
         """Remove the unused snapshots of the image of a deleted volume.
 
         :param image: the image, which the stock driver has opened
@@ -206,7 +213,7 @@ class Deletions:
         return replaced
 
     def release_parent(
-        self, client: Any, parent_name: str, parent_snap: str
+        self, client: protocols.Client, parent_name: str, parent_snap: str
     ) -> None:
         """Remove the snapshot of a parent if no clone uses it.
 
@@ -238,7 +245,9 @@ class Deletions:
                 self._release_all(purge.released)
                 self._settle_all()
 
-    def _before_purge(self, image: Any) -> clone_sources.Reference | None:
+    def _before_purge(
+        self, image: protocols.Image
+    ) -> clone_sources.Reference | None:
         """Return the source of a clone that is being purged."""
         reference = None
         with self._clean_up('the trash'):
@@ -270,12 +279,12 @@ class Deletions:
             listed = self._driver.RBDProxy().trash_list(client.ioctx)
             return {entry['id'] for entry in listed}
 
-    def _is_there(self, client: Any, name: str) -> bool:
+    def _is_there(self, client: protocols.Client, name: str) -> bool:
         librbd = releases.off_the_hub(self._driver.rbd)
         return bool(librbd.is_there(client.ioctx, name))
 
     @contextlib.contextmanager
-    def _opened(self, client: Any, name: str) -> Iterator[Any]:
+    def _opened(self, client: protocols.Client, name: str) -> Iterator[Any]:
         with (
             volume_use.using_image(name, _SOURCE_WAIT),
             rbd.RBDVolumeProxy(
@@ -284,7 +293,9 @@ class Deletions:
         ):
             yield image
 
-    def _clone_sources(self, client: Any) -> clone_sources.CloneSources:
+    def _clone_sources(
+        self, client: protocols.Client
+    ) -> clone_sources.CloneSources:
         return clone_sources.CloneSources(
             self._driver.rbd,
             client.ioctx.get_pool_name(),
@@ -294,7 +305,7 @@ class Deletions:
             lambda name: self._under_way.get(name) is not None,
         )
 
-    def _remove_source(self, client: Any, name: str) -> None:
+    def _remove_source(self, client: protocols.Client, name: str) -> None:
         """Remove a deleted source that its clones no longer require."""
         if self._driver.configuration.enable_deferred_deletion:
             delay = self._driver.configuration.deferred_deletion_delay
@@ -312,7 +323,7 @@ class Deletions:
             LOG.exception('Could not clean up after the deletion of %s', name)
 
 
-def _request(volume: Any) -> Callable[[], None] | None:
+def _request(volume: protocols.Volume) -> Callable[[], None] | None:
     """Return a function that requests the deletion of a volume again.
 
     None if Cinder would not begin the deletion again after a restart: it is
@@ -325,7 +336,7 @@ def _request(volume: Any) -> Callable[[], None] | None:
     return functools.partial(_request_again, volume._context, volume.id)
 
 
-def _request_again(ctxt: Any, volume_id: str) -> None:
+def _request_again(ctxt: protocols.Context, volume_id: str) -> None:
     """Request the deletion of a volume, unless it has ended.
 
     Cinder's own method would first give up the entry in the table of workers,
@@ -347,7 +358,9 @@ def _request_again(ctxt: Any, volume_id: str) -> None:
         )
 
 
-def _is_slow(image: Any, has_snapshots: bool, deletion: _Deletion) -> bool:
+def _is_slow(
+    image: protocols.Image, has_snapshots: bool, deletion: _Deletion
+) -> bool:
     """Return whether a deletion copies or removes many objects."""
     if deletion.has_clones:
         # The stock driver only renames the image.
@@ -371,7 +384,7 @@ def _logged() -> Iterator[None]:
         LOG.exception('Could not purge the whole trash')
 
 
-def _recorded(volume: Any) -> clone_sources.Reference | None:
+def _recorded(volume: protocols.Volume) -> clone_sources.Reference | None:
     """Return the source of a clone, as recorded in Cinder's database."""
     if not volume.source_volid:
         return None

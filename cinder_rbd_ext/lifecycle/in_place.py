@@ -59,7 +59,7 @@ class InPlace:
             origins = record.origins(recorded) or {}
         refused: list[errors.OptionError] = []
 
-        def check(image: Any, size: int) -> None:
+        def check(image: protocols.Image, size: int) -> None:
             try:
                 growth.check(
                     existing.state_of(image),
@@ -92,7 +92,7 @@ class InPlace:
             existing.enable(image, wanted & features.SINGLE_CLIENT)
             self._rebuild_object_maps(image, volume.name)
 
-    def _rebuild_object_maps(self, image: Any, name: str) -> None:
+    def _rebuild_object_maps(self, image: protocols.Image, name: str) -> None:
         def at(snapshot: str) -> Any:
             return self._images.opened(name, snapshot=snapshot)
 

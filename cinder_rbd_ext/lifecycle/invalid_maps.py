@@ -11,6 +11,8 @@ from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
+
 LOG = logging.getLogger(__name__)
 
 #: Below this number of objects, a removal takes less than a second.
@@ -22,7 +24,7 @@ _SAMPLES = 32
 _MAP_INVALID = 1
 
 
-def rebuild(image: Any) -> bool:
+def rebuild(image: protocols.Image) -> bool:
     """Rebuild the object map of an image if its removal is then faster.
 
     That is the case if less than half of its objects exist.
@@ -47,7 +49,7 @@ def rebuild(image: Any) -> bool:
     return True
 
 
-def _used_samples(image: Any, stat: dict[str, Any]) -> int:
+def _used_samples(image: protocols.Image, stat: dict[str, Any]) -> int:
     """Return in how many samples of an image there are objects."""
     used = 0
     for index in range(_SAMPLES):

@@ -61,6 +61,7 @@ from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
@@ -95,14 +96,16 @@ class Migrations:
     :ivar retypes: the retypes of the driver, which make copies, too
     """
 
-    def __init__(self, driver: Any, configure: retypes.Configure) -> None:
+    def __init__(
+        self, driver: protocols.Driver, configure: retypes.Configure
+    ) -> None:
         self._driver = driver
         self._images: lookup.ImageLookup = driver.images
         self.retypes = retypes.Retypes(driver, self.remove, configure)
 
     @contextlib.contextmanager
     def announced(
-        self, request_id: str, volume: Any, host: Any
+        self, request_id: str, volume: protocols.Volume, host: Any
     ) -> Iterator[None]:
         """Have a marker during the wait for the lock.
 
@@ -125,7 +128,11 @@ class Migrations:
             raise
 
     def _marker(
-        self, request_id: str, volume: Any, host: Any, source_id: str = ''
+        self,
+        request_id: str,
+        volume: protocols.Volume,
+        host: Any,
+        source_id: str = '',
     ) -> marker.Marker:
         return marker.Marker(
             request_id,
@@ -150,7 +157,7 @@ class Migrations:
     def migrate(
         self,
         request_id: str,
-        volume: Any,
+        volume: protocols.Volume,
         host: Any,
         move: Move,
         held: volume_lock.Held,
@@ -195,7 +202,7 @@ class Migrations:
     def _migrated(
         self,
         request_id: str,
-        volume: Any,
+        volume: protocols.Volume,
         host: dict[str, Any],
         move: Move,
         held: volume_lock.Held,
@@ -220,7 +227,7 @@ class Migrations:
         marker.forget(volume.id)
         return False, None
 
-    def _check_is_unused(self, volume: Any) -> None:
+    def _check_is_unused(self, volume: protocols.Volume) -> None:
         """Check that Cinder may copy the data of a volume.
 
         Cinder copies them without Nova if the volume had no attachment when
@@ -249,7 +256,7 @@ class Migrations:
     def _copied(
         self,
         request_id: str,
-        volume: Any,
+        volume: protocols.Volume,
         host: dict[str, Any],
         held: volume_lock.Held,
     ) -> tuple[marker.Marker, plan.ImageState] | None:
@@ -297,12 +304,14 @@ class Migrations:
             return str(error)
         return None
 
-    def finished(self, deleted: Any) -> None:
+    def finished(self, deleted: protocols.Volume) -> None:
         """Complete a migration away, if Cinder deletes the former image."""
         migration_away.finished(deleted)
 
     @contextlib.contextmanager
-    def taking_over(self, volume: Any, new_volume: Any) -> Iterator[None]:
+    def taking_over(
+        self, volume: protocols.Volume, new_volume: protocols.Volume
+    ) -> Iterator[None]:
         """Record the image that a volume takes over from a new volume."""
         state = self._images.state_of(new_volume.name)
         yield
@@ -316,7 +325,7 @@ class Migrations:
         )
 
     def accepted(
-        self, volume: Any, host: dict[str, Any] | None
+        self, volume: protocols.Volume, host: dict[str, Any] | None
     ) -> accepted_keys.Acceptance | None:
         """Return which keys a driver-assisted migration keeps.
 
@@ -332,7 +341,7 @@ class Migrations:
             return self._accepted(volume, host)
 
     def _accepted(
-        self, volume: Any, host: dict[str, Any] | None
+        self, volume: protocols.Volume, host: dict[str, Any] | None
     ) -> accepted_keys.Acceptance | None:
         metadata = request.metadata_of(volume)
         specs = request.specs_of(volume.volume_type)
@@ -364,7 +373,7 @@ class Migrations:
 
     def _needs_another_data_pool(
         self,
-        volume: Any,
+        volume: protocols.Volume,
         host: dict[str, Any] | None,
         settings: backend_settings.BackendSettings,
     ) -> bool:
@@ -380,7 +389,7 @@ class Migrations:
 
     def left(
         self,
-        volume: Any,
+        volume: protocols.Volume,
         host: dict[str, Any],
         state: plan.ImageState | None,
         accepted: accepted_keys.Acceptance,
@@ -395,7 +404,9 @@ class Migrations:
         self.remove(volume, accepted)
 
     def remove(
-        self, volume: Any, accepted: accepted_keys.Acceptance | None
+        self,
+        volume: protocols.Volume,
+        accepted: accepted_keys.Acceptance | None,
     ) -> None:
         """Remove the keys that are not accepted from a volume, and log them.
 

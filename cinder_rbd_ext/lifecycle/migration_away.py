@@ -17,6 +17,7 @@ from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import capabilities
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -30,7 +31,7 @@ _DELETING = 'deleting'
 _FORMER = re.compile(r'migration src for ([0-9a-f-]{36})')
 
 
-def finished(deleted: Any) -> None:
+def finished(deleted: protocols.Volume) -> None:
     """Remove the keys and the record of a volume that was migrated away.
 
     A failure is logged and not raised, because the former image must be
@@ -51,7 +52,9 @@ def finished(deleted: Any) -> None:
 
 
 def moved(
-    volume: Any, host: dict[str, Any], state: plan.ImageState | None
+    volume: protocols.Volume,
+    host: dict[str, Any],
+    state: plan.ImageState | None,
 ) -> None:
     """Record a driver-assisted migration.
 
@@ -70,7 +73,7 @@ def back_end_of(host: dict[str, Any]) -> str:
     return name.partition('#')[0]
 
 
-def _forget(volume_id: str, deleted: Any) -> None:
+def _forget(volume_id: str, deleted: protocols.Volume) -> None:
     admin = context.get_admin_context()
     volume = objects.Volume.get_by_id(admin, volume_id)
     maker = record.recorded_by(volume.admin_metadata)

@@ -24,13 +24,12 @@ compare again  The record has the entries,    Keys that were changed meanwhile
 No data is read or written, and the image is shared with other users.
 """
 
-from typing import Any
-
 from cinder import context
 from cinder import objects
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext import volume_lock
@@ -66,13 +65,13 @@ class Reconfigurations:
     :param driver: the driver, which provides connections and settings
     """
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
 
     def follow(
         self,
-        volume: Any,
-        new_type: Any = None,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType | None = None,
         new_size: int = 0,
         is_current: bool = False,
     ) -> None:
@@ -113,7 +112,10 @@ class Reconfigurations:
             )
 
     def _target(
-        self, volume_id: str, new_type: Any = None, new_size: int = 0
+        self,
+        volume_id: str,
+        new_type: protocols.VolumeType | None = None,
+        new_size: int = 0,
     ) -> requested_configuration.Target | None:
         """Return the volume as it will be; None if its image is not usable."""
         admin = context.get_admin_context()
@@ -121,7 +123,10 @@ class Reconfigurations:
         return self._of(volume, new_type, new_size)
 
     def _of(
-        self, volume: Any, new_type: Any, new_size: int
+        self,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType | None,
+        new_size: int,
     ) -> requested_configuration.Target | None:
         if volume.status in _KEPT and new_type is None:
             return None
@@ -130,7 +135,10 @@ class Reconfigurations:
         )
 
     def _change(
-        self, requested: Any, new_type: Any = None, new_size: int = 0
+        self,
+        requested: protocols.Volume,
+        new_type: protocols.VolumeType | None = None,
+        new_size: int = 0,
     ) -> None:
         volume_id = requested.id
         target = self._target(volume_id, new_type, new_size)

@@ -13,6 +13,7 @@ import datetime
 import errno
 from typing import Any
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.lifecycle import clone_sources
 
@@ -31,7 +32,9 @@ class Deferral:
         self._delay = delay
         self.has_snapshots = False
 
-    def remove(self, rbd: Any, ioctx: Any, name: str) -> None:
+    def remove(
+        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, name: str
+    ) -> None:
         """Move an image to the trash.
 
         An image with snapshots is refused the first time, as librbd refuses
@@ -67,7 +70,9 @@ class Purge:
         self.is_lost = False
 
     @contextlib.contextmanager
-    def removing(self, rbd: Any, ioctx: Any, image_id: str) -> Iterator[None]:
+    def removing(
+        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
+    ) -> Iterator[None]:
         """Take part in the removal of an image from the trash.
 
         :raises OSError: if the delay has not passed. The stock driver expects
@@ -83,7 +88,9 @@ class Purge:
             raise
 
     @contextlib.contextmanager
-    def _removing(self, rbd: Any, ioctx: Any, image_id: str) -> Iterator[None]:
+    def _removing(
+        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
+    ) -> Iterator[None]:
         until = rbd.trash_get(ioctx, image_id)['deferment_end_time']
         now = datetime.datetime.now(datetime.timezone.utc)
         if until.replace(tzinfo=datetime.timezone.utc) > now:

@@ -30,10 +30,10 @@ import contextlib
 import itertools
 import math
 import threading
-from typing import Any
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import protocols
 from rbd_volume_options import features
 
 LOG = logging.getLogger(__name__)
@@ -324,7 +324,7 @@ class Turns:
             raise Slow(name)
 
 
-def is_slow(image: Any) -> bool:
+def is_slow(image: protocols.Image) -> bool:
     """Return whether the removal of an open image removes many objects.
 
     Without a valid object map, librbd tries to remove each object that might

@@ -41,6 +41,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import configuration
@@ -86,7 +87,7 @@ def _decoded(data: bytes) -> str:
     return data[4 : 4 + length].decode()
 
 
-def id_of(ioctx: Any, name: str) -> str | None:
+def id_of(ioctx: protocols.Ioctx, name: str) -> str | None:
     """Return the id of the image with a name; None if there is none."""
     try:
         return _decoded(ioctx.read(f'rbd_id.{name}'))
@@ -111,7 +112,9 @@ class Copy:
     :ivar pool: pool of the copy
     """
 
-    def __init__(self, driver: Any, name: str, mark: marker.Marker) -> None:
+    def __init__(
+        self, driver: protocols.Driver, name: str, mark: marker.Marker
+    ) -> None:
         self._driver = driver
         self._own_pool = str(driver.configuration.rbd_pool)
         self.pool = mark.pool or self._own_pool
@@ -187,7 +190,7 @@ class Copy:
         :raises CopyFailed: if the copy is not like its source
         """
 
-        def run(ioctx: Any, other_pool: Any) -> str:
+        def run(ioctx: protocols.Ioctx, other_pool: protocols.Ioctx) -> str:
             librbd = self._driver.rbd
             with (
                 librbd.Image(ioctx, self._image_name, read_only=True) as image,
@@ -211,7 +214,7 @@ class Copy:
 
         return self.run(run, self._own_pool, self.pool)
 
-    def _check_equal(self, image: Any, copy: Any) -> None:
+    def _check_equal(self, image: protocols.Image, copy: Any) -> None:
         for what, of_image, of_copy in (
             ('size', image.size(), copy.size()),
             ('image metadata', *map(_metadata, (image, copy))),
@@ -224,7 +227,7 @@ class Copy:
                 )
 
     def _check_target(
-        self, ioctx: Any, copy: Any, target: plan.ImageState
+        self, ioctx: protocols.Ioctx, copy: Any, target: plan.ImageState
     ) -> None:
         data_pool_id = copy.data_pool_id()
         state = existing.state_of(copy)
@@ -245,7 +248,7 @@ class Copy:
     def obstacle(self) -> str | None:
         """Return why the image cannot be copied; None if it can."""
 
-        def run(ioctx: Any) -> str | None:
+        def run(ioctx: protocols.Ioctx) -> str | None:
             with self._driver.rbd.Image(
                 ioctx, self._image_name, read_only=True
             ) as image:
@@ -256,7 +259,7 @@ class Copy:
     def used(self) -> int:
         """Return the bytes of the objects of the image and its snapshots."""
 
-        def run(ioctx: Any) -> int:
+        def run(ioctx: protocols.Ioctx) -> int:
             with self._driver.rbd.Image(
                 ioctx, self._image_name, read_only=True
             ) as image:
@@ -267,7 +270,7 @@ class Copy:
     def fingerprint(self) -> tuple[Any, ...]:
         """Return what shows that the image was changed."""
 
-        def run(ioctx: Any) -> tuple[Any, ...]:
+        def run(ioctx: protocols.Ioctx) -> tuple[Any, ...]:
             with self._driver.rbd.Image(
                 ioctx, self._image_name, read_only=True
             ) as image:
@@ -294,7 +297,7 @@ class Copy:
         if not copy_id:
             return False
 
-        def run(ioctx: Any) -> bool:
+        def run(ioctx: protocols.Ioctx) -> bool:
             if id_of(ioctx, self._kept_name) == self._source_id:
                 # Completed below, or undone if the copy does not exist.
                 return copy_id in (
@@ -311,7 +314,7 @@ class Copy:
         :raises CopyFailed: if a name belongs to another image
         """
 
-        def run(ioctx: Any) -> None:
+        def run(ioctx: protocols.ObjectIoctx) -> None:
             if id_of(ioctx, self._image_name) != copy_id:
                 self._rename(
                     ioctx, self._image_name, self._kept_name, self._source_id
@@ -331,7 +334,7 @@ class Copy:
     def is_misplaced(self) -> bool:
         """Return whether the image has only the name of a kept source."""
 
-        def run(ioctx: Any) -> bool:
+        def run(ioctx: protocols.Ioctx) -> bool:
             return (
                 id_of(ioctx, self._kept_name) == self._source_id
                 and id_of(ioctx, self._image_name) is None
@@ -340,7 +343,11 @@ class Copy:
         return self.run(run)
 
     def _rename(
-        self, ioctx: Any, source: str, target: str, image_id: str
+        self,
+        ioctx: protocols.ObjectIoctx,
+        source: str,
+        target: str,
+        image_id: str,
     ) -> None:
         """Rename an image; complete an interrupted rename."""
         has_old = id_of(ioctx, source) == image_id
@@ -402,7 +409,7 @@ class Copy:
         :raises rbd.ImageBusy: if a client has it open
         """
 
-        def run(other_pool: Any) -> None:
+        def run(other_pool: protocols.ObjectIoctx) -> None:
             if copy_id and id_of(other_pool, self._image_name) == copy_id:
                 # Undo the placement, complete or not.
                 self._rename(other_pool, self._image_name, self.name, copy_id)
@@ -414,7 +421,7 @@ class Copy:
         """Move the source to the trash, after a copy has replaced it."""
         delay = self._driver.configuration.safe_get(opts.CONVERSION_KEEP)
 
-        def run(ioctx: Any) -> None:
+        def run(ioctx: protocols.ObjectIoctx) -> None:
             if id_of(ioctx, self._image_name) == self._source_id:
                 # Cinder has saved the new back end of a migrated volume.
                 self._rename(
@@ -439,7 +446,9 @@ class Copy:
             time.sleep(PAUSE)
 
 
-def run(driver: Any, function: Callable[..., _Result], *pools: str) -> _Result:
+def run(
+    driver: protocols.Driver, function: Callable[..., _Result], *pools: str
+) -> _Result:
     """Run a function of contexts, which may block.
 
     :param pools: pools of the contexts; by default, that of the back end
@@ -454,7 +463,9 @@ def run(driver: Any, function: Callable[..., _Result], *pools: str) -> _Result:
         return result
 
 
-def discard(driver: Any, ioctx: Any, name: str) -> None:
+def discard(
+    driver: protocols.Driver, ioctx: protocols.Ioctx, name: str
+) -> None:
     """Remove an image, complete or not, through the trash.
 
     An earlier attempt may have moved it there.
@@ -470,7 +481,9 @@ def discard(driver: Any, ioctx: Any, name: str) -> None:
             purge(driver, ioctx, entry['id'])
 
 
-def purge(driver: Any, ioctx: Any, image_id: str) -> None:
+def purge(
+    driver: protocols.Driver, ioctx: protocols.Ioctx, image_id: str
+) -> None:
     """Remove an image and its snapshots from the trash.
 
     :raises rbd.ImageBusy: if a client has it open, or if it has clones
@@ -527,7 +540,7 @@ class Kept:
         return self.until <= timeutils.utcnow()
 
 
-def kept(driver: Any) -> list[Kept]:
+def kept(driver: protocols.Driver) -> list[Kept]:
     """Return the entries of the trash that retypes of this cloud have made."""
     trash = run(driver, lambda ioctx: list(driver.rbd.RBD().trash_list(ioctx)))
     return [
@@ -560,7 +573,7 @@ def _volume_of(ident: str) -> Any:
         return None
 
 
-def _is_elsewhere(driver: Any, back_end: str) -> bool:
+def _is_elsewhere(driver: protocols.Driver, back_end: str) -> bool:
     """Return whether the back end of a volume is another one.
 
     A host that got another name has the volumes of the former name until they
@@ -577,7 +590,7 @@ def _is_elsewhere(driver: Any, back_end: str) -> bool:
     return True
 
 
-def is_needed(driver: Any, entry: Kept) -> bool:
+def is_needed(driver: protocols.Driver, entry: Kept) -> bool:
     """Return whether a kept source may be the only image of its volume.
 
     The caller holds the lock of the volume; otherwise, the source of a volume
@@ -622,7 +635,7 @@ MIRRORED = 'the RBD image is mirrored'
 IN_USE = 'a client has the RBD image open; detach the volume first'
 
 
-def obstacle_of(image: Any, librbd: Any) -> str | None:
+def obstacle_of(image: protocols.Image, librbd: Any) -> str | None:
     """Return why an open image cannot be copied; None if it can.
 
     :param image: opened for reading, so that it has no watcher itself
@@ -647,7 +660,7 @@ def obstacle_of(image: Any, librbd: Any) -> str | None:
 
 
 @contextlib.contextmanager
-def _at_each(image: Any) -> Iterator[Iterator[str | None]]:
+def _at_each(image: protocols.Image) -> Iterator[Iterator[str | None]]:
     """Set an image to each of its snapshots, and then to its head."""
 
     def states() -> Iterator[str | None]:
@@ -663,7 +676,7 @@ def _at_each(image: Any) -> Iterator[Iterator[str | None]]:
         image.set_snap(None)
 
 
-def _used(image: Any) -> int:
+def _used(image: protocols.Image) -> int:
     lengths: list[int] = []
     before = None
 
@@ -682,12 +695,12 @@ def _used(image: Any) -> int:
     return sum(lengths)
 
 
-def _metadata(image: Any) -> list[tuple[str, str]]:
+def _metadata(image: protocols.Image) -> list[tuple[str, str]]:
     return sorted(image.metadata_list())
 
 
 def _snapshots(
-    image: Any, without_parent: bool = False
+    image: protocols.Image, without_parent: bool = False
 ) -> list[tuple[Any, ...]]:
     """Return the facts about the snapshots and the head.
 
@@ -706,7 +719,7 @@ def _snapshots(
         ]
 
 
-def _parent(image: Any) -> object:
+def _parent(image: protocols.Image) -> object:
     try:
         return image.get_parent_image_spec()
     except Exception as error:
@@ -715,12 +728,14 @@ def _parent(image: Any) -> object:
         raise
 
 
-def _flags(image: Any) -> list[int]:
+def _flags(image: protocols.Image) -> list[int]:
     with _at_each(image) as states:
         return [image.flags() for _ in states]
 
 
-def _rebuild(librbd: Any, ioctx: Any, name: str, image: Any) -> None:
+def _rebuild(
+    librbd: Any, ioctx: protocols.Ioctx, name: str, image: protocols.Image
+) -> None:
     existing.rebuild_object_maps(
         image, lambda snapshot: librbd.Image(ioctx, name, snapshot=snapshot)
     )

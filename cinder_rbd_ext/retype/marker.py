@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 import json
-from typing import Any
 
 from cinder import context
 from cinder import objects
@@ -19,6 +18,7 @@ from cinder.db import api as db
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import wire
 
@@ -133,7 +133,7 @@ def is_converting(volume_id: str) -> bool:
     return bool(volume.status == RETYPING)
 
 
-def is_migrating(volume: Any) -> bool:
+def is_migrating(volume: protocols.Volume) -> bool:
     """Return whether Cinder migrates a volume at this moment.
 
     The last migration leaves its result in the same column.
@@ -141,19 +141,19 @@ def is_migrating(volume: Any) -> bool:
     return volume.migration_status not in _ENDED
 
 
-def back_end_of(driver: Any) -> str:
+def back_end_of(driver: protocols.Driver) -> str:
     """Return the back end of a driver, as the record of a volume has it."""
     return str(driver.cluster_name or driver.host)
 
 
-def place_of(driver: Any) -> dict[str, str]:
+def place_of(driver: protocols.Driver) -> dict[str, str]:
     """Return the filter for the volumes of a back end."""
     if driver.cluster_name:
         return {'cluster_name': driver.cluster_name}
     return {'host': driver.host}
 
 
-def marked_volumes(driver: Any) -> list[str]:
+def marked_volumes(driver: protocols.Driver) -> list[str]:
     """Return the ids of the volumes that have a marker of a back end.
 
     The marker of a migration belongs to the back end that the volume leaves.

@@ -42,6 +42,7 @@ from cinder.volume import volume_types
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
@@ -72,7 +73,7 @@ class Recovery:
     """
 
     def __init__(
-        self, driver: Any, own: retypes.Retypes, stock: Stock
+        self, driver: protocols.Driver, own: retypes.Retypes, stock: Stock
     ) -> None:
         self._driver = driver
         self._retypes = own
@@ -209,7 +210,9 @@ class Recovery:
         self._retypes.settle(volume_id)
         return True
 
-    def _resume(self, admin: Any, volume: Any, mark: marker.Marker) -> None:
+    def _resume(
+        self, admin: Any, volume: protocols.Volume, mark: marker.Marker
+    ) -> None:
         """Complete or undo an interrupted retype, and save the result."""
         LOG.info('Resuming the retype of volume %s', volume.id)
         copy = copies.Copy(self._driver, volume.name, mark)
@@ -260,7 +263,7 @@ class Recovery:
                 )
 
 
-def _is_of_marker(volume: Any, mark: marker.Marker) -> bool:
+def _is_of_marker(volume: protocols.Volume, mark: marker.Marker) -> bool:
     """Return whether a volume has the status that the marker's request set."""
     if mark.pool:
         return bool(
@@ -276,7 +279,7 @@ def _is_of_marker(volume: Any, mark: marker.Marker) -> bool:
     )
 
 
-def _end(volume: Any) -> None:
+def _end(volume: protocols.Volume) -> None:
     """Save the failure of a retype or migration, as Cinder's manager does."""
     status = volume.status
     if status in (marker.RETYPING, marker.MAINTENANCE):
@@ -301,7 +304,10 @@ def _end(volume: Any) -> None:
 
 
 def _save(
-    admin: Any, volume: Any, type_id: str, update: dict[str, Any]
+    admin: Any,
+    volume: protocols.Volume,
+    type_id: str | None,
+    update: dict[str, Any],
 ) -> None:
     """Save the result of a retype, as Cinder's manager does."""
     former = volume.volume_type_id
@@ -330,7 +336,9 @@ def _save(
     LOG.info('Volume %s: the interrupted retype has ended', volume.id)
 
 
-def _reserved(admin: Any, volume: Any, type_id: str) -> list[Any]:
+def _reserved(
+    admin: Any, volume: protocols.Volume, type_id: str | None
+) -> list[Any]:
     """Return quota reservations for the change of the type.
 
     The reservations of the interrupted request expire. Without free quota,

@@ -85,6 +85,7 @@ from oslo_utils import units
 from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
@@ -137,13 +138,21 @@ class Retypes:
     """
 
     def __init__(
-        self, driver: Any, remove_keys: RemoveKeys, configure: Configure
+        self,
+        driver: protocols.Driver,
+        remove_keys: RemoveKeys,
+        configure: Configure,
     ) -> None:
         self._driver = driver
         self._remove_keys = remove_keys
         self._configure = configure
 
-    def announce(self, request_id: str, volume: Any, new_type: Any) -> None:
+    def announce(
+        self,
+        request_id: str,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+    ) -> None:
         """Write a marker before the wait for the lock.
 
         The sooner it is written, the shorter a kill leaves the volume in
@@ -155,7 +164,11 @@ class Retypes:
             )
 
     def retype(
-        self, request_id: str, volume: Any, new_type: Any, stock: Stock
+        self,
+        request_id: str,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+        stock: Stock,
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
@@ -205,7 +218,10 @@ class Retypes:
             return True, complete()
 
     def make_plan(
-        self, volume: Any, new_type: Any, is_copied: bool = False
+        self,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+        is_copied: bool = False,
     ) -> retype_plan.RetypePlan:
         """Return the plan of a retype of a volume.
 
@@ -249,7 +265,7 @@ class Retypes:
         return image_id
 
     def _reason_against(
-        self, volume: Any, decided: retype_plan.RetypePlan
+        self, volume: protocols.Volume, decided: retype_plan.RetypePlan
     ) -> str | None:
         """Return why the volume cannot be retyped here; None if it can."""
         obstacle = decided.obstacle
@@ -262,7 +278,7 @@ class Retypes:
 
     def _copied(
         self,
-        volume: Any,
+        volume: protocols.Volume,
         mark: marker.Marker,
         target: retype_plan.Target,
         held: volume_lock.Held,
@@ -369,8 +385,8 @@ class Retypes:
 
     def complete(
         self,
-        volume: Any,
-        new_type: Any,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
         decided: retype_plan.RetypePlan,
         stock: Stock,
     ) -> Update | None:
@@ -391,7 +407,7 @@ class Retypes:
         return update
 
     def _change_features(
-        self, volume: Any, decided: retype_plan.RetypePlan
+        self, volume: protocols.Volume, decided: retype_plan.RetypePlan
     ) -> None:
         """Give the image the features of the new type, and record it.
 
@@ -410,7 +426,7 @@ class Retypes:
         # A copy inherits a mark that is not valid for it.
         images.mark(volume.name)
 
-    def _rebuild_object_maps(self, image: Any, name: str) -> None:
+    def _rebuild_object_maps(self, image: protocols.Image, name: str) -> None:
         existing.rebuild_object_maps(
             image,
             lambda snapshot: self._driver.images.opened(
@@ -448,7 +464,7 @@ class Retypes:
 
     def _settle_migration(
         self,
-        volume: Any,
+        volume: protocols.Volume,
         mark: marker.Marker,
         copy: copies.Copy,
         wait: float,
@@ -487,7 +503,7 @@ class Retypes:
                 return
         marker.forget(volume.id)
 
-    def _correct_keys(self, volume: Any) -> None:
+    def _correct_keys(self, volume: protocols.Volume) -> None:
         """Remove keys that were written back during a retype.
 
         A client that replaces all metadata may have read it before the driver
@@ -550,7 +566,7 @@ class Retypes:
             copy.restore()
         return False
 
-    def prepare_deletion(self, volume: Any) -> None:
+    def prepare_deletion(self, volume: protocols.Volume) -> None:
         """Remove what retypes have left of a volume that is being deleted.
 
         With deferred deletion, the trash keeps its former images like the
@@ -565,10 +581,10 @@ class Retypes:
             lambda entry: copies.kept_name(name, entry.image_id) == entry.name
         )
 
-    def release_snapshot(self, snapshot: Any) -> None:
+    def release_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Remove kept sources that block the deletion of a snapshot."""
 
-        def blocking(ioctx: Any) -> set[str]:
+        def blocking(ioctx: protocols.Ioctx) -> set[str]:
             trash = self._driver.rbd.RBD().trash_list(ioctx)
             if all(wire.RETYPE_SOURCE not in each['name'] for each in trash):
                 # To open the image takes much longer.
@@ -606,7 +622,7 @@ class Retypes:
         )
 
 
-def refuse(volume: Any, reason: str) -> None:
+def refuse(volume: protocols.Volume, reason: str) -> None:
     """Tell the owner of a volume why its image was not converted."""
     marker.refuse(volume.id, reason)
     user_messages.refused(volume, user_messages.Operation.LAYOUT, reason)
@@ -618,7 +634,7 @@ def is_retyping(volume_id: str) -> bool:
     return bool(volume.status == marker.RETYPING)
 
 
-def is_unsaved(volume: Any, mark: marker.Marker) -> bool:
+def is_unsaved(volume: protocols.Volume, mark: marker.Marker) -> bool:
     """Return whether Cinder may be about to save the result of a migration.
 
     It does so even if an administrator has reset the status meanwhile.
@@ -639,16 +655,16 @@ def _is_requested(volume_id: str, mark: marker.Marker) -> bool:
     )
 
 
-def _is_attached(volume: Any) -> bool:
+def _is_attached(volume: protocols.Volume) -> bool:
     """Return whether a volume was attached when its retype began."""
-    status = volume.status
+    status: str | None = volume.status
     if status == marker.RETYPING:
         status = volume.previous_status
     return bool(status == 'in-use')
 
 
 def _origins_of_features(
-    volume: Any, to_default: bool
+    volume: protocols.Volume, to_default: bool
 ) -> dict[precedence.Part, errors.Origin]:
     """Return the origins, from which clones of the volume inherit."""
     recorded = record.origins(record.items_of(volume.id)) or {}

@@ -38,6 +38,7 @@ class _Image:
 
 class RebuildTest(base.TestCase):
     def test_rebuilds_large_sparse_images_only(self) -> None:
+        image: Any
         for image, expected in (
             (_Image(), True),
             (_Image(used=15), True),

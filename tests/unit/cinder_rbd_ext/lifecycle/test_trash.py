@@ -11,6 +11,7 @@ from cinder_rbd_ext.lifecycle import trash
 from tests.fakes import fake_images
 from tests.unit import base
 
+_IOCTX: Any = None
 _NOW = datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
 
 
@@ -31,21 +32,23 @@ class _Rbd:
 class DeferralTest(base.TestCase):
     def test_uninspected_image_is_moved_to_trash(self) -> None:
         """An image is moved, too, if it could not be inspected."""
-        rbd, deferral = _Rbd(), trash.Deferral(fake_images, 7)
-        deferral.remove(rbd, None, 'volume')
+        rbd: Any = _Rbd()
+        deferral = trash.Deferral(fake_images, 7)
+        deferral.remove(rbd, _IOCTX, 'volume')
         self.assertEqual(['move for 7'], rbd.called)
 
     def test_clones_are_flattened_first(self) -> None:
-        rbd, deferral = _Rbd(), trash.Deferral(fake_images, 7)
+        rbd: Any = _Rbd()
+        deferral = trash.Deferral(fake_images, 7)
         deferral.has_snapshots = True
         self.assertRaises(
             fake_images.ImageHasSnapshots,
             deferral.remove,
             rbd,
-            None,
+            _IOCTX,
             'volume',
         )
-        deferral.remove(rbd, None, 'volume')
+        deferral.remove(rbd, _IOCTX, 'volume')
         self.assertEqual(['move for 7'], rbd.called)
 
 
@@ -53,8 +56,8 @@ class PurgeTest(base.TestCase):
     def test_not_expired(self) -> None:
         """The stock driver expects this error."""
         purge = trash.Purge(None, lambda image: self.fail('opened'))
-        rbd = _Rbd(_NOW + datetime.timedelta(days=1))
-        removal = purge.removing(rbd, None, '')
+        rbd: Any = _Rbd(_NOW + datetime.timedelta(days=1))
+        removal = purge.removing(rbd, _IOCTX, '')
         self.assertRaises(PermissionError, removal.__enter__)
         self.assertFalse(purge.is_lost)
 
@@ -65,6 +68,6 @@ class PurgeTest(base.TestCase):
         rbd = mock.Mock(spec=['trash_get'])
         rbd.trash_get.side_effect = lost
         self.assertRaises(
-            fake_images.OSError, purge.removing(rbd, None, '').__enter__
+            fake_images.OSError, purge.removing(rbd, _IOCTX, '').__enter__
         )
         self.assertTrue(purge.is_lost)
