@@ -45,9 +45,12 @@ class CephCluster(ceph_files.CephFiles):
         return {
             'mon': ['ceph-mon', *conf, '-i', 'a'],
             'mgr': ['ceph-mgr', *conf, '-i', 'x'],
+            # In the usual folder of daemons: in Debian 13 the OSD looks for
+            # RBD's classes in lib/x86_64-linux-gnu, a relative path.
             **{
                 f'osd-{number}' if number else 'osd': [
-                    *('ceph-osd', *conf, '-i', str(number))
+                    *('env', '--chdir=/', 'ceph-osd', *conf),
+                    *('-i', str(number)),
                 ]
                 for number in range(self.osds)
             },
@@ -79,9 +82,6 @@ class CephCluster(ceph_files.CephFiles):
         with (self.log / f'{name}.out').open('ab') as out:
             self._children[name] = subprocess.Popen(
                 ['setpriv', '--pdeathsig', 'KILL', *command],
-                # The usual folder of daemons. In Debian 13 the OSD looks for
-                # RBD's classes in lib/x86_64-linux-gnu, a relative path.
-                cwd='/',
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

@@ -83,6 +83,13 @@ def _add_starts(add: _Add) -> None:
             choices=releases,
             help=f'OpenStack release (default: {releases[-1]})',
         )
+        # The shell script has read it.
+        each.add_argument(
+            '--platform',
+            choices=('trixie',),
+            help='release of Debian on which a new sandbox runs, installed in '
+            'a folder of the cache (default: that of this machine)',
+        )
     up.add_argument(
         '--computes',
         type=int,
@@ -162,11 +169,10 @@ def _up(place: state.State, args: argparse.Namespace) -> int:
             place.set_osds(args.osds)
         with progress.shown() as shown:
             cloud.Cloud(place, release).up(shown)
-    clients = (
-        f'tools/sandbox --name {args.name} exec -- COMMAND'
-        if args.name
-        else 'eval "$(tools/sandbox env)"'
-    )
+    clients = 'eval "$(tools/sandbox env)"'
+    if args.name or place.platform:
+        option = f'--name {args.name} ' if args.name else ''
+        clients = f'tools/sandbox {option}exec -- COMMAND'
     print(
         f'The cloud is up after {time.monotonic() - start:.0f} s. '
         f'For openstack and rbd: {clients}\n'
@@ -180,6 +186,8 @@ def _demo(place: state.State, args: argparse.Namespace) -> int:
     from sandbox_cloud import demo
 
     _up(place, args)
+    if args.install:
+        return 0
     # The client has a cache, which must be removed with the sandbox.
     cache = {'XDG_CACHE_HOME': str(place.data / 'cache')}
     return demo.run({**_environ(place, 'demo'), **cache})

@@ -10,8 +10,10 @@ environments.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import gzip
 import hashlib
+import lzma
 import os
 import pathlib
 import shutil
@@ -114,25 +116,23 @@ class GuestImage:
 
     def _initramfs(self, scratch: pathlib.Path, kernel: pathlib.Path) -> None:
         root = scratch / 'initramfs'
-        modules = root / 'modules'
-        for folder in (root / 'bin', modules):
-            folder.mkdir(parents=True)
+        folder = root / 'modules'
+        folder.mkdir(parents=True)
+        (root / 'bin').mkdir()
         shutil.copy(_BUSYBOX, root / 'bin' / 'busybox')
         shutil.copy(INIT, root / 'init')
         (root / 'init').chmod(0o755)
-        for name in _MODULES:
-            (path,) = kernel.rglob(f'{name}.ko')
-            shutil.copy(path, modules)
+        loaded = modules(kernel, _MODULES)
+        for name, content in loaded.items():
+            (folder / f'{name}.ko').write_bytes(content)
         for inside, path in self._more.items():
             (root / inside).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, root / inside)
-        (modules / 'order').write_text(
-            ''.join(f'{name}\n' for name in _MODULES)
-        )
-        names = sorted(str(path.relative_to(root)) for path in root.rglob('*'))
+        (folder / 'order').write_text(''.join(f'{x}\n' for x in loaded))
+        paths = sorted(str(path.relative_to(root)) for path in root.rglob('*'))
         done = subprocess.run(
             ['cpio', '--quiet', '--create', '--format=newc', '--owner=0:0'],
-            input=''.join(f'{name}\n' for name in names).encode(),
+            input=''.join(f'{path}\n' for path in paths).encode(),
             cwd=root,
             stdout=subprocess.PIPE,
             check=True,
@@ -180,6 +180,26 @@ class GuestImage:
                 f'{done.stderr.strip()}; see {self._log}'
             )
         return done.stdout
+
+
+def modules(kernel: pathlib.Path, names: Sequence[str]) -> dict[str, bytes]:
+    """Return the content of modules of a kernel, in the order of their names.
+
+    Newer kernels contain some of the modules, and compress the others.
+
+    :param kernel: the folder with the files of its package
+    """
+    (listing,) = kernel.rglob('modules.builtin')
+    builtin = {pathlib.Path(line).stem for line in listing.open()}
+    contents = {}
+    for name in names:
+        if name in builtin:
+            continue
+        (path,) = kernel.rglob(f'{name}.ko*')
+        contents[name] = path.read_bytes()
+        if path.suffix == '.xz':
+            contents[name] = lzma.decompress(contents[name])
+    return contents
 
 
 def _mbr(sectors: int) -> bytes:

@@ -119,6 +119,16 @@ class State:
         (self.run / 'release').write_text(f'{value}\n')
 
     @property
+    def platform(self) -> str | None:
+        """The release of Debian, None if it is the machine's.
+
+        The script tools/sandbox writes the file.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            return (self.root / 'platform').read_text().strip()
+        return None
+
+    @property
     def computes(self) -> int:
         """The number of compute hosts of the run."""
         with contextlib.suppress(FileNotFoundError):

@@ -32,6 +32,7 @@ def read(state: State) -> dict[str, Any]:
         'up': bool(programs)
         and all(each['state'] == 'RUNNING' for each in programs),
         'release': state.release,
+        'platform': state.platform,
         'folder': str(state.root),
         'services': programs,
     }
@@ -62,7 +63,9 @@ def table(found: dict[str, Any]) -> str:
     total = sum(each['memory'] for each in found['services'])
     rows.append(('', '', '', '', str(total)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f'OpenStack {found["release"]} in {found["folder"]}', '']
+    platform = f' on {found["platform"]}' if found['platform'] else ''
+    title = f'OpenStack {found["release"]}{platform} in {found["folder"]}'
+    lines = [title, '']
     for row in rows:
         cells = [
             cell.rjust(width) if place in (2, 4) else cell.ljust(width)

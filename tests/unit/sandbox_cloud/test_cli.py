@@ -86,6 +86,38 @@ class NamespacesTestCase(base.TestCase):
         self.assertEqual([], list(self.root.iterdir()))
 
 
+@testtools.skipIf(os.geteuid() != 0, 'another release of Debian needs root')
+class PlatformTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def _up(self, *words: str) -> str:
+        done = subprocess.run(
+            # Without a valid release nothing starts in any case.
+            [_SANDBOX, 'up', '--release', 'none', *words],
+            env={**os.environ, 'RBD_SANDBOX_STATE': str(self.root)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.assertEqual(1, done.returncode, done.stdout)
+        return done.stdout
+
+    def test_unknown_platform_is_refused(self) -> None:
+        self.assertIn("'potato' is unknown", self._up('--platform', 'potato'))
+        self.assertEqual([], list(self.root.iterdir()))
+
+    def test_platform_of_an_existing_sandbox_is_kept(self) -> None:
+        (self.root / 'run').mkdir()
+        self.assertIn(
+            'was started without --platform trixie',
+            self._up('--platform=trixie'),
+        )
+        self.assertIsNone(state.State(self.root).platform)
+
+
 class GuestImageTestCase(base.TestCase):
     def test_the_image_with_fio_has_its_own_path(self) -> None:
         root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)

@@ -36,8 +36,13 @@ class TableTestCase(base.TestCase):
             },
         ]
         lines = status.table(
-            {'folder': '/s', 'release': '2026.2', 'services': services}
+            {
+                'folder': '/s',
+                'release': '2026.2',
+                'platform': 'trixie',
+                'services': services,
+            }
         ).splitlines()
-        self.assertEqual('OpenStack 2026.2 in /s', lines[0])
+        self.assertEqual('OpenStack 2026.2 on trixie in /s', lines[0])
         self.assertEqual('mariadb  RUNNING    7  3306  117', lines[3])
         self.assertEqual('api      FATAL      -          0', lines[4])

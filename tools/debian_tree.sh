@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# Functions for a tree of another release of Debian, in which tools/sandbox and
+# tools/test run (tools/runner/debian.sh). The caller has a mount namespace.
+
+# need_tree SUITE ROOT: install the release, unless it is installed. The caller
+# locks ROOT.lock.
+function need_tree {
+    local suite=$1 root=$2 mirror
+    # Only a complete installation has the final name.
+    [[ ! -e $root ]] || return 0
+    echo "installing $suite in $root"
+    rm -rf "$root.partial"
+    # The mirror of the machine; debootstrap does not support mirror+file.
+    # shellcheck disable=SC2016 # apt-get has variables of its own
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' \
+        'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
+        grep --max-count 1 ^http || echo http://deb.debian.org/debian/)
+    # The certificates now: their package could not be installed after those of
+    # the machine are mounted over them.
+    debootstrap --variant=minbase \
+        --include=python3,python3-venv,ca-certificates \
+        "$suite" "$root.partial" "$mirror" >"$root.log"
+    # Do not start daemons, and do not wait for the disk.
+    install -m 755 /dev/stdin "$root.partial/usr/sbin/policy-rc.d" \
+        <<<$'#!/bin/sh\nexit 101'
+    echo force-unsafe-io >"$root.partial/etc/dpkg/dpkg.cfg.d/unsafe-io"
+    mv "$root.partial" "$root"
+}
+
+# mount_once OPTION... SOURCE TARGET
+function mount_once {
+    mountpoint --quiet "${*: -1}" || mount "$@"
+}
+
+# mount_tree ROOT [FOLDER...]: mount what programs in the tree need, and
+# folders of the machine at their own paths; idempotent. Sets environ to the
+# settings for package indexes.
+function mount_tree {
+    local root=$1 path
+    local -a files
+    shift
+    # A root that is a mount, as programs in it that create namespaces require.
+    mount_once --bind "$root" "$root"
+    mount_once -t proc proc "$root/proc"
+    mount_once --rbind /sys "$root/sys"
+    mount_once --rbind /dev "$root/dev"
+    for path; do
+        mkdir --parents "$root$path"
+        mount_once --bind "$path" "$root$path"
+    done
+    # Settings for package indexes: files, and the files that variables name.
+    # Not folders to write to and not a cluster: these belong to the machine.
+    local ours='PIP_|UV_|SSL_CERT|REQUESTS_CA|RBD_TEST_|OS_TEST|\w+_proxy='
+    local but='(PIP|UV)_CACHE_DIR|RBD_TEST_(CEPH|NAMES|RESULTS)'
+    mapfile -d '' -t environ < <(env --null |
+        grep --null-data --extended-regexp --ignore-case "^($ours)" |
+        grep --null-data --extended-regexp --invert-match "^($but)")
+    files=(/etc/{hosts,pip.conf,resolv.conf,ssl/certs/ca-certificates.crt})
+    for path in "${files[@]}" "${environ[@]#*=}"; do
+        if [[ $path == /* && -d $path ]]; then
+            mkdir --parents "$root$path"
+        elif [[ $path == /* && -e $path ]]; then
+            mkdir --parents "$(dirname "$root$path")"
+            [[ -e $root$path ]] || touch "$root$path"
+        else
+            continue
+        fi
+        mount_once --bind -o ro "$path" "$root$path"
+    done
+}
