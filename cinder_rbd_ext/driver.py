@@ -57,6 +57,10 @@ class RBDExtDriver(rbd.RBDDriver):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.configuration.append_config_values(opts.backend_opts())
+        # Upstream sets the burst of bytes with it.
+        rbd.QOS_KEY_MAP['total_iops_sec_max']['ceph_key'] = (
+            'rbd_qos_iops_burst'
+        )
         self.sharing = connection_choice.Sharing(self)
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self, self.images)

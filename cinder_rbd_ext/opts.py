@@ -143,7 +143,8 @@ _OTHER_OPTS: list[cfg.Opt] = [
 def backend_opts() -> list[cfg.Opt]:
     """Return the options of a back end."""
     opts = []
-    for option in definitions.OPTIONS.values():
+    for key in definitions.conf_names():
+        option = definitions.OPTIONS[key]
         opts.append(
             cfg.Opt(
                 option.conf_name,

@@ -192,14 +192,22 @@ def _configuration_keys() -> set[str]:
     return {option.key for option in configuring}
 
 
-def configuring(volume_id: str) -> None:
-    """Record that the configuration of an image is about to change."""
+def configuring(volume_id: str, families: Iterable[str]) -> None:
+    """Record that the configuration of an image is about to change.
+
+    :param families: of the options whose entries may change
+    """
     db.volume_admin_metadata_update(
         context.get_admin_context(),
         volume_id,
-        {wire.RECORD_CONFIGURING: 'True'},
+        {wire.RECORD_CONFIGURING: ','.join(sorted(families))},
         False,
     )
+
+
+def families_changing(admin_metadata: Mapping[str, str]) -> set[str]:
+    """Return the families of a change that was interrupted."""
+    return set(admin_metadata.get(wire.RECORD_CONFIGURING, '').split(','))
 
 
 def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import dataclasses
 from typing import Any
 
 from oslo_log import log as logging
+from oslo_utils import units
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
@@ -33,7 +34,12 @@ def configuration_keys() -> list[str]:
 
 def _relevant(items: Mapping[str, str]) -> dict[str, str]:
     """Return the items that matter to the configuration of an image."""
-    ours = {keys.TENANT_OPTIONS, *configuration_keys()}
+    rules = definitions.of_kind(definitions.Kind.LIMIT_RULE)
+    ours = {
+        keys.TENANT_OPTIONS,
+        *configuration_keys(),
+        *(rule.key for rule in rules),
+    }
     return {
         k: v
         for k, v in items.items()
@@ -98,19 +104,26 @@ class Target:
         }
         if new:
             request.Texts(new, texts.specs).check_tenant(settings)
-        return plan.configuration_of(texts.request(settings).resolve())
+        return plan.configuration_of(
+            texts.request(settings).resolve(), self.size * units.Gi
+        )
 
     def difference(
-        self, settings: backend_settings.BackendSettings
+        self,
+        settings: backend_settings.BackendSettings,
+        is_retyped: bool = False,
     ) -> dict[str, Any] | None:
         """Return the new configuration; None if the image has it already.
 
         It is compared with the record. A change that was interrupted counts as
         a difference.
+
+        :param is_retyped: whether the stock driver has just set the limits of
+            QoS specs
         """
         recorded = self.volume.admin_metadata
         wanted = self.configuration(settings)
         is_interrupted = wire.RECORD_CONFIGURING in recorded
-        if not is_interrupted and wanted == record.configuration_in(recorded):
-            return None
-        return wanted
+        is_changed = wanted != record.configuration_in(recorded)
+        is_replaced = is_retyped and bool(wanted)
+        return wanted if is_changed or is_interrupted or is_replaced else None

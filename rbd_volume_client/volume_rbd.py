@@ -166,6 +166,8 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     for option in definitions.with_values():
         if option.attribute and option not in of_attachments:
             value = volume.get(option.attribute)
+            if option.is_item:
+                value = (value or {}).get(option.name)
             if option in configuring and value is None:
                 # There can be many of these, and hardly any is set.
                 continue

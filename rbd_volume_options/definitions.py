@@ -47,6 +47,8 @@ class Kind(enum.Enum):
     CONNECTION = 'connection of an attachment'
     #: Configuration in the metadata of the RBD image: ``conf_<item>``.
     IMAGE_CONFIGURATION = 'configuration of the RBD image'
+    #: A rule about a limit on reads and writes, in volume types only.
+    LIMIT_RULE = 'rule about a limit on reads and writes'
     #: The list of the keys that tenants may set.
     TENANTS = 'keys that tenants may set'
 
@@ -104,7 +106,8 @@ class Option:
     :ivar when_to_use: advice for forms and documentation
     :ivar parse: returns the value of a text; raises ``OptionError``
     :ivar conf_type: what a value is, for samples of cinder.conf
-    :ivar conf_help: help text of the option of cinder.conf
+    :ivar conf_help: help text of the option of cinder.conf; empty if there is
+        none
     :ivar conf_name: the option of cinder.conf that sets the default of the
         back end. The driver reports its value to the scheduler, as a
         capability of the same name.
@@ -113,6 +116,8 @@ class Option:
     :ivar scopes: where the key may be set
     :ivar attribute: the attribute of the volume that shows the result; None
         if there is none
+    :ivar is_item: whether the attribute is an object, which shows the options
+        that are set by their names
     :ivar unset: the effect if no key or option is set, for forms
     :ivar fixed: whether the key is fixed at creation of the volume
     :ivar takes_effect: when a change of a changeable key is in force
@@ -142,12 +147,13 @@ class Option:
     description: str
     parse: Callable[[str], Any]
     conf_type: str
-    conf_help: str
+    conf_help: str = ''
     policy: Policy | None = None
     scopes: frozenset[Scope] = frozenset({Scope.VOLUME, Scope.TYPE})
     when_to_use: Phrase | None = None
     conf_name: str = ''
     attribute: str | None = None
+    is_item: bool = False
     unset: Phrase = _DEFAULT
     fixed: bool = True
     takes_effect: str = ''
@@ -381,6 +387,180 @@ SET_COMPRESSION_HINT = Policy(
     'Set or change the compression hint of a volume',
 )
 
+SET_LIMITS = Policy(
+    wire.POLICY_SET_LIMITS,
+    'Set or change the limits on reads and writes of a volume',
+)
+_LIMITED = {
+    'iops': Phrase('requests'),
+    'read_iops': Phrase('read requests'),
+    'write_iops': Phrase('write requests'),
+    'bps': Phrase('bytes'),
+    'read_bps': Phrase('bytes read'),
+    'write_bps': Phrase('bytes written'),
+}
+_MAX_IOPS = 10**9
+_MAX_BPS = 1 << 40
+_MAX_BURST_SECONDS = 86400
+
+
+def _number(key: str, maximum: int, is_size: bool) -> Callable[[str], int]:
+    """Return the parser of a number from 1, with a unit if it is a size."""
+    parse_number = sizes.parse_size if is_size else sizes.parse_count
+
+    def parse(value: str) -> int:
+        number = parse_number(key, value)
+        if not 1 <= number <= maximum:
+            raise errors.OptionError(
+                key,
+                value,
+                Phrase('out of range'),
+                Phrase('1 to {maximum}', maximum=maximum),
+            )
+        return number
+
+    return parse
+
+
+def _of_limit(
+    each: keys.LimitKeys,
+    key: str,
+    maximum: int = 0,
+    **more: Any,
+) -> Option:
+    """Return an option about a limit on reads and writes."""
+    is_size = each.name.endswith('bps') and not maximum
+    maximum = maximum or (_MAX_BPS if is_size else _MAX_IOPS)
+    return Option(
+        key=key,
+        value_type=ValueType.COUNT,
+        parse=_number(key, maximum, is_size),
+        conf_type='bytes per second' if is_size else 'count',
+        family=each.name,
+        fixed=False,
+        takes_effect='within seconds',
+        bounds={'minimum': 1, 'maximum': maximum},
+        **more,
+    )
+
+
+def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
+    """Yield the options about one limit on reads and writes."""
+    what = _LIMITED[each.name]
+    unit = ' A number, or with a unit (100M).' * each.name.endswith('bps')
+    of_volume: dict[str, Any] = {
+        'kind': Kind.IMAGE_CONFIGURATION,
+        'policy': SET_LIMITS,
+        'attribute': wire.ATTRIBUTE_LIMITS,
+        'is_item': True,
+    }
+    of_type: dict[str, Any] = {
+        'kind': Kind.LIMIT_RULE,
+        'scopes': frozenset({Scope.TYPE}),
+    }
+    yield _of_limit(
+        each,
+        each.limit,
+        title=Phrase('Maximum of {what} per second', what=what),
+        summary=Phrase('maximum of {what} per second', what=what),
+        description=f'Maximum of {what} per second, for each client.{unit}',
+        when_to_use=Phrase(
+            'Limits how much of the storage a volume can use, such as that of '
+            'a backup or of a test system.'
+        ),
+        conf_help=(
+            f'Default maximum of {what} per second of volumes, for each '
+            f'client.{unit} The metadata and the type of a volume override it '
+            f'with {each.limit}. If unset, volumes have no limit.'
+        ),
+        unset=Phrase('Default: no limit'),
+        item=f'rbd_qos_{each.name}_limit',
+        **of_volume,
+    )
+    yield _of_limit(
+        each,
+        each.burst,
+        title=Phrase('Maximum of {what} per second in a burst', what=what),
+        summary=Phrase('maximum of {what} per second in a burst', what=what),
+        description=(
+            f'Maximum of {what} per second in a burst, at least '
+            f'{each.limit}.{unit}'
+        ),
+        when_to_use=Phrase(
+            'Allows more than the limit for a short time, after a time with '
+            'less load.'
+        ),
+        conf_help=(
+            f'Default maximum of {what} per second of volumes in a burst. At '
+            f'least the limit.{unit} The metadata and the type of a volume '
+            f'override it with {each.burst}.'
+        ),
+        unset=Phrase('Default: no burst'),
+        item=f'rbd_qos_{each.name}_burst',
+        **of_volume,
+    )
+    yield _of_limit(
+        each,
+        each.burst_seconds,
+        _MAX_BURST_SECONDS,
+        title=Phrase('Seconds of a burst of {what}', what=what),
+        summary=Phrase('seconds of a burst of {what}', what=what),
+        description=(
+            f'How long a burst of {what} can last, in seconds, after enough '
+            'time without load. 1 by default.'
+        ),
+        when_to_use=Phrase('How long a burst can last.'),
+        conf_help=(
+            f'Default length of a burst of {what}, in seconds. The metadata '
+            f'and the type of a volume override it with {each.burst_seconds}.'
+        ),
+        unset=Phrase('Default: 1 second'),
+        item=f'rbd_qos_{each.name}_burst_seconds',
+        **of_volume,
+    )
+    yield _of_limit(
+        each,
+        each.per_gib,
+        title=Phrase('{what} per second and GiB', what=what),
+        summary=Phrase(
+            'maximum of {what} per second for each GiB of a volume', what=what
+        ),
+        description=(
+            f'In volume types only: the maximum of {what} per second for each '
+            f'GiB of a volume, computed again when it is extended.{unit}'
+        ),
+        **of_type,
+    )
+    yield _of_limit(
+        each,
+        each.minimum,
+        title=Phrase('Smallest maximum of {what} per second', what=what),
+        summary=Phrase(
+            'smallest maximum of {what} per second that follows from the size',
+            what=what,
+        ),
+        description=(
+            f'In volume types only: the smallest maximum of {what} per second '
+            f'that follows from {each.per_gib}.{unit}'
+        ),
+        **of_type,
+    )
+    yield _of_limit(
+        each,
+        each.maximum,
+        title=Phrase('Largest maximum of {what} per second', what=what),
+        summary=Phrase(
+            'largest maximum of {what} per second of a volume', what=what
+        ),
+        description=(
+            f'In volume types only: the largest {each.limit} and '
+            f'{each.burst} that a volume can have. It is the limit of volumes '
+            f'without one.{unit}'
+        ),
+        **of_type,
+    )
+
+
 _COMPRESSION_HINTS = {
     'none': Phrase('no hint: the mode of the pool decides'),
     'compressible': Phrase('compressed in pools with the mode passive'),
@@ -607,6 +787,7 @@ OPTIONS: dict[str, Option] = {
                 'clients, whose caches are not coherent'
             ),
         ),
+        *(option for each in keys.LIMITS for option in _limit_options(each)),
         Option(
             key=keys.COMPRESSION_HINT,
             kind=Kind.IMAGE_CONFIGURATION,
@@ -700,8 +881,9 @@ OPTIONS: dict[str, Option] = {
 
 
 def with_values() -> Iterator[Option]:
-    """Yield the options of volumes, without those about who may set them."""
-    return (each for each in OPTIONS.values() if each.kind is not Kind.TENANTS)
+    """Yield the options whose values a volume can have."""
+    others = (Kind.TENANTS, Kind.LIMIT_RULE)
+    return (each for each in OPTIONS.values() if each.kind not in others)
 
 
 def of_kind(kind: Kind) -> list[Option]:
@@ -735,7 +917,9 @@ def changeable() -> list[Option]:
 
 def conf_names() -> dict[str, str]:
     """Return the option of cinder.conf for each key."""
-    return {each.key: each.conf_name for each in OPTIONS.values()}
+    return {
+        each.key: each.conf_name for each in OPTIONS.values() if each.conf_help
+    }
 
 
 def policies() -> dict[Policy, list[str]]:

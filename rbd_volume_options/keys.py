@@ -5,6 +5,7 @@
 The properties of each key are in :mod:`rbd_volume_options.definitions`.
 """
 
+import dataclasses
 import enum
 
 from rbd_volume_options import phrases
@@ -21,6 +22,53 @@ CACHE_MODE = 'rbd:cache_mode'
 COMPRESSION_HINT = 'rbd:compression_hint'
 DATA_POOL = 'rbd:data_pool'
 TENANT_OPTIONS = 'rbd:tenant_options'
+
+
+@dataclasses.dataclass(frozen=True)
+class LimitKeys:
+    """The keys about one limit of reads and writes.
+
+    :ivar name: what is limited, as in librbd's ``rbd_qos_<name>_limit``
+    """
+
+    name: str
+
+    @property
+    def limit(self) -> str:
+        """The maximum per second."""
+        return f'{PREFIX}{self.name}_limit'
+
+    @property
+    def burst(self) -> str:
+        """The maximum per second in a burst."""
+        return f'{PREFIX}{self.name}_burst'
+
+    @property
+    def burst_seconds(self) -> str:
+        """The length of a burst."""
+        return f'{PREFIX}{self.name}_burst_seconds'
+
+    @property
+    def per_gib(self) -> str:
+        """The limit for each GiB of a volume, in volume types."""
+        return f'{self.limit}_per_gib'
+
+    @property
+    def minimum(self) -> str:
+        """The smallest limit that follows from the size of a volume."""
+        return f'{self.limit}_minimum'
+
+    @property
+    def maximum(self) -> str:
+        """The largest limit and burst that a volume can have."""
+        return f'{self.limit}_maximum'
+
+
+LIMITS = tuple(
+    LimitKeys(f'{direction}{what}')
+    for what in ('iops', 'bps')
+    for direction in ('', 'read_', 'write_')
+)
 
 
 class Scope(enum.Enum):

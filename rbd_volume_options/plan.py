@@ -12,6 +12,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
+from rbd_volume_options import qos
 from rbd_volume_options import whole_stripes
 
 Origin = precedence.Origin
@@ -121,18 +122,27 @@ def plan_image(
         image_layout if asked_layout else None,
         wanted if asked_features else None,
         resolved.data_pool.value if resolved.data_pool else None,
-        configuration_of(resolved),
+        configuration_of(resolved, size),
         resolved.origins,
     )
 
 
-def configuration_of(resolved: precedence.Resolved) -> dict[str, Any]:
-    """Return the configuration of the image of a volume, by key."""
-    return {
+def configuration_of(
+    resolved: precedence.Resolved, size: int
+) -> dict[str, Any]:
+    """Return the configuration of the image of a volume, by key.
+
+    :param size: size of the volume in bytes
+    :raises OptionError: for limits on reads and writes that contradict each
+        other or the volume type
+    """
+    values = {
         key: choice.value
         for key, choice in resolved.plain.items()
         if definitions.OPTIONS[key].kind is _CONFIGURATION
+        and definitions.OPTIONS[key].policy is not definitions.SET_LIMITS
     }
+    return values | qos.limits_of(resolved.plain, size)
 
 
 def check_layout(

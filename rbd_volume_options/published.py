@@ -236,12 +236,23 @@ def response_schema() -> Document:
 
 def attribute_schemas() -> dict[str, Document]:
     """Return the schema of each attribute of a volume that shows an option."""
-    found = {}
+    found: dict[str, Document] = {}
     for option in definitions.OPTIONS.values():
         if option.attribute:
             value = _or_null(VALUES[option.value_type][0])
             if option.kind is definitions.Kind.CONNECTION:
                 value = {'type': 'object', 'additionalProperties': value}
+            if option.is_item:
+                schema = found.setdefault(
+                    option.attribute,
+                    {
+                        'type': 'object',
+                        'properties': {},
+                        'additionalProperties': False,
+                    },
+                )
+                schema['properties'][option.name] = value
+                continue
             found[option.attribute] = value
     return found
 

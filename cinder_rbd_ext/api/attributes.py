@@ -52,6 +52,11 @@ def of_volume(
         is_hidden = (
             option.kind is definitions.Kind.DATA_POOL and not shows_pools
         )
+        if option.is_item:
+            items = shown.setdefault(option.attribute, {})
+            if option.key in values:
+                items[option.name] = values[option.key]
+            continue
         value = None if is_hidden else values.get(option.key)
         shown[option.attribute] = definitions.as_json(value)
     refusal = refused_attachment.of_volume(recorded)

@@ -209,9 +209,10 @@ def check_fixed(before: Items, after: Items) -> None:
             )
 
 
-def check_attached(offer: offers.TypeOffer, after: Items) -> None:
+def check_attached(offer: offers.TypeOffer, after: Items, size: int) -> None:
     """Check the items that matter to the next attachment of a volume.
 
+    :param size: GiB
     :raises OptionError: for an item for which it would be refused
     """
     items = attachment_mode.relevant(options.ours(after))
@@ -220,7 +221,7 @@ def check_attached(offer: offers.TypeOffer, after: Items) -> None:
         attachment_mode.relevant(offer.specs), offer.settings
     )
     for asked, _ in relevant.requests(items):
-        asked.resolve()
+        plan.configuration_of(asked.resolve(), size * units.Gi)
 
 
 def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
@@ -239,6 +240,7 @@ def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
         base = layout.ImageLayout(settings.chunk_size)
         plan.check_layout(resolved, base, settings.limits)
         plan.check_object_size(resolved, settings.limits)
+        plan.configuration_of(resolved, units.Gi)
         check_sizes(
             offer.specs,
             resolved.layout_over(base),

@@ -151,7 +151,7 @@ class Changes:
         with refusals.bad_request():
             fixed_keys.check(context, volume, self._reported, before, after)
             if different & after.keys():
-                checks.check_attached(self._offer(volume), after)
+                checks.check_attached(self._offer(volume), after, volume.size)
         return Outcome(
             _notice(volume, different),
             not (different | items_of_ours.keys()).isdisjoint(

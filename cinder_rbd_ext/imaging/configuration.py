@@ -54,24 +54,38 @@ def reset(image: protocols.Image) -> None:
         image.metadata_remove(name)
 
 
+def families(keys: Iterable[str]) -> set[str]:
+    """Return the families of keys, whose entries are changed together."""
+    return {definitions.OPTIONS[key].family for key in keys}
+
+
 def change(
     image: protocols.Image,
     wanted: Mapping[str, Any],
     former: Iterable[str] = (),
+    stock: Mapping[str, str] | None = None,
 ) -> None:
     """Change the entries of an image to those that its volume requests.
 
-    A client that has the image open applies them within seconds.
+    A client that has the image open applies them within seconds. An entry is
+    replaced, and not removed first: a limit that changes is always in force.
 
     :param wanted: the values of the options of the volume, by key
-    :param former: keys whose entries the driver may have set before
+    :param former: families of options whose entries the driver may have set
+    :param stock: the entries that the stock driver sets for QoS specs. They
+        apply to families that the volume does not set.
     """
     entries = dict(image.metadata_list())
-    families = {definitions.OPTIONS[k].family for k in (*wanted, *former)}
+    own = families(wanted)
     for name, option in _entries().items():
+        if option.family not in own.union(former):
+            continue
+        text = None
         if option.key in wanted:
             text = definitions.as_text(wanted[option.key])
-            if entries.get(name) != text:
-                image.metadata_set(name, text)
-        elif option.family in families and name in entries:
+        elif option.family not in own and stock:
+            text = stock.get(name)
+        if text is None and name in entries:
             image.metadata_remove(name)
+        elif text is not None and entries.get(name) != text:
+            image.metadata_set(name, text)

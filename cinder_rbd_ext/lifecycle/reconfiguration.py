@@ -26,6 +26,7 @@ No data is read or written, and the image is shared with other users.
 
 from cinder import context
 from cinder import objects
+from cinder.volume.drivers import rbd
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
@@ -36,7 +37,6 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import configuration
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -87,22 +87,22 @@ class Reconfigurations:
             admin metadata
         """
         try:
+            is_retyped = new_type is not None
             target: requested_configuration.Target | None
             if is_current:
                 target = self._of(volume, new_type, new_size)
             else:
                 target = self._target(volume.id, new_type, new_size)
             for _ in range(_ATTEMPTS):
-                if target is None or (
-                    target.difference(self._driver.settings) is None
-                ):
+                if target is None or not self._differs(target, is_retyped):
                     return
                 with (
                     volume_lock.shared(volume.id, _WAIT),
                     # Two requests may change it at the same time.
                     lockutils.lock(f'rbd-configuration-{volume.id}'),
                 ):
-                    self._change(volume, new_type, new_size)
+                    self._change(volume, new_type, new_size, is_retyped)
+                is_retyped = False
                 target = self._target(volume.id, new_type, new_size)
         except Exception:
             LOG.exception(
@@ -134,31 +134,52 @@ class Reconfigurations:
             volume, new_type or volume.volume_type, new_size or volume.size
         )
 
+    def _differs(
+        self, target: requested_configuration.Target, is_retyped: bool
+    ) -> bool:
+        settings = self._driver.settings
+        return target.difference(settings, is_retyped) is not None
+
     def _change(
         self,
         requested: protocols.Volume,
-        new_type: protocols.VolumeType | None = None,
-        new_size: int = 0,
+        new_type: protocols.VolumeType | None,
+        new_size: int,
+        is_retyped: bool,
     ) -> None:
-        volume_id = requested.id
-        target = self._target(volume_id, new_type, new_size)
-        wanted = target.difference(self._driver.settings) if target else None
+        target = self._target(requested.id, new_type, new_size)
+        wanted = (
+            target.difference(self._driver.settings, is_retyped)
+            if target
+            else None
+        )
         if target is None or wanted is None:
             # It was changed during the wait for the lock.
             return
         volume = target.volume
         if new_type is None:
             volume_use.check_not_migrated(requested, volume)
-        former = record.configuration_in(volume.admin_metadata)
-        if wire.RECORD_CONFIGURING in volume.admin_metadata:
-            former |= dict.fromkeys(
-                requested_configuration.configuration_keys()
-            )
-        record.configuring(volume_id)
+        recorded = volume.admin_metadata
+        former = configuration.families(record.configuration_in(recorded))
+        former |= record.families_changing(recorded)
+        record.configuring(volume.id, former | configuration.families(wanted))
         with self._driver.images.opened(volume.name) as image:
-            configuration.change(image, wanted, former)
-        record.configured(volume_id, wanted)
+            configuration.change(
+                image, wanted, former, self._stock_entries(target.volume_type)
+            )
+        record.configured(volume.id, wanted)
         LOG.info(
             'The image of volume %(id)s is configured with %(wanted)s',
-            {'id': volume_id, 'wanted': wanted or 'no options'},
+            {'id': volume.id, 'wanted': wanted or 'no options'},
         )
+
+    def _stock_entries(
+        self, volume_type: protocols.VolumeType | None
+    ) -> dict[str, str]:
+        """Return the entries that the stock driver sets for a type."""
+        specs = self._driver._qos_specs_from_volume_type(volume_type) or {}
+        return {
+            f'conf_{rbd.QOS_KEY_MAP[name]["ceph_key"]}': str(value)
+            for name, value in specs.items()
+            if name in rbd.QOS_KEY_MAP
+        }

@@ -4,11 +4,13 @@
 
 import contextlib
 import json
+import threading
 import time
 from typing import Any
 
 from cinder import objects
 from cinder.db import api as db
+from cinder.volume import qos_specs
 import ddt
 from oslo_utils import units
 
@@ -153,7 +155,7 @@ class ImageConfigurationTest(ConfigurationTestCase):
     def test_interrupted_change_is_repeated(self) -> None:
         """Killed after the image was changed, before the record."""
         volume = self.available(self.made_volume())
-        record.configuring(volume.id)
+        record.configuring(volume.id, {'compression_hint'})
         with self.cluster.image(volume.name) as image:
             configuration.change(image, _HINT)
         self.driver.remove_export(self.context, volume)
@@ -176,6 +178,132 @@ class ImageConfigurationTest(ConfigurationTestCase):
         self.assertEqual({_ENTRY: 'compressible'}, self.entries(volume))
         with self.cluster.image(volume.name) as image:
             self.assertEqual(ident, image.id())
+
+
+class LimitsTest(ConfigurationTestCase):
+    """Limits on reads and writes, from the keys and the size of a volume."""
+
+    def limits(self, volume: Any) -> dict[str, str]:
+        """Return the limits of a volume's image, by librbd's names."""
+        return {
+            name.removeprefix('conf_rbd_qos_'): value
+            for name, value in self.entries(volume).items()
+        }
+
+    def _retyped(self, volume: Any, type_id: str, diff: Any = None) -> Any:
+        new_type = objects.VolumeType.get_by_id(self.admin, type_id)
+        volume.status = 'retyping'
+        volume.save()
+        retyped, _ = self.driver.retype(
+            self.admin, volume, new_type, diff or {}, None
+        )
+        self.assertTrue(retyped)
+        volume.volume_type_id = type_id
+        return self.available(volume)
+
+    def _with_qos(self, type_id: str, **specs: str) -> str:
+        made = qos_specs.create(
+            self.admin, f'qos-of-{type_id}', {'consumer': 'back-end', **specs}
+        )
+        qos_specs.associate_qos_with_type(self.admin, made.id, type_id)
+        return type_id
+
+    def test_limit_follows_the_size_of_the_volume(self) -> None:
+        by_size = self.make_type(
+            rbd_iops_limit_per_gib='30',
+            rbd_iops_limit_minimum='100',
+            rbd_bps_limit_per_gib='1M',
+        )
+        volume = self.available(self.made_volume(type_id=by_size))
+        self.assertEqual(
+            {'iops_limit': '100', 'bps_limit': '1048576'}, self.limits(volume)
+        )
+        self.driver.extend_volume(volume, 4)
+        self.assertEqual(
+            {'iops_limit': '120', 'bps_limit': '4194304'}, self.limits(volume)
+        )
+        self.assertEqual('120', self.recorded(volume)['rbd:iops_limit'])
+
+    def test_qos_specs_apply_where_no_key_does(self) -> None:
+        """A key replaces the limit of the same kind, and leaves the others."""
+        both = self._with_qos(
+            self.make_type(),
+            total_iops_sec='500',
+            total_iops_sec_max='600',
+            read_bytes_sec='1000000',
+        )
+        stock = {
+            'iops_limit': '500',
+            'iops_burst': '600',
+            'read_bps_limit': '1000000',
+        }
+        volume = self.available(self.made_volume(type_id=both))
+        self.assertEqual(stock, self.limits(volume))
+        self.change(volume, {'rbd:iops_limit': '200'})
+        self.assertEqual(
+            {'iops_limit': '200', 'read_bps_limit': '1000000'},
+            self.limits(volume),
+        )
+        clone = self.new_volume({'rbd:iops_limit': '300'}, both)
+        self.update(clone, self.driver.create_cloned_volume(clone, volume))
+        self.assertEqual(
+            {'iops_limit': '300', 'read_bps_limit': '1000000'},
+            self.limits(clone),
+        )
+        self.change(volume, {})
+        self.assertEqual(stock, self.limits(volume))
+
+    def test_retype_replaces_limits_of_keys_and_of_qos_specs(self) -> None:
+        ours = self.make_type(rbd_iops_limit='100', rbd_iops_burst='150')
+        stock = self._with_qos(self.make_type(), total_iops_sec='500')
+        both = self._with_qos(
+            self.make_type(rbd_iops_limit='300'), total_iops_sec='500'
+        )
+        volume = self.available(self.made_volume(type_id=ours))
+        for type_id, diff, wanted in (
+            (both, (None, '500'), {'iops_limit': '300'}),
+            (stock, ('500', '500'), {'iops_limit': '500'}),
+            (
+                ours,
+                ('500', None),
+                {'iops_limit': '100', 'iops_burst': '150'},
+            ),
+            (self.make_type(), None, {}),
+        ):
+            consumer = {'consumer': ('back-end', 'back-end')}
+            changed = {**consumer, 'total_iops_sec': diff} if diff else {}
+            volume = self._retyped(volume, type_id, {'qos_specs': changed})
+            self.assertEqual(wanted, self.limits(volume))
+
+    def test_volume_without_limits_inherits_none(self) -> None:
+        source = self.available(
+            self.made_volume({'rbd:iops_limit': '100', 'rbd:bps_limit': '1M'})
+        )
+        self.assertEqual(2, len(self.limits(source)))
+        for clone in (self.new_volume(), self.new_volume()):
+            self.update(clone, self.driver.create_cloned_volume(clone, source))
+            self.assertEqual({}, self.limits(clone))
+            self.driver.configuration.rbd_max_clone_depth = 0
+
+    def _seconds_of_writes(self, image: Any, number: int) -> float:
+        """Return how long writes take, 32 of them at the same time."""
+        done = threading.Semaphore(32)
+        began = time.monotonic()
+        for each in range(number):
+            done.acquire()
+            image.aio_write(b'a' * 512, each * 512, lambda _: done.release())
+        for _ in range(32):
+            done.acquire()
+        return time.monotonic() - began
+
+    def test_limit_takes_effect_while_the_volume_is_in_use(self) -> None:
+        """An idle second allows that of one more: 300 take at least two."""
+        volume = self.available(self.made_volume())
+        with contextlib.closing(self.cluster.image(volume.name)) as image:
+            image.write(b'a' * units.Mi, 0)
+            self.change(volume, {'rbd:write_iops_limit': '100'})
+            time.sleep(0.5)
+            self.assertGreater(self._seconds_of_writes(image, 300), 1.8)
 
 
 class CompressionTest(ConfigurationTestCase):

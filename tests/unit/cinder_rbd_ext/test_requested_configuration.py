@@ -56,5 +56,5 @@ class RequestedConfigurationTest(base.DriverTestCase):
         self.assertEqual(_HINT, self._target(volume).difference(settings))
         record.configured(volume.id, _HINT)
         self.assertIsNone(self._target(volume).difference(settings))
-        record.configuring(volume.id)
+        record.configuring(volume.id, {'compression_hint'})
         self.assertEqual(_HINT, self._target(volume).difference(settings))

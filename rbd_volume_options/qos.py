@@ -1,0 +1,155 @@
+#    Licensed under the Apache License, Version 2.0 (the "License"); you may
+#    not use this file except in compliance with the License. You may obtain
+#    a copy of the License at
+#
+#         http://www.apache.org/licenses/LICENSE-2.0
+#
+#    Unless required by applicable law or agreed to in writing, software
+#    distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+#    WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+#    License for the specific language governing permissions and limitations
+#    under the License.
+
+"""The limits on reads and writes of a volume, from its keys and its size.
+
+librbd applies them to each client of the image. A burst below its limit is
+ignored by librbd, with a line in the log of the client only.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import phrases
+from rbd_volume_options import precedence
+from rbd_volume_options import sizes
+
+Choices = Mapping[str, precedence.Choice[Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Limit:
+    """A limit that is in force.
+
+    :ivar origin: where it was set; None if it follows from the size or from
+        the maximum of the volume type
+    """
+
+    value: int
+    origin: errors.Origin | None
+
+
+def limits_of(choices: Choices, size: int) -> dict[str, int]:
+    """Return the limits, the bursts and their lengths, by key.
+
+    :param choices: the values with the highest precedence
+    :param size: size of the volume in bytes
+    :raises OptionError: for values that contradict each other, or that are
+        more than the volume type allows
+    """
+    return {
+        key: value
+        for each in keys.LIMITS
+        for key, value in _of(each, choices, size // sizes.GIB or 1)
+    }
+
+
+def _of(
+    each: keys.LimitKeys, choices: Choices, gib: int
+) -> Iterator[tuple[str, int]]:
+    limit = _limit(each, choices, gib)
+    if limit:
+        yield each.limit, limit.value
+    burst = _burst(each, choices, limit)
+    if burst:
+        yield each.burst, burst.value
+    seconds = choices.get(each.burst_seconds)
+    if not seconds:
+        return
+    if burst:
+        yield each.burst_seconds, seconds.value
+    elif each.burst not in choices:
+        raise _without(each.burst_seconds, seconds, each.burst)
+
+
+def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
+    limit, per_gib = choices.get(each.limit), choices.get(each.per_gib)
+    minimum, maximum = choices.get(each.minimum), choices.get(each.maximum)
+    if minimum and not per_gib:
+        raise _without(each.minimum, minimum, each.per_gib)
+    if limit and per_gib and limit.origin is per_gib.origin:
+        raise errors.OptionError(
+            each.per_gib,
+            per_gib.value,
+            phrases.Phrase('set together with {key}', key=each.limit),
+            phrases.Phrase('one of the two'),
+            per_gib.origin,
+        )
+    if limit and not (per_gib and per_gib.origin < limit.origin):
+        _check_maximum(each.limit, limit, maximum)
+        return _Limit(limit.value, limit.origin)
+    if per_gib:
+        derived = max(per_gib.value * gib, minimum.value if minimum else 0)
+        if maximum:
+            derived = min(derived, maximum.value)
+        return _Limit(derived, None)
+    return _Limit(maximum.value, None) if maximum else None
+
+
+def _burst(
+    each: keys.LimitKeys, choices: Choices, limit: _Limit | None
+) -> precedence.Choice[Any] | None:
+    """Return the burst; None without one.
+
+    A burst of a lower precedence than the limit, or below a limit that follows
+    from the size, does not contradict it: the volume then has no burst.
+    """
+    burst = choices.get(each.burst)
+    if burst is None:
+        return None
+    if limit is None:
+        raise _without(each.burst, burst, each.limit)
+    _check_maximum(each.burst, burst, choices.get(each.maximum))
+    if burst.value >= limit.value:
+        return burst
+    if limit.origin is None or burst.origin > limit.origin:
+        return None
+    raise errors.OptionError(
+        each.burst,
+        burst.value,
+        phrases.Phrase(
+            'less than {key} = {limit}', key=each.limit, limit=limit.value
+        ),
+        phrases.Phrase('{limit} or more', limit=limit.value),
+        burst.origin,
+    )
+
+
+def _check_maximum(
+    key: str,
+    choice: precedence.Choice[Any],
+    maximum: precedence.Choice[Any] | None,
+) -> None:
+    if maximum and choice.value > maximum.value:
+        raise errors.OptionError(
+            key,
+            choice.value,
+            phrases.Phrase('more than the volume type allows'),
+            phrases.Phrase('1 to {maximum}', maximum=maximum.value),
+            choice.origin,
+        )
+
+
+def _without(
+    key: str, choice: precedence.Choice[Any], missing: str
+) -> errors.OptionError:
+    return errors.OptionError(
+        key,
+        choice.value,
+        phrases.Phrase('set without {key}', key=missing),
+        phrases.Phrase('both, or neither of them'),
+        choice.origin,
+    )
