@@ -145,7 +145,8 @@ def requested(volume: Record, specs: Record) -> Iterator[Row]:
                 yield option.key, value, origin.label
                 break
         else:
-            yield option.key, None, answers.NOT_LOADED
+            if option.kind is not definitions.Kind.IMAGE_CONFIGURATION:
+                yield option.key, None, answers.NOT_LOADED
 
 
 def _parsed(option: definitions.Option, text: str) -> Any:

@@ -521,7 +521,7 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
     yield _of_limit(
         each,
         each.per_gib,
-        title=Phrase('{what} per second and GiB', what=what),
+        title=Phrase('Maximum of {what} per second and GiB', what=what),
         summary=Phrase(
             'maximum of {what} per second for each GiB of a volume', what=what
         ),
@@ -947,8 +947,18 @@ def shown_key(name: str) -> str:
 
 
 def names(scope: Scope) -> str:
-    """Return the keys that are allowed in a scope, for a message."""
-    return ', '.join(k for k, each in OPTIONS.items() if scope in each.scopes)
+    """Return the keys that are allowed in a scope, for a message.
+
+    Those about a limit on reads and writes are many, and have a common start.
+    """
+    starts = {each.name: f'{keys.PREFIX}{each.name}_*' for each in keys.LIMITS}
+    return ', '.join(
+        dict.fromkeys(
+            starts.get(each.family, key)
+            for key, each in OPTIONS.items()
+            if scope in each.scopes
+        )
+    )
 
 
 def check_tenant(metadata: Mapping[str, str], allowed: frozenset[str]) -> None:

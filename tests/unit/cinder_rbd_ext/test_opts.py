@@ -15,9 +15,16 @@ from oslo_config import generator
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from rbd_volume_options import definitions
+from rbd_volume_options import keys
 from tests.unit import base
 
 _NAMES = sorted(option.name for option in opts.backend_opts())
+
+_LIMITS = [
+    f'rbd_volume_{each.name}_{word}'
+    for each in keys.LIMITS
+    for word in ('limit', 'burst', 'burst_seconds')
+]
 
 #: An invalid value of each option.
 _WRONG = {
@@ -30,6 +37,7 @@ _WRONG = {
     'rbd_volume_features': 'layering,object-map',
     'rbd_volume_cache_mode': 'fast',
     'rbd_volume_compression_hint': 'fast',
+    **dict.fromkeys(_LIMITS, '0'),
     'rbd_allowed_cache_modes': 'none,fast',
     'rbd_cache_mode_enforcement': 'Strict!',
     'rbd_tenant_options': 'rbd:stripe_unit,stripe_count',
@@ -66,6 +74,7 @@ class OptionsTest(base.TestCase):
                 'rbd_volume_features': None,
                 'rbd_volume_cache_mode': None,
                 'rbd_volume_compression_hint': None,
+                **dict.fromkeys(_LIMITS),
                 'rbd_allowed_cache_modes': (
                     'none,writethrough,writeback,directsync'
                 ),

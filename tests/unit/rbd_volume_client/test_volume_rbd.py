@@ -201,7 +201,6 @@ class ShowTest(base.TestCase):
                     'volume metadata',
                 ),
                 'rbd:cache_mode': missing,
-                'rbd:compression_hint': missing,
                 'rbd:data_pool': missing,
             },
             {row['Key']: (row['Value'], row['From']) for row in rows},

@@ -17,6 +17,15 @@ _TYPE = keys.Scope.TYPE
 _KEYS = definitions.volume_keys()
 
 
+def _keys_of(limit: keys.LimitKeys) -> list[str]:
+    """Return the keys about a limit on reads and writes, spelled out."""
+    words = ('limit', 'burst', 'burst_seconds')
+    rules = ('per_gib', 'minimum', 'maximum')
+    return [f'rbd:{limit.name}_{word}' for word in words] + [
+        f'rbd:{limit.name}_limit_{rule}' for rule in rules
+    ]
+
+
 @ddt.ddt
 class OptionsTestCase(base.TestCase):
     @ddt.named_data(
@@ -78,6 +87,7 @@ class OptionsTestCase(base.TestCase):
                 'rbd:features',
                 'rbd:cache_mode',
                 'rbd:compression_hint',
+                *(key for each in keys.LIMITS for key in _keys_of(each)),
                 'rbd:data_pool',
                 'rbd:tenant_options',
             },
@@ -93,11 +103,11 @@ class OptionsTestCase(base.TestCase):
     def test_names_for_a_message(self) -> None:
         in_a_volume = (
             'rbd:object_size, rbd:stripe_unit, rbd:stripe_count, '
-            'rbd:object_map, rbd:features, rbd:cache_mode, '
-            'rbd:compression_hint'
+            'rbd:object_map, rbd:features, rbd:cache_mode, rbd:iops_*, '
+            'rbd:read_iops_*, rbd:write_iops_*, rbd:bps_*, rbd:read_bps_*, '
+            'rbd:write_bps_*, rbd:compression_hint'
         )
         self.assertEqual(in_a_volume, definitions.names(_VOLUME))
-        self.assertEqual(in_a_volume, ', '.join(_KEYS))
         self.assertEqual(
             f'{in_a_volume}, rbd:data_pool, rbd:tenant_options',
             definitions.names(_TYPE),

@@ -32,6 +32,11 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
         'writeback',
         {'plain': {keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK}},
     ),
+    **{
+        key: ('100', {'plain': {key: 100}})
+        for key, option in definitions.OPTIONS.items()
+        if option.family in {each.name for each in keys.LIMITS}
+    },
     'rbd:compression_hint': (
         'compressible',
         {'plain': {keys.COMPRESSION_HINT: 'compressible'}},
@@ -76,6 +81,12 @@ _BAD = [
         'fast',
         'not a compression hint',
     ],
+    ['limit_zero', 'rbd:iops_limit', '0', 'not a positive whole number'],
+    ['limit_unit', 'rbd:iops_limit', '1K', 'not a positive whole number'],
+    ['limit_large', 'rbd:iops_limit', '9999999999', 'out of range'],
+    ['limit_bytes', 'rbd:bps_limit', '1T', 'not a size'],
+    ['limit_no_bytes', 'rbd:bps_limit', '0', 'out of range'],
+    ['burst_long', 'rbd:iops_burst_seconds', '86401', 'out of range'],
     ['data_pool_empty', 'rbd:data_pool', '', 'not a valid pool name'],
     [
         'tenant_options_space',

@@ -111,6 +111,8 @@ _CONTRACT = {
     'POLICY_SET_COMPRESSION_HINT': (
         'volume_extension:rbd_volume_options:set_compression_hint'
     ),
+    'ATTRIBUTE_LIMITS': 'os-rbd-volume-options:limits',
+    'POLICY_SET_LIMITS': 'volume_extension:rbd_volume_options:set_limits',
     'ATTRIBUTE_COMPRESSION_HINT': 'os-rbd-volume-options:compression_hint',
     'RECORD_MESSAGE': 'rbd:message',
     'RECORD_MESSAGE_REQUEST': 'rbd:message_request',

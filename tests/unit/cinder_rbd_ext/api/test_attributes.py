@@ -23,6 +23,7 @@ _NAMES = (
     'features',
     'data_pool',
     'compression_hint',
+    'limits',
     'origins',
     'cache_modes',
     'refused',
@@ -36,6 +37,7 @@ _SHOWN = {
     'features': ['exclusive-lock', 'layering', 'striping'],
     'data_pool': 'ec',
     'compression_hint': None,
+    'limits': {},
     'origins': None,
     'cache_modes': {},
     'refused': None,
@@ -101,7 +103,7 @@ class AttributesTest(base.ApiTestCase):
         for made in (None, {'rbd:object_size': 'x'}, elsewhere):
             volume = self.volume(made=made)
             shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
-            wanted = dict.fromkeys(_NAMES) | {'cache_modes': {}}
+            wanted = dict.fromkeys(_NAMES) | {'cache_modes': {}, 'limits': {}}
             self.assertEqual(wanted, self.attributes(shown))
 
     def test_cache_modes(self) -> None:

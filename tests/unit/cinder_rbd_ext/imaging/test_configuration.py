@@ -29,7 +29,7 @@ class ConfigurationTest(base.DriverTestCase):
             self.assertEqual(
                 {_ENTRY: 'fast', 'owner': 'somebody'}, self.metadata
             )
-            configuration.change(image, {}, _FAST)
+            configuration.change(image, {}, configuration.families(_FAST))
             self.assertEqual({'owner': 'somebody'}, self.metadata)
             self.assertFalse(configuration.is_set(image))
 
