@@ -357,3 +357,37 @@ class ImageConfigurationTest(base.ApiTestCase):
             *('POST', f'/volumes/{self.id}/metadata', body),
         )
         self.assertEqual([], self.called)
+
+    def test_limits_that_contradict_each_other_are_refused(self) -> None:
+        self.set_specs(
+            'rbd', rbd__iops_limit='100', rbd__iops_limit_maximum='500'
+        )
+        for metadata, reason in (
+            ({'rbd:iops_burst': '50'}, 'less than rbd:iops_limit = 100'),
+            ({'rbd:iops_limit': '501'}, 'more than the volume type allows'),
+            ({'rbd:bps_burst': '1M'}, 'set without rbd:bps_limit'),
+            ({'rbd:iops_limit_maximum': '9'}, 'not a key of volume metadata'),
+        ):
+            body = {'metadata': metadata}
+            path = f'/volumes/{self.id}/metadata'
+            self.refused(400, reason, 'POST', path, body)
+            self.refused(
+                400, reason, 'POST', '/volumes', self.create(metadata)
+            )
+        self.assertEqual([], self.called)
+        self.ok('POST', path, {'metadata': {'rbd:iops_limit': '500'}})
+        self.assertEqual([self.id], self.called)
+
+    def test_types_with_limits_that_contradict_each_other_are_refused(
+        self,
+    ) -> None:
+        path = f'/types/{self.types["rbd"]}/extra_specs'
+        for specs, reason in (
+            (
+                {'rbd:iops_limit': '9', 'rbd:iops_limit_per_gib': '1'},
+                'set together with',
+            ),
+            ({'rbd:iops_limit': '9', 'rbd:iops_burst': '8'}, 'less than'),
+        ):
+            body = {'extra_specs': specs}
+            self.refused(400, reason, 'POST', path, body, app=self.admin)
