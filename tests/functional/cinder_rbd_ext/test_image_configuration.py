@@ -275,9 +275,9 @@ class LimitsTest(ConfigurationTestCase):
             self.assertEqual(wanted, self.limits(volume))
 
     def test_volume_without_limits_inherits_none(self) -> None:
-        source = self.available(
-            self.made_volume({'rbd:iops_limit': '100', 'rbd:bps_limit': '1M'})
-        )
+        # High enough for the full copy, which librbd limits too.
+        limits = {'rbd:iops_limit': '10000', 'rbd:bps_limit': '10G'}
+        source = self.available(self.made_volume(limits))
         self.assertEqual(2, len(self.limits(source)))
         for clone in (self.new_volume(), self.new_volume()):
             self.update(clone, self.driver.create_cloned_volume(clone, source))
