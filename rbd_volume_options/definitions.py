@@ -438,7 +438,7 @@ def _of_limit(
         conf_type='bytes per second' if is_size else 'count',
         family=each.name,
         fixed=False,
-        takes_effect='within seconds',
+        takes_effect=Phrase('within seconds'),
         bounds={'minimum': 1, 'maximum': maximum},
         **more,
     )
