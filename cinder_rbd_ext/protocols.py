@@ -299,6 +299,11 @@ class Driver(Protocol):
     def _try_remove_volume(self, client: Any, name: str) -> None:
         """Remove an image."""
 
+    def _qos_specs_from_volume_type(
+        self, volume_type: VolumeType | None
+    ) -> Mapping[str, str] | None:
+        """Return the QoS specs of a type that the back end applies."""
+
     def RBDProxy(self) -> Any:
         """Return ``rbd.RBD``, whose methods leave the thread to others."""
 
