@@ -25,9 +25,9 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.cluster import connection_choice
-from cinder_rbd_ext.cluster import lost_connection
 from cinder_rbd_ext.cluster import statistics
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
@@ -45,7 +45,7 @@ Update = dict[str, Any]
 
 
 @interface.volumedriver
-@lost_connection.repeating
+@blocklisting.repeating
 @connection_choice.separating
 class RBDExtDriver(rbd.RBDDriver):
     """RBD driver with a layout, features and a cache mode for each volume."""

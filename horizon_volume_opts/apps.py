@@ -4,7 +4,7 @@
 
 from django import apps
 
-from horizon_volume_opts import hooks
+from horizon_volume_opts import replacements
 
 
 class RBDVolumeOptionsConfig(apps.AppConfig):
@@ -15,4 +15,4 @@ class RBDVolumeOptionsConfig(apps.AppConfig):
 
     def ready(self) -> None:
         """Run every hook; Django calls this once per process."""
-        hooks.run()
+        replacements.run()

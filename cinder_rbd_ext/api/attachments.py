@@ -27,9 +27,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.attach import agreement
-from cinder_rbd_ext.attach import attachment_mode
-from cinder_rbd_ext.attach import host_modes
+from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
@@ -78,7 +76,7 @@ class AttachmentsController(wsgi.Controller):
         if not _is_certain(connector, server is not None):
             return
         volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
-        if not attachment_mode.is_requested(volume):
+        if not cache_mode.is_requested(volume):
             return
         same = any(
             each.instance_uuid == server for each in volume.volume_attachment
@@ -113,10 +111,7 @@ class AttachmentsController(wsgi.Controller):
         if not _is_certain(connector, server is not None):
             return
         volume = objects.Volume.get_by_id(context, attachment.volume_id)
-        if (
-            not attachment_mode.is_requested(volume)
-            or 'error' in volume.status
-        ):
+        if not cache_mode.is_requested(volume) or 'error' in volume.status:
             return
         if not _may(context, attachment_policies.UPDATE_POLICY, attachment):
             return
@@ -145,7 +140,7 @@ class ConnectionsController(wsgi.Controller):
         connector = self._door.connector(context, asked)
         if connector:
             volume = objects.Volume.get_by_id(context, id)
-            if attachment_mode.is_requested(volume) and _may(
+            if cache_mode.is_requested(volume) and _may(
                 context, action_policies.INITIALIZE_POLICY, volume
             ):
                 current = requester.current(volume)
@@ -231,7 +226,7 @@ class _Door:
         settings = self._settings(volume)
         if settings is None:
             return
-        agreed = agreement.agree(
+        agreed = cache_mode.agree(
             volume, connector, settings, certain=True, earlier=earlier
         )
         if agreed.error is None or not agreed.refused:
@@ -240,9 +235,9 @@ class _Door:
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
             {
-                'advice': host_modes.ADVICE,
+                'advice': cache_mode.ADVICE,
                 'id': volume.id,
-                'host': host_modes.host_of(connector),
+                'host': cache_mode.host_of(connector),
                 'error': agreed.error,
             },
         )
@@ -283,7 +278,7 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
 
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
     """Return whether a connector is that of a compute host."""
-    return for_server or host_modes.of_connector(connector) is not None
+    return for_server or cache_mode.of_connector(connector) is not None
 
 
 def _is_service(context: protocols.Context) -> bool:
@@ -333,10 +328,10 @@ class NextAttachmentController(wsgi.Controller):
 
     def _required(
         self, volume: protocols.Volume, server: str | None
-    ) -> agreement.Requirement:
+    ) -> cache_mode.Requirement:
         here = self._reported.holding(volume)
         if here is None or here.settings is None:
-            return agreement.Requirement()
+            return cache_mode.Requirement()
         # Nova reserves an attachment when it offloads a shelved server.
         waiting = [
             each
@@ -345,6 +340,6 @@ class NextAttachmentController(wsgi.Controller):
             and each.attach_status == fields.VolumeAttachStatus.RESERVED
         ]
         earlier = earlier_of(volume.id, server, *waiting[:1])
-        return agreement.required(
+        return cache_mode.required(
             volume, here.settings, functools.cache(earlier)
         )

@@ -18,7 +18,7 @@ from oslo_utils import units
 
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import volume_source
-from cinder_rbd_ext.attach import attachment_mode
+from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -215,10 +215,10 @@ def check_attached(offer: offers.TypeOffer, after: Items, size: int) -> None:
     :param size: GiB
     :raises OptionError: for an item for which it would be refused
     """
-    items = attachment_mode.relevant(options.ours(after))
+    items = cache_mode.relevant(options.ours(after))
     offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     relevant = offers.TypeOffer(
-        attachment_mode.relevant(offer.specs), offer.settings
+        cache_mode.relevant(offer.specs), offer.settings
     )
     for asked, _ in relevant.requests(items):
         plan.configuration_of(asked.resolve(), size * units.Gi)

@@ -8,7 +8,7 @@ from typing import Any
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.attach import attachment_mode
+from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import cache_modes
 
 LOG = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Stored:
             return dict(values).get(key)
 
 
-def check(asked: attachment_mode.Asked, cached: bool | None) -> None:
+def check(asked: cache_mode.Asked, cached: bool | None) -> None:
     """Check that no setting of the image overrides the mode.
 
     :param cached: the image's own ``rbd_cache``; None if unset

@@ -13,12 +13,11 @@ from oslo_log import log as logging
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.attach import agreement
+from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import conf_rbd_cache
-from cinder_rbd_ext.attach import host_modes
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.cluster import lost_connection
+from cinder_rbd_ext.cluster import blocklisting
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import wire
@@ -99,10 +98,10 @@ class Connections:
         if consumer is requester.Consumer.OTHER:
             return None
         judge = functools.partial(
-            self._judge, current, host_modes.host_of(connector)
+            self._judge, current, cache_mode.host_of(connector)
         )
         earlier = functools.partial(requester.replaced, current)
-        agreed = agreement.agree(
+        agreed = cache_mode.agree(
             current,
             connector,
             self._driver.settings,
@@ -116,7 +115,7 @@ class Connections:
                 override = self.cache_override(volume)
                 conf_rbd_cache.check(agreed.asked, override)
             except errors.OptionError as error:
-                agreed = agreement.overridden(
+                agreed = cache_mode.overridden(
                     agreed, error, connector, earlier
                 )
                 judge(error, agreed)
@@ -130,7 +129,7 @@ class Connections:
         self,
         volume: protocols.Volume,
         connector: protocols.Connector,
-        agreed: agreement.Agreement,
+        agreed: cache_mode.Agreement,
     ) -> bool:
         """Return whether the guest cannot have the mode before it restarts.
 
@@ -145,7 +144,7 @@ class Connections:
             'Volume %(id)s is attached to host %(host)s without its cache '
             'mode: its server is live-migrated from a host without an active '
             'rbd_cache plug-in. The next attachment gets the mode.',
-            {'id': volume.id, 'host': host_modes.host_of(connector)},
+            {'id': volume.id, 'host': cache_mode.host_of(connector)},
         )
         return True
 
@@ -154,7 +153,7 @@ class Connections:
         volume: protocols.Volume,
         host: str,
         error: errors.OptionError,
-        agreed: agreement.Agreement,
+        agreed: cache_mode.Agreement,
     ) -> None:
         """Refuse an attachment, or log why it does not get its mode.
 
@@ -180,7 +179,7 @@ class Connections:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
-            {**about, 'advice': host_modes.ADVICE},
+            {**about, 'advice': cache_mode.ADVICE},
         )
         refused_attachment.tell(volume, error)
         raise exceptions.AttachmentRefused(f'not attached: {error}') from error
@@ -199,7 +198,7 @@ class Connections:
                 )
                 return override
         except self._driver.rados.Error as error:
-            if lost_connection.is_repeated(self._driver, error):
+            if blocklisting.is_repeated(self._driver, error):
                 raise
             LOG.debug('Opening image %s: %s', volume.name, error)
         try:
@@ -211,7 +210,7 @@ class Connections:
             self._driver.rbd.Error,
             exception.VolumeBackendAPIException,
         ) as error:
-            if lost_connection.is_repeated(self._driver, error):
+            if blocklisting.is_repeated(self._driver, error):
                 raise
             LOG.warning(
                 'Could not read the cache setting of %(name)s: %(error)s',

@@ -65,7 +65,7 @@ from cinder import objects
 from cinder.objects import fields
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.attach import host_modes
+from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
 
 # Statuses of an attachment that was created and is not connected yet.
@@ -138,7 +138,7 @@ def of_connection(
     """
     if not connector or isinstance(connector, OwnConnector):
         return Consumer.OTHER
-    if host_modes.of_connector(connector) is not None:
+    if cache_mode.of_connector(connector) is not None:
         return Consumer.SERVER
     waits = any(
         attachment.instance_uuid and attachment.attach_status in _WAITING

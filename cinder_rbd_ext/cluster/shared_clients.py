@@ -20,10 +20,10 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.cluster import checks
+from cinder_rbd_ext.cluster import blocklisting
+from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
-from cinder_rbd_ext.cluster import lost_connection
 
 LOG = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ LONGEST_IDLE = 120.0
 #: Seconds after which a connection is replaced.
 LONGEST_LIFE = 3600.0
 
-_LOST = lost_connection.LOST | lost_connection.UNAUTHORIZED
+_LOST = blocklisting.LOST | blocklisting.UNAUTHORIZED
 
 Connected = tuple[Any, Any]
 Connect = Callable[[], Connected]
@@ -61,7 +61,7 @@ class SharedClients:
         self._clock = clock
         self._in_thread = in_thread
         self._texts = identity.Texts(driver)
-        self._checks = checks.Checks(driver, clock, self._retire)
+        self._checks = connection_checks.Checks(driver, clock, self._retire)
         self._forget()
         releases.after_fork(self._abandon)
 
@@ -119,14 +119,14 @@ class SharedClients:
             loan = self._lent.pop(id(ioctx), None)
         if loan is None:
             return False
-        numbers = lost_connection.numbers(error, loan.handled)
+        numbers = blocklisting.numbers(error, loan.handled)
         try:
             ioctx.close()
         finally:
             self._put_back(
                 loan.client,
                 lost=not _LOST.isdisjoint(numbers),
-                doubtful=not lost_connection.DOUBTFUL.isdisjoint(numbers),
+                doubtful=not blocklisting.DOUBTFUL.isdisjoint(numbers),
             )
         return True
 
@@ -199,7 +199,7 @@ class SharedClients:
             client.users -= 1
             client.idle_since = self._clock()
             if doubtful:
-                client.verified_at -= checks.VERIFIED_FOR
+                client.verified_at -= connection_checks.VERIFIED_FOR
             if lost:
                 self._retire([client])
             ended = self._ended()

@@ -22,7 +22,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_use
-from cinder_rbd_ext.cluster import lost_connection
+from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
@@ -318,7 +318,7 @@ class Deletions:
         try:
             yield
         except Exception as error:
-            if lost_connection.is_repeated(self._driver, error):
+            if blocklisting.is_repeated(self._driver, error):
                 raise
             LOG.exception('Could not clean up after the deletion of %s', name)
 

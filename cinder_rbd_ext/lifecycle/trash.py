@@ -14,7 +14,7 @@ import errno
 from typing import Any
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.cluster import lost_connection
+from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.lifecycle import clone_sources
 
 
@@ -83,8 +83,8 @@ class Purge:
             with self._removing(rbd, ioctx, image_id):
                 yield
         except Exception as error:
-            numbers = lost_connection.numbers(error)
-            self.is_lost = not lost_connection.LOST.isdisjoint(numbers)
+            numbers = blocklisting.numbers(error)
+            self.is_lost = not blocklisting.LOST.isdisjoint(numbers)
             raise
 
     @contextlib.contextmanager

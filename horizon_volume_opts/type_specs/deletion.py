@@ -15,20 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from horizon import exceptions
 from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.admin.volume_types.extras import tables
+from openstack_dashboard.dashboards.admin.volume_types.extras import views
 
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import wire
-
-
-def delete_pairs() -> None:
-    """Wrap Horizon's function.
-
-    :raises AttributeError: if Horizon does not have the function
-    """
-    cinder.volume_type_extra_delete = _deleting_pairs(
-        cinder.volume_type_extra_delete
-    )
 
 
 def _deleting_pairs(stock_delete: Any) -> Any:
@@ -94,3 +85,14 @@ class ExtraSpecsTable(tables.ExtraSpecsTable):
             return str(datum.key)
         both = _('%(key)s and %(partner)s')
         return str(both % {'key': datum.key, 'partner': partner})
+
+
+def use_table() -> None:
+    """Delete pairs as one, and use the table in Horizon's view; a hook.
+
+    :raises AttributeError: if Horizon does not have the function
+    """
+    cinder.volume_type_extra_delete = _deleting_pairs(
+        cinder.volume_type_extra_delete
+    )
+    views.IndexView.table_class = ExtraSpecsTable

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from horizon import forms
 from horizon import messages
 from openstack_dashboard import api
+from openstack_dashboard.dashboards.admin.volume_types.extras import views
 import openstack_dashboard.dashboards.admin.volume_types.extras.forms as stock
 
 from horizon_volume_opts import discovery
@@ -207,3 +208,13 @@ class EditExtraSpec(_Checked, stock.EditExtraSpec):
         if not _is_ours(key):
             return super().handle(request, data)
         return self._save({key: data['value']}, _('Saved extra spec "%s".'))
+
+
+def use_forms() -> None:
+    """Use the forms in Horizon's views; a hook."""
+    views.CreateView.form_class = CreateExtraSpec
+    views.EditView.form_class = EditExtraSpec
+    if not hasattr(views.EditView, '_populate_context'):
+        # form_invalid of stock Horizon calls this method, which does not
+        # exist: a refused value would cause an internal server error.
+        views.EditView.form_invalid = forms.ModalFormView.form_invalid

@@ -4,7 +4,6 @@
 
 import collections
 from collections.abc import Callable
-from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
@@ -14,6 +13,7 @@ from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import names
 from rbd_operator.audit import objects
+from rbd_operator.audit import orphans
 from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_volume_options import features
@@ -237,28 +237,7 @@ def _of_record(image: images.Image, known: records.Records) -> _Found:
     """Yield the contradictions between an image and the records."""
     name = names.of_image(image.name)
     volume = known.volumes.get(name.ident)
-    missing: dict[
-        names.Owner, tuple[findings.Kind | None, Container[str] | None]
-    ] = {
-        names.Owner.VOLUME: (findings.ORPHAN_VOLUME, known.volumes),
-        names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
-        names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
-    }
-    kind, there = missing.get(name.owner, (None, None))
-    if there is None or name.ident in there:
-        kind = None
-    if name.owner is names.Owner.BACKUP_IMAGE and not _has_backup(
-        image, known
-    ):
-        kind = findings.ORPHAN_BACKUP_IMAGE
-    if kind:
-        yield findings.Finding(
-            kind,
-            image.pool,
-            image.name,
-            f'{image.size} bytes',
-            ident=image.ident,
-        )
+    yield from orphans.of_image(image, known)
     if image.owner not in ('', known.cloud_id, ownership.RELEASED):
         yield findings.Finding(
             findings.FOREIGN_MARK,
@@ -267,47 +246,10 @@ def _of_record(image: images.Image, known: records.Records) -> _Found:
             image.owner,
             ident=image.ident,
         )
-    yield from _of_snapshots(image, known, volume)
+    yield from orphans.of_snapshots(image, known, volume)
     if volume and name.owner is names.Owner.VOLUME:
         pool = known.backends.get(volume.pool)
         yield from _of_volume(image, volume, pool)
-
-
-def _has_backup(image: images.Image, known: records.Records) -> bool:
-    """Return whether Cinder has a backup that an image contains."""
-    if image.name.rpartition('.')[2] in known.backups:
-        return True
-    return any(
-        names.of_snapshot(each.name).ident in known.backups
-        for each in image.snapshots
-    )
-
-
-def _of_snapshots(
-    image: images.Image,
-    known: records.Records,
-    volume: records.Volume | None,
-) -> _Found:
-    there = {
-        names.Owner.VOLUME_SNAPSHOT: (
-            findings.ORPHAN_SNAPSHOT,
-            known.snapshots,
-        ),
-        names.Owner.BACKUP: (findings.ORPHAN_BACKUP, known.backups),
-    }
-    for each in image.snapshots:
-        name = names.of_snapshot(each.name)
-        kind, idents = there.get(name.owner, (None, frozenset[str]()))
-        if kind and name.ident not in idents and each.namespace == 'user':
-            yield findings.Finding(
-                kind,
-                image.pool,
-                f'{image.name}@{each.name}',
-                f'{len(each.children)} clones',
-                volume.ident if volume else '',
-                volume.project if volume else '',
-                image.ident,
-            )
 
 
 def _of_volume(

@@ -14,10 +14,10 @@ import fixtures
 import rados
 import rbd
 
-from cinder_rbd_ext.cluster import checks
+from cinder_rbd_ext.cluster import blocklisting
+from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
-from cinder_rbd_ext.cluster import lost_connection
 from sandbox_cloud import ceph_conf
 from tests.functional import filling
 from tests.functional.cinder_rbd_ext import connections
@@ -59,7 +59,7 @@ class BlocklistTest(connections.ConnectionsTestCase):
         self.warm_up()
         for name, operation in self.operations():
             with self.subTest(name):
-                if name not in lost_connection.REPEATABLE:
+                if name not in blocklisting.REPEATABLE:
                     operation()
                     continue
                 self._blocklist()
@@ -161,13 +161,13 @@ class RestartTest(connections.ConnectionsTestCase):
     def test_osd_that_does_not_respond(self) -> None:
         """A new connection does not help, so there is only one."""
         self.warm_up()
-        time.sleep(checks.VERIFIED_FOR)
+        time.sleep(connection_checks.VERIFIED_FOR)
         with self.daemons.paused('osd'), self.connecting(1):
             for _attempt in range(2):
                 with self.recovering():
                     lent = self.driver._connect_to_rados()
                 self.driver._disconnect_from_rados(*lent)
-                time.sleep(checks.VERIFIED_FOR)
+                time.sleep(connection_checks.VERIFIED_FOR)
         with self.recovering():
             self.made_volume()
 

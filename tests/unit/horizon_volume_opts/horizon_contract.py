@@ -19,7 +19,6 @@ _SOURCE = f'{_OURS}/source.py'
 _SPECS = f'{_OURS}/type_specs/forms.py'
 _DELETION = f'{_OURS}/type_specs/deletion.py'
 _MODE = f'{_OURS}/volumes/change_options.py'
-_SPECS_HOOK = f'{_OURS}/type_specs/hook.py'
 _PANEL = f'{_OURS}/admin_images'
 _REST = f'{_OURS}/rest.py'
 _CATALOGUE = f'{_OURS}/catalogue.py'
@@ -160,7 +159,7 @@ PAGES = (
     ),
     contract.Clause(f'{_ADMIN}.views', 'VolumesView.table_class', _TABLE),
     contract.Clause(f'{_ADMIN}.tables', 'VolumesTable.Meta.columns', _TABLE),
-    contract.Clause(f'{_EXTRAS}.views', 'IndexView.table_class', _SPECS_HOOK),
+    contract.Clause(f'{_EXTRAS}.views', 'IndexView.table_class', _DELETION),
     contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecsTable.Meta', _DELETION),
     contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecCreate', _DELETION),
     contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecEdit', _DELETION),
@@ -177,9 +176,9 @@ PAGES = (
         'VolumeDetailTabs',
         _ENABLED,
     ),
-    contract.Clause(f'{_EXTRAS}.views', 'CreateView.form_class', _SPECS_HOOK),
-    contract.Clause(f'{_EXTRAS}.views', 'EditView.form_class', _SPECS_HOOK),
-    contract.Clause(f'{_EXTRAS}.views', 'EditView.form_invalid', _SPECS_HOOK),
+    contract.Clause(f'{_EXTRAS}.views', 'CreateView.form_class', _SPECS),
+    contract.Clause(f'{_EXTRAS}.views', 'EditView.form_class', _SPECS),
+    contract.Clause(f'{_EXTRAS}.views', 'EditView.form_invalid', _SPECS),
     contract.Clause(
         f'{_EXTRAS}.forms',
         'CreateExtraSpec.base_fields',
@@ -363,7 +362,7 @@ FRAMEWORK = (
         ('handle', 'form_invalid'),
     ),
     contract.Clause(
-        'horizon.forms', 'ModalFormView.form_invalid', _SPECS_HOOK, ('form',)
+        'horizon.forms', 'ModalFormView.form_invalid', _SPECS, ('form',)
     ),
     contract.Clause(
         'horizon.tables',

@@ -9,7 +9,7 @@ from django.utils import translation
 from horizon import site_urls
 from openstack_dashboard import context_processors
 
-from horizon_volume_opts import hooks
+from horizon_volume_opts import replacements
 from tests.unit.horizon_volume_opts import horizon_case
 
 
@@ -41,5 +41,5 @@ class CatalogueTestCase(horizon_case.HorizonTestCase):
 
     def test_horizon_without_the_address_is_unchanged(self) -> None:
         self.patch(site_urls, 'urlpatterns', [])
-        hooks.run(['horizon_volume_opts.catalogue.name_language'])
+        replacements.run(['horizon_volume_opts.catalogue.name_language'])
         self.assertIn('name_language failed', self.log.output)

@@ -3,18 +3,15 @@
 
 import ddt
 
-from cinder_rbd_ext.attach import attachment_mode
+from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import conf_rbd_cache
-from cinder_rbd_ext.attach import host_modes
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.imaging import test_existing
 
 CacheMode = cache_modes.CacheMode
-_ASKED = attachment_mode.Asked(
-    CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA
-)
+_ASKED = cache_mode.Asked(CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA)
 
 
 @ddt.ddt
@@ -61,7 +58,7 @@ class OverrideTest(base.TestCase):
     def test_contradicting_setting_is_refused_for_each_mode(
         self, mode: CacheMode
     ) -> None:
-        wanted = attachment_mode.Asked(mode, errors.Origin.VOLUME_TYPE)
+        wanted = cache_mode.Asked(mode, errors.Origin.VOLUME_TYPE)
         conf_rbd_cache.check(wanted, None)
         conf_rbd_cache.check(wanted, mode.uses_rbd_cache)
         error = self.assertRaises(
@@ -75,13 +72,13 @@ class OverrideTest(base.TestCase):
 
     def test_room_for_the_longest(self) -> None:
         """The field that tenants read holds 255 characters."""
-        longest = attachment_mode.Asked(
+        longest = cache_mode.Asked(
             CacheMode.WRITETHROUGH, errors.Origin.BACKEND
         )
         everything = frozenset(CacheMode) - {longest.mode}
         for check, found in (
-            (host_modes.check, None),
-            (host_modes.check, everything),
+            (cache_mode.check_offered, None),
+            (cache_mode.check_offered, everything),
             (conf_rbd_cache.check, False),
         ):
             error = self.assertRaises(

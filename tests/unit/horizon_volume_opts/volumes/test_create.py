@@ -15,7 +15,7 @@ from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import hooks
+from horizon_volume_opts import replacements
 from horizon_volume_opts.volumes import create
 from horizon_volume_opts.volumes import fields
 from tests.fakes import fake_option
@@ -72,7 +72,7 @@ class ShownTestCase(FormTestCase):
         self.patch(cinder, 'volume_create', None)
         # As in a release with another name for it.
         del cinder.volume_create
-        hooks.run(['horizon_volume_opts.volumes.create.use_form'])
+        replacements.run(['horizon_volume_opts.volumes.create.use_form'])
         self.assertIs(stock.CreateForm, views.CreateView.form_class)
         self.assertIn('use_form failed', self.log.output)
 

@@ -85,14 +85,6 @@ class RulesTest(base.TestCase):
             codes = [*codes, 'attributes-contradict-image']
         self.assertEqual(codes, found)
 
-    def test_services_that_were_not_asked(self) -> None:
-        there = facts.pool(
-            facts.image(facts.IDENT), facts.image(f'{facts.IDENT}_disk')
-        )
-        known = facts.known(images=None, servers=None)
-        self.assertEqual([], self.found(there, known))
-        self.assertEqual(2, len(self.found(there, facts.known())))
-
     def test_trash_that_is_kept_on_purpose(self) -> None:
         later = _NOW + datetime.timedelta(hours=1)
         entries = (
@@ -154,16 +146,6 @@ class RulesTest(base.TestCase):
         there = facts.pool(facts.image(name, **values))
         self.assertEqual([code], [c for c, _ in self.found(there, known)])
 
-    def test_backup_that_cinder_has_keeps_its_image(self) -> None:
-        snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')
-        there = facts.pool(
-            facts.image(
-                f'volume-{facts.IDENT}.backup.base', snapshots=(snapshot,)
-            )
-        )
-        known = facts.known(backups=frozenset({facts.OTHER}))
-        self.assertEqual([], self.found(there, known))
-
     def test_image_of_a_volume_in_another_pool_is_found(self) -> None:
         known = facts.known(
             facts.volume(pool='host@two#two'),
@@ -185,16 +167,6 @@ class RulesTest(base.TestCase):
             ],
             self.found(there, None),
         )
-
-    def test_snapshots_that_cinder_did_not_name(self) -> None:
-        image = facts.image(
-            snapshots=(
-                facts.snapshot('mine'),
-                facts.snapshot(f'snapshot-{facts.OTHER}', namespace='trash'),
-            )
-        )
-        known = facts.known(facts.volume())
-        self.assertEqual([], self.found(facts.pool(image), known))
 
     @ddt.data(
         ({}, 1),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The hooks by which the plug-in changes stock Horizon; this is the full list.
+"""All replacements of stock Horizon's forms and tables, by hooks.
 
 A hook is a function without arguments. It runs once, after all applications
 are loaded. It sets attributes that stock Horizon reads later (the
@@ -26,8 +26,8 @@ HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.volumes.retype.use_form',
     'horizon_volume_opts.volumes.notes.use_forms',
     'horizon_volume_opts.volumes.table.use_table',
-    'horizon_volume_opts.type_specs.hook.use_forms',
-    'horizon_volume_opts.type_specs.hook.use_table',
+    'horizon_volume_opts.type_specs.forms.use_forms',
+    'horizon_volume_opts.type_specs.deletion.use_table',
 )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import leased_client
-from cinder_rbd_ext.cluster import lost_connection
 
 LOG = logging.getLogger(__name__)
 
@@ -77,9 +77,9 @@ def ask(
         waited += wait
         wait = min(2 * wait, _LONGEST)
     number = -completion.get_return_value()
-    if number in lost_connection.LOST:
+    if number in blocklisting.LOST:
         return Answer.REFUSED
-    if number in lost_connection.DOUBTFUL:
+    if number in blocklisting.DOUBTFUL:
         return Answer.SILENT
     return Answer.RESPONDED
 

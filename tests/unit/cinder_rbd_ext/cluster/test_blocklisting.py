@@ -8,7 +8,7 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext.cluster import lost_connection
+from cinder_rbd_ext.cluster import blocklisting
 from tests.fakes import fake_rados
 from tests.unit import base
 
@@ -46,7 +46,7 @@ class _Driver:
         return self._call(*args)
 
 
-_Repeating = lost_connection.repeating(_Driver)
+_Repeating = blocklisting.repeating(_Driver)
 
 
 class NumbersTest(base.TestCase):
@@ -56,10 +56,10 @@ class NumbersTest(base.TestCase):
         error = ValueError('no number')
         error.__cause__ = inner
         inner.__cause__ = error
-        self.assertEqual({108, 110}, lost_connection.numbers(error))
+        self.assertEqual({108, 110}, blocklisting.numbers(error))
 
     def test_no_error_has_no_numbers(self) -> None:
-        self.assertEqual(frozenset(), lost_connection.numbers(None))
+        self.assertEqual(frozenset(), blocklisting.numbers(None))
 
 
 @ddt.ddt

@@ -10,15 +10,15 @@ from unittest import mock
 import ddt
 import fixtures
 
-from cinder_rbd_ext.cluster import checks
+from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import shared_clients
 from tests.fakes import fake_rados
 from tests.unit import base
 
 _PLACE = identity.Place('ceph', '/nowhere', 'cinder', -1)
-_RESPONDED = checks.Answer.RESPONDED
-_SILENT = checks.Answer.SILENT
+_RESPONDED = connection_checks.Answer.RESPONDED
+_SILENT = connection_checks.Answer.SILENT
 
 
 class ChecksTest(base.TestCase):
@@ -30,12 +30,12 @@ class ChecksTest(base.TestCase):
         self.now = 1000.0
         self.asked: list[fake_rados.Rados] = []
         #: The answer of each connection; of others, the last one.
-        self.answers: dict[fake_rados.Rados, checks.Answer] = {}
+        self.answers: dict[fake_rados.Rados, connection_checks.Answer] = {}
         self.answer = _RESPONDED
         self.connected: list[fake_rados.Rados] = []
         self.probe = self.useFixture(
             fixtures.MockPatchObject(
-                checks, 'ask', autospec=True, side_effect=self._ask
+                connection_checks, 'ask', autospec=True, side_effect=self._ask
             )
         ).mock
         driver: Any = self
@@ -43,11 +43,11 @@ class ChecksTest(base.TestCase):
             driver, lambda: self.now, lambda function: function()
         )
 
-    def _ask(self, rados: Any, ioctx: Any) -> checks.Answer:
+    def _ask(self, rados: Any, ioctx: Any) -> connection_checks.Answer:
         self.asked.append(ioctx.client)
         answer = self.answers.get(ioctx.client, self.answer)
         if answer is _SILENT:
-            self.now += checks.PATIENCE
+            self.now += connection_checks.PATIENCE
         return answer
 
     def _connect(self) -> Any:
@@ -63,7 +63,7 @@ class ChecksTest(base.TestCase):
         """Have operations open all connections, and check each of them."""
         lent = [self._lend() for _ in range(64)]
         self.assertEqual(shared_clients.MOST, len(self.connected))
-        self.now += checks.VERIFIED_FOR
+        self.now += connection_checks.VERIFIED_FOR
         lent += [self._lend() for _ in range(shared_clients.MOST)]
         self.assertEqual(shared_clients.MOST, len(set(self.asked)))
         self.asked.clear()
@@ -76,7 +76,7 @@ class ChecksTest(base.TestCase):
         self.answer = _SILENT
         before = self.now
         ioctx = self._lend()
-        self.assertEqual(before + checks.PATIENCE, self.now)
+        self.assertEqual(before + connection_checks.PATIENCE, self.now)
         self.assertIs(self.connected[-1], ioctx.client)
         self.assertEqual(5, len(self.connected))
         self.assertEqual(1, len(self.asked))
@@ -89,7 +89,7 @@ class ChecksTest(base.TestCase):
         good, bad = group.clients[0], group.clients[1]
         self.answers[bad.rados] = _SILENT
 
-        def ask(rados: Any, ioctx: Any) -> checks.Answer:
+        def ask(rados: Any, ioctx: Any) -> connection_checks.Answer:
             # Another operation checks a connection at the same time.
             good.verified_at = self.now + 1
             return self._ask(rados, ioctx)
@@ -109,14 +109,14 @@ class ChecksTest(base.TestCase):
         self.now += 60
         self._lend()
         self.assertEqual(2, len(self.connected))
-        self.now += checks.VERIFIED_FOR
+        self.now += connection_checks.VERIFIED_FOR
         new = self._lend()
         self.assertIs(self.connected[1], new.client)
         self.assertEqual(2, len(self.connected))
         self.assertIn('it is used unchecked', self.log.output)
         # It is not checked again for some time.
         self.asked.clear()
-        self.now += checks.SILENT_FOR - 1
+        self.now += connection_checks.SILENT_FOR - 1
         self._lend()
         self.assertEqual([], self.asked)
         self.now += 2
@@ -145,7 +145,7 @@ class ChecksTest(base.TestCase):
         bad = min(
             self.clients._groups[_PLACE].clients, key=lambda c: c.users
         ).rados
-        self.answers[bad] = checks.Answer.REFUSED
+        self.answers[bad] = connection_checks.Answer.REFUSED
         ioctx = self._lend()
         self.assertIsNot(bad, ioctx.client)
         self.assertIn('Replacing 1 connections', self.log.output)
@@ -156,7 +156,7 @@ class ChecksTest(base.TestCase):
         begun, go_on = threading.Event(), threading.Event()
         asked = []
 
-        def ask(rados: Any, ioctx: Any) -> checks.Answer:
+        def ask(rados: Any, ioctx: Any) -> connection_checks.Answer:
             asked.append(ioctx)
             begun.set()
             go_on.wait(10)
@@ -192,29 +192,29 @@ class AskTest(base.TestCase):
         self.cluster = fake_rados.Cluster('volumes')
         self.slept: list[float] = []
 
-    def _ask(self, patience: float = 5.0) -> checks.Answer:
+    def _ask(self, patience: float = 5.0) -> connection_checks.Answer:
         with self.cluster.connected() as ioctx:
-            return checks.ask(
+            return connection_checks.ask(
                 self.cluster.rados, ioctx, patience, self.slept.append
             )
 
     def test_usable_connection_responds(self) -> None:
-        self.assertIs(checks.Answer.RESPONDED, self._ask())
+        self.assertIs(connection_checks.Answer.RESPONDED, self._ask())
         self.assertEqual([], self.slept)
 
     @ddt.data(errno.EPERM, errno.ENOSPC)
     def test_refusal_is_a_response(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
-        self.assertIs(checks.Answer.RESPONDED, self._ask())
+        self.assertIs(connection_checks.Answer.RESPONDED, self._ask())
 
     @ddt.data(errno.ESHUTDOWN, errno.ENOTCONN)
     def test_lost_connection_is_refused(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
-        self.assertIs(checks.Answer.REFUSED, self._ask())
+        self.assertIs(connection_checks.Answer.REFUSED, self._ask())
 
     def test_no_response(self) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(errno.ETIMEDOUT))
-        self.assertIs(checks.Answer.SILENT, self._ask(2.0))
+        self.assertIs(connection_checks.Answer.SILENT, self._ask(2.0))
         self.assertAlmostEqual(2.0, sum(self.slept), delta=0.1)
 
     def test_timeout_of_the_connection(self) -> None:
@@ -230,9 +230,9 @@ class AskTest(base.TestCase):
                 return_value=completion,
             ),
         ):
-            answer = checks.ask(self.cluster.rados, ioctx)
-        self.assertIs(checks.Answer.SILENT, answer)
+            answer = connection_checks.ask(self.cluster.rados, ioctx)
+        self.assertIs(connection_checks.Answer.SILENT, answer)
 
     def test_not_sent(self) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.ObjectNotFound())
-        self.assertIs(checks.Answer.REFUSED, self._ask())
+        self.assertIs(connection_checks.Answer.REFUSED, self._ask())

@@ -4,7 +4,7 @@
 
 from django.utils import module_loading
 
-from horizon_volume_opts import hooks
+from horizon_volume_opts import replacements
 from tests.unit import base
 
 ran: list[str] = []
@@ -26,11 +26,13 @@ class RunTestCase(base.TestCase):
         ran.clear()
 
     def test_each_listed_hook_is_there(self) -> None:
-        for name in hooks.HOOKS:
+        for name in replacements.HOOKS:
             self.assertTrue(callable(module_loading.import_string(name)))
 
     def test_one_that_fails_keeps_no_other_from_running(self) -> None:
-        hooks.run([f'{__name__}.bad', f'{__name__}.none', f'{__name__}.good'])
+        replacements.run(
+            [f'{__name__}.bad', f'{__name__}.none', f'{__name__}.good']
+        )
         self.assertEqual(['good'], ran)
         self.assertIn(f'{__name__}.bad failed', self.log.output)
         self.assertIn('no such view', self.log.output)

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The cache mode of an attachment: requested, offered, agreed or refused.
+
+A compute host with the Nova plug-in lists the available cache modes in its
+connector. A host without the plug-in lists none and would silently ignore a
+mode.
+
+The API decides first, so that a refusal is the response to the request. The
+driver decides again, because it also knows what only the back end knows.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log as logging
+
+from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
+from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+#: What an operator can do about a host that does not offer a mode.
+ADVICE = (
+    'Activate the Nova plug-in on the host, add the mode to [rbd_cache] '
+    'allowed_modes of its nova.conf, or enable RBDCacheModeFilter in '
+    'nova-scheduler'
+)
+
+HostModes = frozenset[cache_modes.CacheMode]
+
+_KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
+
+_SHARED_MODE = definitions.OPTIONS[keys.CACHE_MODE].shared_value
+
+
+def relevant(items: Mapping[str, str]) -> dict[str, str]:
+    """Return the items that matter to an attachment.
+
+    Fixed keys were checked when the volume was created, and must not prevent
+    its attachment.
+    """
+    return {
+        k: v
+        for k, v in items.items()
+        if not k.startswith(keys.PREFIX)
+        or (k in definitions.OPTIONS and not definitions.is_fixed(k))
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The cache mode with which a volume is to be attached.
+
+    :ivar origin: where the mode was set; None if it is not a request
+    :ivar shared: whether it is the mode of all shared disks
+    """
+
+    mode: cache_modes.CacheMode
+    origin: errors.Origin | None
+    shared: bool = False
+
+    def refusal(self, reason: str, allowed: str) -> errors.OptionError:
+        """Return why an attachment cannot have the mode."""
+        return errors.OptionError(
+            keys.CACHE_MODE, self.mode.value, reason, allowed, self.origin
+        )
+
+
+def is_requested(volume: protocols.Volume) -> bool:
+    """Return whether a volume or its type requests a mode."""
+    return keys.CACHE_MODE in {
+        **request.metadata_of(volume),
+        **request.specs_of(volume.volume_type),
+    }
+
+
+def kept(mode: cache_modes.CacheMode | None) -> Asked | None:
+    """Return the mode of an attachment that a new one replaces."""
+    return Asked(mode, None) if mode else None
+
+
+def requested_mode(
+    volume: protocols.Volume, settings: backend_settings.BackendSettings
+) -> Asked | None:
+    """Return the requested mode of a volume; None to leave it to the host.
+
+    A multi-attach volume is always attached with
+    cache mode ``none``. Keys with another mode are refused
+    when they are set. If such keys exist, because the API extension was not
+    enabled, they do not prevent an attachment.
+
+    Whether tenants may set the key was checked when it was set, and a key that
+    was removed from the list later must not prevent an attachment. It is
+    checked here only for a mode that neither the API extension nor the driver
+    has accepted. That was set through a cinder-api service without the
+    extension, or before the suite was installed.
+
+    :raises OptionError: for an unknown mode, or one that is not allowed
+    """
+    if volume.multiattach:
+        return Asked(_SHARED_MODE, None, shared=True)
+    metadata = relevant(request.metadata_of(volume))
+    specs = relevant(request.specs_of(volume.volume_type))
+    texts = request.Texts(metadata, specs)
+    mode = metadata.get(keys.CACHE_MODE)
+    if mode is not None and not record.is_accepted(
+        volume, keys.CACHE_MODE, mode
+    ):
+        LOG.warning(
+            'Volume %(id)s: %(key)s = %(mode)s was not set through the API '
+            'extension. Load the extension in every cinder-api service.',
+            {
+                'id': volume.id,
+                'key': keys.CACHE_MODE,
+                'mode': errors.shown(mode),
+            },
+        )
+        texts.check_tenant(settings)
+    resolved = texts.request(settings).resolve()
+    choice = resolved.plain.get(keys.CACHE_MODE)
+    return Asked(choice.value, choice.origin) if choice else None
+
+
+def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
+    """Return the modes that a connector lists; None if it has no list.
+
+    A connector is input from a caller. Unknown modes are ignored, because a
+    newer plug-in may have more. A value that is not a list counts as an empty
+    list.
+    """
+    if wire.CONNECTOR_CACHE_MODES not in connector:
+        return None
+    listed = connector[wire.CONNECTOR_CACHE_MODES]
+    if isinstance(listed, str):
+        listed = listed.split(',')
+    if not isinstance(listed, list | tuple):
+        LOG.warning(
+            'Connector of host %(host)s: %(key)s = %(value)s is not a list',
+            {
+                'host': host_of(connector),
+                'key': wire.CONNECTOR_CACHE_MODES,
+                'value': errors.shown(listed),
+            },
+        )
+        return frozenset()
+    words = {word.strip() for word in listed if isinstance(word, str)}
+    return frozenset(_KNOWN[word] for word in words & _KNOWN.keys())
+
+
+def host_of(connector: Mapping[str, Any]) -> str:
+    """Return a host's name in a form that is safe in messages."""
+    return errors.shown(connector.get('host', ''))
+
+
+def check_offered(asked: Asked, offer: HostModes | None) -> None:
+    """Check that a host offers the requested mode.
+
+    The error does not name the host, because tenants read it. The APIs of
+    Cinder and Nova do not show host names to tenants either. It is short,
+    because Nova truncates the fault of a server after 255 characters. What an
+    operator can do is :data:`ADVICE`, for the log.
+
+    :raises OptionError: if the host does not offer it
+    """
+    if asked.shared or asked.mode in (offer or ()):
+        # Nova itself uses this mode for all shared disks.
+        return
+    if offer is None:
+        reason = 'the compute host offers no cache modes'
+        allowed = 'no cache mode'
+    else:
+        reason = 'the compute host does not offer it'
+        allowed = cache_modes.joined(offer)
+    raise asked.refusal(reason, allowed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreement:
+    """The decision about the cache mode of an attachment.
+
+    :ivar asked: the mode of the attachment; None to leave it to the host
+    :ivar error: why the attachment does not get the requested mode; None if it
+        does, or if no mode is requested
+    :ivar refused: whether the attachment is refused because of ``error``
+    :ivar strict: whether any other obstacle to the mode refuses the attachment
+    :ivar kept: whether ``asked`` is the mode that the server had on the host
+    """
+
+    asked: Asked | None = None
+    error: errors.OptionError | None = None
+    refused: bool = False
+    strict: bool = False
+    kept: bool = False
+
+
+def agree(
+    volume: protocols.Volume,
+    connector: Mapping[str, Any],
+    settings: backend_settings.BackendSettings,
+    certain: bool,
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Agreement:
+    """Compare the requested mode of a volume with the modes of a host.
+
+    :param certain: whether the connection is known to be for a server; no
+        other connection is refused because of a mode
+    :param earlier: finds the attachment that this one replaces. If the
+        requested mode is not available, the mode of that attachment is kept.
+        On the same host, it is kept in any case. On another host, which must
+        offer it, it is kept if the back end does not allow the requested mode
+        any more.
+    """
+    strict = certain and settings.strict_cache_mode
+    error = None
+    try:
+        asked = requested_mode(volume, settings)
+    except errors.OptionError as not_allowed:
+        replaced = earlier()
+        if replaced is None:
+            return Agreement(error=not_allowed, refused=certain)
+        asked, error = kept(replaced.mode), not_allowed
+    if asked is None:
+        return Agreement(error=error, strict=strict)
+    try:
+        check_offered(asked, of_connector(connector))
+    except errors.OptionError as not_offered:
+        refusal = Agreement(error=not_offered, refused=strict, strict=strict)
+        return (
+            _kept_on_host(refusal, connector, earlier) if certain else refusal
+        )
+    return Agreement(asked, error, strict=strict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Requirement:
+    """What an attachment requires of a compute host.
+
+    :ivar modes: the modes of which the host must offer one, empty if each
+        host is refused; None if no host is refused
+    :ivar error: why a host without the plug-in is refused; None if it is not
+    """
+
+    modes: tuple[cache_modes.CacheMode, ...] | None = None
+    error: errors.OptionError | None = None
+
+
+def required(
+    volume: protocols.Volume,
+    settings: backend_settings.BackendSettings,
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Requirement:
+    """Return what the next attachment of a server requires of a host.
+
+    The attachment is one on another host than that of ``earlier``, on which
+    it would not be refused.
+
+    :param earlier: as in :func:`agree`
+    """
+    agreed = agree(volume, {}, settings, True, earlier)
+    if not agreed.refused:
+        return Requirement()
+    modes = tuple(
+        mode
+        for mode in cache_modes.CacheMode
+        if not agree(
+            volume,
+            {wire.CONNECTOR_CACHE_MODES: [mode.value]},
+            settings,
+            True,
+            earlier,
+        ).refused
+    )
+    return Requirement(modes, agreed.error)
+
+
+def overridden(
+    agreed: Agreement,
+    error: errors.OptionError,
+    connector: Mapping[str, Any],
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Agreement:
+    """Return an agreement on a mode that the RBD image overrides.
+
+    :param error: the setting of the image
+    :param earlier: as in :func:`agree`
+    """
+    # Shared volumes are not refused: their mode is not a request.
+    shared = agreed.asked is not None and agreed.asked.shared
+    refused = agreed.strict and not shared
+    obstructed = dataclasses.replace(agreed, error=error, refused=refused)
+    if not refused:
+        return obstructed
+    return _kept_on_host(obstructed, connector, earlier)
+
+
+def _kept_on_host(
+    agreed: Agreement,
+    connector: Mapping[str, Any],
+    earlier: Callable[[], replacement.Earlier | None],
+) -> Agreement:
+    """Return an agreement that keeps the mode of the server on its host.
+
+    :param agreed: an agreement with an obstacle to the requested mode
+    """
+    replaced = earlier()
+    if replaced is None or not replaced.is_on(connector):
+        return agreed
+    asked = kept(replaced.mode)
+    return Agreement(asked, agreed.error, kept=True)
