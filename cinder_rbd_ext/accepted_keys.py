@@ -64,8 +64,6 @@ def of_type(
 ) -> Acceptance:
     """Return which of a volume's own keys a type on a back end accepts.
 
-    :param metadata: the volume's metadata
-    :param specs: the type's extra specs
     :param settings: of the back end; None for another driver
     :param size: of the volume, in GiB
     :param as_is: whether an operator migrates the volume unchanged; limits

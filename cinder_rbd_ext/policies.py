@@ -198,7 +198,6 @@ def settable_by_creator(
     context without roles does not come from the API, and no policy can be
     checked for it.
 
-    :param volume: Cinder's volume object
     :param moved: whether an operator migrates the volume unchanged
     """
     if moved:

@@ -132,7 +132,6 @@ def of_volume(
 ) -> Request:
     """Return the requested options of a volume.
 
-    :param volume: Cinder's volume object
     :param volume_type: its current or its new type; may be None
     :raises OptionError: for options that are invalid or not allowed
     """

@@ -108,7 +108,6 @@ def refused(
 ) -> None:
     """Create a user message about a refusal; a failure is only logged.
 
-    :param volume: Cinder's volume object
     :param reason: for tenants. A text must not have names of hosts, pools or
         types that they cannot see. Of an error, the names of pools are hidden
         here.

@@ -34,11 +34,7 @@ _CONVERSION = (
 def of_volume(
     volume: protocols.Volume, shows_pools: bool = True
 ) -> Attributes:
-    """Return the attributes of a volume; None for what is not recorded.
-
-    :param volume: Cinder's volume object
-    :param shows_pools: whether the caller may see the names of pools
-    """
+    """Return the attributes of a volume; None for what is not recorded."""
     recorded = _admin_metadata(volume)
     state = record.of_volume(volume, recorded)
     values = state.values() if state else {}

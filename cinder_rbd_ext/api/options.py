@@ -183,7 +183,6 @@ def of_type(
     """Return the response for a volume type.
 
     :param settable: the keys that the policy lets the caller set
-    :param shows_pools: whether the caller may see the names of pools
     """
     answer: Answer = {
         'id': volume_type['id'],

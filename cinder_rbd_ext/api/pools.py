@@ -191,8 +191,6 @@ class ReportedPools:
         """Return the pool that holds a volume; None if it is unknown.
 
         The pools of a clustered back end have the name of the cluster.
-
-        :param volume: Cinder's volume object
         """
         name = volume.service_topic_queue
         suitable = self._found(lambda pool: pool.name == name)

@@ -51,7 +51,6 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
     """Turn an ``OptionError`` into HTTP 400 with its complete text.
 
     :param hint: further information, such as the layout of the source
-    :param shows_pools: whether the caller may see the names of pools
     """
     try:
         yield

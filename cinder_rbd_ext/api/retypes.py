@@ -36,7 +36,6 @@ def check(
     """Check a retype.
 
     :param may_migrate: whether the caller allows a migration
-    :param shows_pools: whether the caller may see the names of pools
     :returns: a notice of the keys that the retype removes from the volume;
         None if it removes none
     :raises HTTPBadRequest: for a type that no volume of this size can have, or

@@ -58,8 +58,6 @@ class Stored:
 
     Opening an image takes ten times as long. The objects and keys are those of
     cls_rbd, which have not changed since image format 2.
-
-    :param rados: the module
     """
 
     def __init__(self, rados: Any) -> None:

@@ -59,9 +59,6 @@ def ask(
     The operation only reads, so a full cluster responds as well. It uses no
     buffer and no callback: if this function returns before the response,
     librados cannot write to freed memory.
-
-    :param rados: the module ``rados``
-    :param ioctx: a context of the connection
     """
     with rados.ReadOpCtx() as operation:
         operation.cmpext(b'\0', 0)
@@ -87,7 +84,6 @@ def ask(
 class Checks:
     """Checks the connections that are lent to operations.
 
-    :param driver: the driver, which provides the module ``rados``
     :param clock: returns the time in seconds
     :param retire: ends the use of connections for new operations; called with
         the lock held
@@ -115,7 +111,6 @@ class Checks:
         Other operations wait for the result of the check.
 
         :param lock: protects the group and its connections
-        :param ioctx: a context of the connection
         """
         while True:
             with lock:

@@ -77,8 +77,6 @@ class Sharing:
 
     :class:`SharedClients` lends connections, :class:`Monitors` queries the
     addresses of the monitors.
-
-    :param driver: the driver, which provides the configuration
     """
 
     def __init__(self, driver: protocols.Driver) -> None:

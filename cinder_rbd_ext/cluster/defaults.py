@@ -47,7 +47,6 @@ def of_back_end(
 ) -> Defaults:
     """Return the defaults for the images of a back end.
 
-    :param driver: the driver, which provides connections
     :param with_striping: whether to query the striping
     """
     with rbd.RADOSClient(driver) as client:

@@ -37,8 +37,6 @@ class Texts:
     An old connection is unusable after its user's key was rotated: it hangs as
     soon as a monitor or an OSD restarts. Paths and modification times do not
     show every rotation. The content is compared instead.
-
-    :param driver: the driver, which provides the module ``rados``
     """
 
     def __init__(self, driver: protocols.Driver) -> None:

@@ -29,7 +29,6 @@ Addresses = tuple[list[str], list[str]]
 class Monitors:
     """Queries the addresses of the monitors and caches them briefly.
 
-    :param driver: the driver, which provides connections
     :param replaced: returns the number of connections that were replaced.
         Addresses that were cached before a replacement are not used.
     :param clock: returns the time in seconds

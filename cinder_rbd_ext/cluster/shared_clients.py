@@ -46,7 +46,6 @@ Connect = Callable[[], Connected]
 class SharedClients:
     """Lends connections to operations.
 
-    :param driver: the driver, which provides the module ``rados``
     :param clock: returns the time in seconds
     :param in_thread: runs a function that may block for long
     """

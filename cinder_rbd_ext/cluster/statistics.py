@@ -34,7 +34,6 @@ def added(
 ) -> dict[str, Any]:
     """Return the statistics that the driver adds to those of the stock driver.
 
-    :param driver: the driver, which provides connections and settings
     :param stock: the statistics of the stock driver
     """
     ceph, pools = defaults.UNKNOWN, None

@@ -46,7 +46,6 @@ _UNDECIDED = (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
 class PoolProbe:
     """Writes an object to a data pool and removes it.
 
-    :param driver: the driver, which provides connections
     :param clock: returns the time in seconds
     """
 

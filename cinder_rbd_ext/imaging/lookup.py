@@ -23,10 +23,7 @@ LOG = logging.getLogger(__name__)
 
 
 class ImageLookup:
-    """Queries about the images and the pools of a back end.
-
-    :param driver: the driver, which provides connections
-    """
+    """Queries about the images and the pools of a back end."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver

@@ -99,8 +99,6 @@ def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
     The source of a migration is in the trash until the migration ends. The
     Python binding of Ceph 16 does not know such entries and stops with
     ``IndexError``. The stock driver's periodic purge would then end for good.
-
-    :param rbd: ``rbd.RBD``
     """
     entries = []
     try:
@@ -125,7 +123,6 @@ def checked(librbd: Any, ioctx: protocols.Ioctx, name: str) -> Iterator[None]:
     full, librbd reports that the image does not exist. Cinder would then
     forget the volume, and its data would remain.
 
-    :param librbd: :class:`cinder_rbd_ext.imaging.librbd.Librbd`
     :raises VolumeBackendAPIException: if the image exists
     """
     try:

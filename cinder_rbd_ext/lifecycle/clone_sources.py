@@ -54,7 +54,6 @@ class Reference:
 class CloneSources:
     """The sources of clones in one pool.
 
-    :param librbd: the module
     :param pool: the pool's name
     :param opened: opens an image of the pool by its name
     :param is_there: returns whether the pool has an image of a name

@@ -21,11 +21,7 @@ from rbd_volume_options import precedence
 
 
 class InPlace:
-    """Changes existing images and checks whether changes are possible.
-
-    :param driver: the driver, which provides connections and settings
-    :param images: the images in its pool
-    """
+    """Changes existing images and checks whether changes are possible."""
 
     def __init__(
         self, driver: protocols.Driver, images: lookup.ImageLookup

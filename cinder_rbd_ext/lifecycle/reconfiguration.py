@@ -60,10 +60,7 @@ _KEPT = frozenset(
 
 
 class Reconfigurations:
-    """Changes the configuration of images.
-
-    :param driver: the driver, which provides connections and settings
-    """
+    """Changes the configuration of images."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver

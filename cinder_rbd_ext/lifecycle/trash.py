@@ -21,7 +21,6 @@ from cinder_rbd_ext.lifecycle import clone_sources
 class Deferral:
     """Moves an image to the trash where the stock driver removes it.
 
-    :param librbd: the module
     :param delay: seconds until the image may be purged
     :ivar has_snapshots: whether the image still has snapshots, such as those
         that were removed while they had clones; false if unknown
@@ -52,7 +51,6 @@ class Deferral:
 class Purge:
     """The purge of a pool's trash.
 
-    :param librbd: the module
     :param prepare: receives each image, open, before its removal; returns the
         snapshot from which it was cloned, or None
     :ivar released: the snapshots whose clones were purged

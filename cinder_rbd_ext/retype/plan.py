@@ -137,7 +137,6 @@ class Retype:
     def _change(self, state: plan.ImageState) -> changes.Change:
         """Return the change that the new type requires of the image.
 
-        :param state: of the image
         :raises OptionError: as for :meth:`acceptance`
         """
         asked = self._asked
@@ -161,7 +160,6 @@ class Retype:
         It gets the layout of a new volume of the type, as in a migration by
         Cinder. The data stays in its pool if neither type sets a pool.
 
-        :param state: of the image
         :returns: None if a copy does not make the retype possible, or if the
             stock driver changes features as well
         """
