@@ -63,10 +63,12 @@ def owner_of(metadata: Mapping[str, str], pool_id: int, image_id: str) -> str:
     """Return the owner in the valid mark of an image; empty without one.
 
     A mark that was written for another image, such as the parent of a clone,
-    is not valid.
+    is not valid. :data:`RELEASED` is valid anywhere: who has got the image may
+    have copied it, and a clone of it may be theirs as well.
     """
     owner, _, place = metadata.get(KEY, '').partition(' ')
-    return owner if place == f'{pool_id}/{image_id}' else ''
+    is_valid = place == f'{pool_id}/{image_id}' or owner == RELEASED
+    return owner if is_valid else ''
 
 
 class PoolContext(Protocol):
@@ -88,18 +90,42 @@ class PoolContext(Protocol):
         """Free an operation."""
 
 
-def write(ioctx: PoolContext, image_id: str, owner: str) -> None:
+def text_and_version(
+    librados: Any, ioctx: Any, image_id: str
+) -> tuple[str, int]:
+    """Return the text of the mark of an image and the version of its header.
+
+    :param librados: the module ``rados``
+    :raises rados.ObjectNotFound: if the image does not exist
+    """
+    with librados.ReadOpCtx() as operation:
+        values, _ = ioctx.get_omap_vals_by_keys(
+            operation, (f'metadata_{KEY}',)
+        )
+        ioctx.operate_read_op(operation, f'rbd_header.{image_id}')
+        version = ioctx.get_last_version()
+        texts = [value.decode() for _, value in values]
+    return texts[0] if texts else '', version
+
+
+def write(
+    ioctx: PoolContext, image_id: str, owner: str, version: int | None = None
+) -> None:
     """Write the mark of an image, in one step.
 
     :param ioctx: librados' context of the pool of the header
     :param owner: id of the cloud, or :data:`RELEASED`
+    :param version: version that the header must have; None for any
     :raises rados.ObjectNotFound: if the image does not exist
+    :raises rados.Error: if the header has another version
     """
     text = mark(owner, ioctx.get_pool_id(), image_id)
     # A map with one entry, as librbd's own client of the class encodes it.
     data = struct.pack('<I', 1) + encoded(KEY) + encoded(text)
     operation = ioctx.create_write_op()
     try:
+        if version is not None:
+            operation.assert_version(version)
         # Fails if there is no header: a write alone would create it.
         operation.execute('rbd', 'get_size', _NO_SNAPSHOT)
         operation.execute('rbd', 'metadata_set', data)

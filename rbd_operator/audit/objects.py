@@ -8,11 +8,14 @@ of the trash that its Python binding does not know, data without a header.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import enum
 import re
 import struct
+import subprocess
+import tempfile
 import time
 from typing import Any
 
@@ -169,10 +172,14 @@ class Inventory:
     :ivar headers: pools' and images' ids
     :ivar data: number of data objects by the ids of pool (of the header) and
         image
+    :ivar unlisted: why a pool could not be listed to its end, by its name.
+        Then, the absence of an object shows nothing. Pools of other
+        applications, such as ``.mgr``, are left out.
     """
 
     headers: set[tuple[int, str]] = dataclasses.field(default_factory=set)
     data: dict[tuple[int, str], int] = dataclasses.field(default_factory=dict)
+    unlisted: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def without_header(self) -> dict[tuple[int, str], int]:
         """Return the number of data objects of images without a header."""
@@ -185,13 +192,16 @@ class Inventory:
 
 def inventory(
     connection: Any,
+    program: Sequence[str],
     progress: Callable[[str, int], None] = lambda pool, number: None,
     per_second: int | None = None,
 ) -> Inventory:
     """List all objects of all pools; this reads names, and no data.
 
-    The data of an image may be in any pool.
+    The data of an image may be in any pool. The program of Ceph lists them,
+    because the Python binding takes each error for the end of the list.
 
+    :param program: ``rados`` with the options of the connection
     :param progress: called with a pool and the number of objects so far
     :param per_second: maximum number of objects; None for no limit
     """
@@ -200,17 +210,54 @@ def inventory(
         ioctx = connection.open_ioctx(pool)
         try:
             here = ioctx.get_pool_id()
-            began = time.monotonic()
-            for number, each in enumerate(ioctx.list_objects(), 1):
-                _add(listed, here, each.key)
+            applications = ioctx.application_list()
+        finally:
+            ioctx.close()
+        began = time.monotonic()
+        try:
+            for number, key in enumerate(_keys([*program, '-p', pool]), 1):
+                _add(listed, here, key)
                 if number % _PAGE == 0:
                     progress(pool, number)
                     if per_second:
                         ahead = number / per_second - time.monotonic() + began
                         time.sleep(max(0.0, ahead))
-        finally:
-            ioctx.close()
+        except NotListed as error:
+            if not applications or 'rbd' in applications:
+                listed.unlisted[pool] = str(error)
     return listed
+
+
+class NotListed(Exception):
+    """A list of objects is not complete."""
+
+
+def _keys(program: list[str]) -> Iterator[str]:
+    """Yield the names of the objects of a pool.
+
+    :raises NotListed: unless the program has listed all of them
+    """
+    with tempfile.TemporaryFile() as messages:
+        try:
+            process = subprocess.Popen(
+                [*program, 'ls'], stdout=subprocess.PIPE, stderr=messages
+            )
+        except OSError as error:
+            raise NotListed(f'{error}. Install ceph-common.') from error
+        with process:
+            try:
+                for line in process.stdout or ():
+                    yield line.rstrip(b'\n').decode(errors='replace')
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            messages.seek(0)
+            text = messages.read().decode(errors='replace').strip()
+            last = text.splitlines()[-1:] or ['no message']
+            raise NotListed(
+                f'rados ls ended with status {process.returncode}: {last[0]}'
+            )
 
 
 def _add(listed: Inventory, pool_id: int, key: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import datetime
 from typing import Any
+from urllib import parse
 
 from rbd_operator.audit import names
 from rbd_volume_options import wire
@@ -43,6 +44,7 @@ class Volume:
     migrating: bool = False
     made: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    created_at: str = ''
 
     @property
     def image_name(self) -> str:
@@ -61,13 +63,20 @@ class Records:
     """All records of a cloud that belong to images.
 
     :ivar volumes: by the id in the name of the image
-    :ivar backends: Ceph pool of each Cinder pool with an RBD driver
+    :ivar backends: Ceph pool of each Cinder pool whose RBD driver uses the
+        Ceph cluster :ivar:`cluster`
     :ivar images: ids of Glance's images; None if Glance was not queried
     :ivar servers: ids of Nova's servers; None if Nova was not queried
     :ivar types: extra specs of each volume type, by its name
     :ivar cloud_id: the id that the volume services write to images; empty if
         it is not configured
     :ivar backed_up: ids of the volumes that have backups
+    :ivar cluster: fsid of the Ceph cluster
+    :ivar located: pools of this cluster that have the data of Glance's
+        images, by their ids, as far as Glance shows the locations. Anybody
+        can choose the id of an image, so that an id alone shows nothing.
+    :ivar newest: time of the newest creation of a volume, a Glance image and a
+        server
     """
 
     volumes: Mapping[str, Volume]
@@ -81,12 +90,20 @@ class Records:
     )
     cloud_id: str = ''
     backed_up: frozenset[str] = frozenset()
+    cluster: str = ''
+    located: Mapping[str, frozenset[str]] = dataclasses.field(
+        default_factory=dict
+    )
+    newest: Mapping[names.Owner, datetime.datetime] = dataclasses.field(
+        default_factory=dict
+    )
 
 
-def of_cloud(cloud: Any) -> Records:
+def of_cloud(cloud: Any, cluster: str) -> Records:
     """Return the records of a cloud, read as an administrator.
 
     :param cloud: a connection of openstacksdk
+    :param cluster: fsid of the Ceph cluster
     :raises openstack.exceptions.SDKException: if a service refuses a request
     :raises ValueError: if the back ends have different IDs of the cloud
     """
@@ -96,17 +113,56 @@ def of_cloud(cloud: Any) -> Records:
         for body in _pages(cinder, 'backups')
     }
     pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
+    newest: dict[names.Owner, datetime.datetime] = {}
+    by_image = {
+        each.image_id: each
+        for each in _timed(newest, names.Owner.VOLUME, volumes(cinder))
+    }
+    images = {
+        image.id: pools_of_image(_urls(image), cluster, image.id)
+        for image in _timed(
+            newest, names.Owner.GLANCE_IMAGE, _images(cloud.image)
+        )
+    }
+    servers = frozenset(
+        server.id
+        for server in _timed(
+            newest, names.Owner.SERVER_DISK, _servers(cloud.compute)
+        )
+    )
     return Records(
-        {each.image_id: each for each in volumes(cinder)},
+        by_image,
         frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
         frozenset(backups),
-        dict(_backends(pools)),
-        frozenset(_images(cloud.image)),
-        frozenset(_servers(cloud.compute)),
+        dict(_backends(pools, cluster)),
+        frozenset(images),
+        servers,
         dict(_types(cinder)),
         _cloud_id(pools),
         frozenset(backups.values()),
+        cluster,
+        {ident: there for ident, there in images.items() if there},
+        newest,
     )
+
+
+def _timed(
+    newest: dict[names.Owner, datetime.datetime],
+    owner: names.Owner,
+    resources: Iterable[Any],
+) -> Iterator[Any]:
+    """Yield resources; note the time of the newest."""
+    for each in resources:
+        if each.created_at:
+            time = _utc(each.created_at)
+            newest[owner] = max(newest.get(owner, time), time)
+        yield each
+
+
+def _utc(text: str) -> datetime.datetime:
+    """Return a time of an API, which may lack the zone UTC."""
+    time = datetime.datetime.fromisoformat(text.replace('Z', '+00:00'))
+    return time.replace(tzinfo=datetime.timezone.utc)
 
 
 def volumes(cinder: Any) -> Iterator[Volume]:
@@ -119,32 +175,53 @@ def volumes(cinder: Any) -> Iterator[Volume]:
         yield of_body(body)
 
 
-def _images(glance: Any) -> Iterator[str]:
-    """Yield the ids of all images.
+def _images(glance: Any) -> Iterator[Any]:
+    """Yield all images.
 
     Without these filters, Glance lists neither hidden images nor community
     images of other projects, not even to an administrator.
     """
     for hidden in (False, True):
-        for image in glance.images(
+        yield from glance.images(
             limit=_PAGE, visibility='all', is_hidden=hidden
-        ):
-            yield image.id
+        )
 
 
-def _servers(nova: Any) -> Iterator[str]:
-    """Yield the ids of all servers.
+def _urls(image: Any) -> Iterator[str]:
+    """Yield the URLs of an image's data that Glance shows."""
+    if image.direct_url:
+        yield image.direct_url
+    for location in image.locations or ():
+        yield location['url']
+
+
+def pools_of_image(
+    urls: Iterable[str], cluster: str, ident: str
+) -> frozenset[str]:
+    """Return the pools of a cluster that have the data of a Glance image.
+
+    :param urls: ``rbd://<fsid>/<pool>/<image>/<snapshot>``
+    :param cluster: fsid of the cluster
+    """
+    pools = set()
+    for url in urls:
+        words = [parse.unquote(word) for word in url.split('/')]
+        if words[:3] == ['rbd:', '', cluster] and words[4:5] == [ident]:
+            pools.add(words[3])
+    return frozenset(pools)
+
+
+def _servers(nova: Any) -> Iterator[Any]:
+    """Yield all servers.
 
     Nova does not list servers that were deleted and can still be restored
     (``reclaim_instance_interval``), unless it is asked for them. Their disks
     exist.
     """
-    for server in nova.servers(all_projects=True):
-        yield server.id
-    for server in nova.servers(
+    yield from nova.servers(all_projects=True)
+    yield from nova.servers(
         all_projects=True, is_soft_deleted=True, status='SOFT_DELETED'
-    ):
-        yield server.id
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,8 +261,7 @@ class CloudNow:
         body = _body(self.cloud.compute.get(path)) or {}
         for server in body.get('servers', ()):
             if server['id'] == ident and server['status'] == 'DELETED':
-                text = server['updated'].replace('Z', '+00:00')
-                return datetime.datetime.fromisoformat(text)
+                return _utc(server['updated'])
         return None
 
 
@@ -247,6 +323,7 @@ def of_body(body: Body) -> Volume:
             if key.startswith(prefix) and value is not None
         },
         body.get('metadata') or {},
+        body.get('created_at') or '',
     )
 
 
@@ -270,11 +347,18 @@ def _cloud_id(pools: Iterable[Body]) -> str:
     return str(idents.pop()) if idents else ''
 
 
-def _backends(pools: Iterable[Body]) -> Iterator[tuple[str, str]]:
-    """Yield Cinder's pools on Ceph and the Ceph pools of their images."""
+def _backends(
+    pools: Iterable[Body], cluster: str
+) -> Iterator[tuple[str, str]]:
+    """Yield Cinder's pools on a cluster and the Ceph pools of their images.
+
+    Another cluster may have a pool of the same name.
+    """
     for pool in pools:
         report = pool['capabilities']
         # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
         location = wire.location_in(report)
         if location.startswith('ceph:'):
-            yield pool['name'], location.rpartition(':')[2]
+            _, fsid, _, there = location.rsplit(':', 3)
+            if fsid == cluster:
+                yield pool['name'], there

@@ -64,7 +64,7 @@ class Report:
     @property
     def is_complete(self) -> bool:
         """Whether the Ceph user was allowed to read everything."""
-        return not any(each.forbidden for each in self.scans)
+        return not any(each.kind is findings.FORBIDDEN for each in self.found)
 
     @property
     def number(self) -> int:

@@ -75,6 +75,10 @@ def _of_objects(
         lambda pool, number: progress(f'objects of {pool}', number, number),
         per_second,
     )
+    for pool, why in listed.unlisted.items():
+        yield findings.Finding(
+            findings.FORBIDDEN, pool, '', f'the list of its objects: {why}'
+        )
     for pool, ident, number in cluster.lost_data(listed):
         yield findings.Finding(
             findings.DATA_ALONE,

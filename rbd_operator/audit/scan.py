@@ -327,7 +327,18 @@ class Cluster:
     ) -> objects.Inventory:
         """List all objects of all pools, see :func:`objects.inventory`."""
         with self.connection() as connection:
-            return objects.inventory(connection, progress, per_second)
+            return objects.inventory(
+                connection, self._program(), progress, per_second
+            )
+
+    def _program(self) -> list[str]:
+        """Return the program ``rados`` with the options of the connections."""
+        options = [
+            word
+            for name, value in self._options.items()
+            for word in (f'--{name.replace("_", "-")}', value)
+        ]
+        return ['rados', '--conf', self._conf, '--id', self._user, *options]
 
     def lost_data(
         self, listed: objects.Inventory
@@ -346,6 +357,9 @@ class Cluster:
                     yield f'(deleted pool {pool_id})', ident, number
                     continue
                 try:
+                    if ioctx.get_pool_name() in listed.unlisted:
+                        # Nothing is known about its headers.
+                        continue
                     if not objects.has_header(self.librados, ioctx, ident):
                         yield ioctx.get_pool_name(), ident, number
                 finally:

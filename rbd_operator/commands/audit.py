@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Iterator
+import errno
 import json
 import pathlib
 from typing import Any
@@ -12,10 +13,12 @@ from rbd_command_line import printable
 from rbd_command_line import progress
 from rbd_command_line import whole_file
 from rbd_operator.audit import findings
+from rbd_operator.audit import records
 from rbd_operator.audit import report
 from rbd_operator.commands import audit_options
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
+from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
 from rbd_volume_options import ownership
 from rbd_volume_options import sizes
@@ -89,6 +92,14 @@ class Audit(exit_status.StatusLister):
             'Only this option changes images',
         )
         parser.add_argument(
+            '--glance-config',
+            metavar='<file>',
+            default='',
+            help='glance-api.conf with the connection to the database, where '
+            '--mark reads the locations of images. Required if Glance does '
+            'not show them (show_image_direct_url)',
+        )
+        parser.add_argument(
             '--kind',
             metavar='<kind>',
             action='append',
@@ -119,7 +130,9 @@ class Audit(exit_status.StatusLister):
                 self.app, parsed_args, show, with_usage=parsed_args.used
             )
         if parsed_args.mark:
-            self.app.stderr.write(f'{_marked(audited, parsed_args)}\n')
+            app: Any = self.app
+            done = _marked(audited, parsed_args, app.cloud())
+            self.app.stderr.write(f'{done}\n')
         if parsed_args.output:
             text = json.dumps(audited.plain(), indent=1)
             whole_file.write(parsed_args.output, text + '\n')
@@ -137,11 +150,15 @@ class Audit(exit_status.StatusLister):
         return _COLUMNS, list(_rows(audited, kinds))
 
 
-def _marked(audited: report.Report, parsed_args: argparse.Namespace) -> str:
+def _marked(
+    audited: report.Report, parsed_args: argparse.Namespace, cloud: Any
+) -> str:
     """Mark the images of the cloud; return how many.
 
     Each mark is one request to the header of the image, which asks no client
-    for the lock.
+    for the lock. The cloud may have given an image away since the scan: its
+    record is read again, and the mark is written only if nobody has changed
+    the header since before that.
 
     :raises ValueError: if the cloud has no ID
     """
@@ -153,12 +170,27 @@ def _marked(audited: report.Report, parsed_args: argparse.Namespace) -> str:
             'restart cinder-volume.'
         )
     cluster = ceph_cluster.connected(parsed_args)
-    number = 0
+    stored = databases.Databases(glance_config=parsed_args.glance_config)
+    now = records.CloudNow(cloud)
+    number = changed = 0
     for scanned in audited.scans:
         with cluster.connected(scanned.pool) as (_, ioctx):
-            for image in evidence.unmarked(scanned, known):
+            for image in evidence.unmarked(scanned, known, stored):
                 try:
-                    ownership.write(ioctx, image.ident, known.cloud_id)
+                    text, version = ownership.text_and_version(
+                        cluster.librados, ioctx, image.ident
+                    )
+                    owner = ownership.owner_of(
+                        {ownership.KEY: text}, ioctx.get_pool_id(), image.ident
+                    )
+                    if owner != image.owner or not evidence.is_still_ours(
+                        image, known, now
+                    ):
+                        changed += 1
+                        continue
+                    ownership.write(
+                        ioctx, image.ident, known.cloud_id, version
+                    )
                 except cluster.librados.ObjectNotFound:
                     # It was deleted meanwhile and needs no mark.
                     continue
@@ -169,8 +201,22 @@ def _marked(audited: report.Report, parsed_args: argparse.Namespace) -> str:
                         "--ceph-user with 'profile rbd' for the pools of "
                         f'--pool. {number} images were marked.'
                     ) from error
+                except cluster.librados.OSError as error:
+                    if error.errno not in _OTHER_VERSION:
+                        raise
+                    changed += 1
+                    continue
                 number += 1
-    return f'{number} images marked'
+    if not changed:
+        return f'{number} images marked'
+    return (
+        f'{number} images marked. {changed} were changed meanwhile; run the '
+        'command again.'
+    )
+
+
+# The header of an image has a higher or a lower version than expected.
+_OTHER_VERSION = frozenset({errno.EOVERFLOW, errno.ERANGE})
 
 
 def _rows(
@@ -216,11 +262,11 @@ def _used(size: int | None, readable: bool) -> str | int | None:
 
 
 def _summary(audited: report.Report) -> str:
-    unread = [
-        '/'.join(filter(None, (each.pool, name)))
-        for each in audited.scans
-        for name in each.forbidden
-    ]
+    unread = dict.fromkeys(
+        '/'.join(filter(None, (each.pool, each.image)))
+        for each in audited.found
+        if each.kind is findings.FORBIDDEN
+    )
     lines = [
         f'{audited.number} images in {len(audited.scans)} pools, '
         f'{len(audited.found)} findings, {audited.seconds:.1f} s'

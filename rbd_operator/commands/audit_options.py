@@ -64,7 +64,9 @@ def audited(
     cluster = ceph_cluster.connected(parsed_args, timeout)
 
     def read_records() -> records.Records | None:
-        return None if cloud is None else records.of_cloud(cloud)
+        if cloud is None:
+            return None
+        return records.of_cloud(cloud, cluster.fsid())
 
     return run.run(
         cluster,

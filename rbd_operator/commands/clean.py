@@ -31,6 +31,10 @@ def _cloud_url(cloud: Any) -> str:
     return str(cloud.config.get_auth_args().get('auth_url', ''))
 
 
+def _region(cloud: Any) -> str:
+    return str(cloud.config.get_region_name() or '')
+
+
 def _examiner(
     cluster: scan.Cluster,
     cloud: Any,
@@ -192,7 +196,9 @@ class Plan(maintenance.Command):
         shell: Any = self.app
         cloud = shell.cloud()
         cluster = ceph_cluster.connected(parsed_args)
-        read = functools.cache(functools.partial(records.of_cloud, cloud))
+        read = functools.cache(
+            functools.partial(records.of_cloud, cloud, cluster.fsid())
+        )
         with progress.shown(self.app.stderr) as show:
             audited = run.run(
                 cluster, parsed_args.pool or cluster.pools(), read, show
@@ -201,6 +207,7 @@ class Plan(maintenance.Command):
         header = plans.Header(
             cluster.fsid(),
             _cloud_url(cloud),
+            _region(cloud),
             known.cloud_id,
             plans.taken_now(),
             parsed_args.delay * 3600,
@@ -276,13 +283,15 @@ class Apply(maintenance.Command):
         shell: Any = self.app
         cloud = shell.cloud()
         cluster = ceph_cluster.connected(parsed_args)
-        fsid, url = cluster.fsid(), _cloud_url(cloud)
-        if (fsid, url) != (header.cluster, header.cloud):
+        fsid, url, region = cluster.fsid(), _cloud_url(cloud), _region(cloud)
+        planned = (header.cluster, header.cloud, header.region)
+        if (fsid, url, region) != planned:
             raise plans.PlanError(
-                f'The plan is for the cluster {header.cluster} and the cloud '
-                f'{header.cloud}, not for {fsid} and {url}.'
+                f'The plan is for the cluster {header.cluster}, the cloud '
+                f'{header.cloud} and its region {header.region or "(none)"}, '
+                f'not for {fsid}, {url} and {region or "(none)"}.'
             )
-        known = records.of_cloud(cloud)
+        known = records.of_cloud(cloud, fsid)
         if known.cloud_id != header.cloud_id:
             raise plans.PlanError(
                 'rbd_cloud_id was changed since the plan. Make a new plan.'

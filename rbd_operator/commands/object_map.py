@@ -119,7 +119,7 @@ class Check(_ObjectMap):
         """Read the images and return the rows."""
         shell: Any = self.app
         cluster = ceph_cluster.connected(parsed_args)
-        known = records.of_cloud(shell.administrator())
+        known = records.of_cloud(shell.administrator(), cluster.fsid())
         chosen_images, unreadable = self.targets(parsed_args, cluster, known)
         return self.rows([*unreadable, *map_changes.checked(chosen_images)])
 
@@ -157,7 +157,7 @@ class _Change(_ObjectMap):
         config = getattr(parsed_args, 'cinder_config', None)
         record = recorded.recorder(config) if config else None
         cluster = ceph_cluster.connected(parsed_args)
-        known = records.of_cloud(shell.administrator())
+        known = records.of_cloud(shell.administrator(), cluster.fsid())
         chosen_images, unreadable = self.targets(parsed_args, cluster, known)
         planned = [
             *unreadable,

@@ -67,6 +67,10 @@ class Databases:
     ) -> None:
         self._cinder = _engine(cinder_config)
         self._glance = _engine(glance_config)
+        #: Whether the records of volumes are known, also deleted ones.
+        self.has_volumes = self._cinder is not None
+        #: Whether the records of Glance images are known, also deleted ones.
+        self.has_images = self._glance is not None
 
     def volumes(self, ident: str) -> list[Row]:
         """Return the records of a volume, or of those with its image.
@@ -134,16 +138,27 @@ class Databases:
         return None
 
 
+# Cinder's default.
+_TEMPLATE = 'volume-%s'
+
+
 def _engine(config_file: str) -> Any:
     if not config_file:
         return None
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.StrOpt('connection', secret=True), group='database')
+    conf.register_opt(cfg.StrOpt('volume_name_template', default=_TEMPLATE))
     conf([], default_config_files=[config_file], default_config_dirs=[])
     if not conf.database.connection:
         raise ValueError(
             f'{config_file} has no [database] connection. Give the file that '
             'the service uses.'
+        )
+    if conf.volume_name_template != _TEMPLATE:
+        raise ValueError(
+            f'{config_file} has volume_name_template = '
+            f'{conf.volume_name_template}. Leftovers are recognized by their '
+            f'names, with {_TEMPLATE} only. Remove them by hand.'
         )
     return sqlalchemy.create_engine(conf.database.connection)
 

@@ -38,10 +38,25 @@ RELEASED = outcomes.Reason(
     'Ask who unmanaged the volume. List <pool>/<id> in the file of --approve '
     'to remove it.',
 )
+NEVER_RECORDED = outcomes.Reason(
+    'never-recorded',
+    'it has the mark of the cloud, but the database has no record of its '
+    'owner, not even a deleted one',
+    'If the database was restored from a dump, recover the record. If old '
+    'records were purged, list <pool>/<id> in the file of --approve.',
+)
+LATER = outcomes.Reason(
+    'later-than-records',
+    'it has the mark of the cloud, and was created after the owner of each '
+    'record of the service',
+    'If the database was restored from a dump, recover the record. Otherwise, '
+    'plan again when the service has created something.',
+)
 FOREIGN_POOL = outcomes.Reason(
     'foreign-pool',
     'the pool has no image that the cloud has a record of',
-    'Check the pool and the credentials; remove the image by hand.',
+    'Check the pool and the credentials. For a pool of Glance, give '
+    '--glance-config. Otherwise, remove the image by hand.',
 )
 RECORDED = outcomes.Reason(
     'recorded',
@@ -68,26 +83,73 @@ class Cloud(Protocol):
 
 
 def unmarked(
-    scanned: scan.PoolScan, known: records.Records
+    scanned: scan.PoolScan,
+    known: records.Records,
+    stored: databases.Databases,
 ) -> Iterator[images.Image]:
     """Yield the images of this cloud's resources that lack its mark.
 
-    An image with the mark of another cloud is left alone.
+    An image with the mark of another cloud is left alone. So is the image of
+    a Glance image whose location does not name it: tenants choose the ids of
+    Glance images, such as that of an image of another cloud.
     """
-    there = {
-        _Owner.GLANCE_IMAGE: known.images or frozenset(),
-        _Owner.SERVER_DISK: known.servers or frozenset(),
-    }
     for image in scanned.found:
         name = names.of_image(image.name)
         if name.owner is _Owner.VOLUME:
             volume = known.volumes.get(name.ident)
             backend = volume.pool if volume else ''
             is_ours = known.backends.get(backend) == scanned.pool
+        elif name.owner is _Owner.GLANCE_IMAGE:
+            is_ours = scanned.pool in _pools_of_image(
+                known, stored, name.ident
+            )
         else:
-            is_ours = name.ident in there.get(name.owner, ())
+            is_ours = name.owner is _Owner.SERVER_DISK and name.ident in (
+                known.servers or ()
+            )
         if is_ours and image.owner in ('', ownership.RELEASED):
             yield image
+
+
+def _pools_of_image(
+    known: records.Records, stored: databases.Databases, ident: str
+) -> frozenset[str]:
+    """Return the pools of this cluster that have the data of a Glance image.
+
+    The API shows the locations if Glance is configured so; the database has
+    them in any case.
+    """
+    if ident not in (known.images or ()):
+        return frozenset()
+    if there := known.located.get(ident):
+        return there
+    row = stored.image(ident)
+    if row is None or row.is_deleted:
+        return frozenset()
+    return records.pools_of_image(row.locations, known.cluster, ident)
+
+
+def is_still_ours(
+    image: images.Image, known: records.Records, cloud: Cloud
+) -> bool:
+    """Return whether the cloud has the resource of an image at this moment.
+
+    An unmanage marks the image as released before the record is deleted.
+    """
+    name = names.of_image(image.name)
+    if name.owner is not _Owner.VOLUME:
+        return cloud.has_record(name.owner, name.ident)
+    volume = cloud.volume(known.volumes[name.ident].ident)
+    return (
+        volume is not None
+        and volume.image_id == name.ident
+        and known.backends.get(volume.pool) == image.pool
+        and volume.status not in _LEAVING
+    )
+
+
+# Statuses of volumes whose image the cloud gives away or deletes.
+_LEAVING = frozenset({'unmanaging', 'unmanage_starting', 'deleting'})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,15 +182,21 @@ class Evidence:
         """Return whose images with a record a pool has."""
         owners: set[names.Owner] = set()
         idents = {
-            _Owner.GLANCE_IMAGE: self.known.images or frozenset(),
             _Owner.SERVER_DISK: self.known.servers or frozenset(),
             _Owner.BACKUP_IMAGE: self.known.backed_up,
         }
         for image_name in image_names:
             name = names.of_image(image_name)
+            if name.owner in owners:
+                continue
             if name.owner is _Owner.VOLUME:
                 volume = self.known.volumes.get(name.ident)
                 if volume and self._pool_of(volume.pool) == pool:
+                    owners.add(name.owner)
+            elif name.owner is _Owner.GLANCE_IMAGE:
+                if pool in _pools_of_image(
+                    self.known, self.stored, name.ident
+                ):
                     owners.add(name.owner)
             elif name.ident in idents.get(name.owner, ()):
                 owners.add(name.owner)
@@ -153,19 +221,38 @@ class Evidence:
     def _has_record(self, name: names.Name) -> bool:
         if name.owner in (_Owner.UNKNOWN, _Owner.BACKUP_IMAGE):
             return False
-        if name.owner in (_Owner.RETYPE_COPY, _Owner.RETYPED_SOURCE):
-            volume = self.cloud.volume(name.ident)
+        if name.owner in OF_RETYPES:
+            volume = self._volume(name.ident)
             return volume is not None and volume.status == 'retyping'
-        if name.owner in (_Owner.VOLUME, _Owner.DELETED_SOURCE, _Owner.CLONE):
-            return (
-                name.ident in self.known.volumes
-                or any(
-                    not row.is_deleted
-                    for row in self.stored.volumes(name.ident)
-                )
-                or self.cloud.volume(name.ident) is not None
-            )
-        return self.cloud.has_record(name.owner, name.ident)
+        if name.owner in (_Owner.BACKUP, _Owner.VOLUME_SNAPSHOT):
+            return self.cloud.has_record(name.owner, name.ident)
+        # Names depend on templates: that of a volume may be the bare ID, as
+        # that of a Glance image.
+        row = self.stored.image(name.ident)
+        return (
+            self.has_volume(name.ident)
+            or name.ident in (self.known.images or ())
+            or name.ident in (self.known.servers or ())
+            or (row is not None and not row.is_deleted)
+            or self.cloud.has_record(_Owner.GLANCE_IMAGE, name.ident)
+            or self.cloud.has_record(_Owner.SERVER_DISK, name.ident)
+        )
+
+    def has_volume(self, ident: str) -> bool:
+        """Return whether the cloud has a volume.
+
+        :param ident: the ID of the volume, or that in the name of its image
+        """
+        return (
+            ident in self.known.volumes
+            or any(not row.is_deleted for row in self.stored.volumes(ident))
+            or self.cloud.volume(ident) is not None
+        )
+
+    def _volume(self, ident: str) -> records.Volume | None:
+        """Return a volume by the ID in the name of its image."""
+        volume = self.known.volumes.get(ident)
+        return self.cloud.volume(volume.ident if volume else ident)
 
     def proof(
         self,
@@ -174,12 +261,14 @@ class Evidence:
         name: names.Name,
         owner: str,
         owners: set[names.Owner],
+        created: datetime.datetime | None = None,
     ) -> Proof:
         """Return the proof that an image belongs to this cloud.
 
         :param name: the name of the image
         :param owner: the owner in its valid mark; empty without one
         :param owners: the result of :meth:`owners_in`
+        :param created: time of its creation; None if it has no header
         :raises Refused: without a proof
         """
         if not owners:
@@ -187,30 +276,60 @@ class Evidence:
         ours = self.known.cloud_id
         if owner and owner not in (ours, ownership.RELEASED):
             raise outcomes.Refused(FOREIGN, owner)
-        record = self._of_record(pool, ident, name, owners)
+        text, since, project = self._of_record(pool, name, owners)
         if f'{pool}/{ident}' in self.approved:
-            return Proof(APPROVED, *record[1:])
+            return Proof(APPROVED, since, project)
         if owner == ownership.RELEASED:
             raise outcomes.Refused(RELEASED)
-        if owner and owner == ours:
-            return Proof(f'mark of the cloud {ours}', *record[1:])
-        if not record[0]:
+        # Somebody may have restored the image, or have given another one its
+        # name, after the deletion.
+        is_later = bool(created and since and created > since)
+        if text and not is_later:
+            return Proof(text, since, project)
+        if not owner:
             raise outcomes.Refused(UNKNOWN)
-        return Proof(*record)
+        if is_later or not since:
+            self._require_current(name, created)
+        return Proof(f'mark of the cloud {ours}', since, project)
+
+    def _require_current(
+        self, name: names.Name, created: datetime.datetime | None
+    ) -> None:
+        """Check that the records are not those of an earlier time.
+
+        A database that was restored from a dump, or a copy of it, lacks the
+        owners of all images that were created since. Their marks are valid.
+
+        :raises Refused: otherwise
+        """
+        service, has_row = _Owner.UNKNOWN, True
+        if name.owner in _OF_VOLUMES:
+            service = _Owner.VOLUME
+            has_row = not self.stored.has_volumes or bool(
+                self.stored.volumes(name.ident)
+            )
+        elif name.owner in (_Owner.GLANCE_IMAGE, _Owner.SERVER_DISK):
+            service = name.owner
+        if service is _Owner.GLANCE_IMAGE and self.stored.has_images:
+            has_row = self.stored.image(name.ident) is not None
+        if not has_row:
+            raise outcomes.Refused(NEVER_RECORDED)
+        newest = self.known.newest.get(service)
+        if created and (newest is None or created > newest):
+            raise outcomes.Refused(LATER, f'{created:%Y-%m-%d %H:%M} UTC')
 
     def _of_record(
-        self, pool: str, ident: str, name: names.Name, owners: set[names.Owner]
+        self, pool: str, name: names.Name, owners: set[names.Owner]
     ) -> tuple[str, datetime.datetime | None, str]:
         """Return proof, time of the deletion and project, if recorded."""
         word = f'deleted record of {name.owner.value} {name.ident}'
         if name.owner in _OF_VOLUMES:
-            return self._of_volume(pool, ident, name)
+            return self._of_volume(pool, name)
         if name.owner is _Owner.GLANCE_IMAGE:
             row = self.stored.image(name.ident)
             if row and row.is_deleted:
-                there = any(
-                    url.split('/')[3:5] == [pool, name.ident]
-                    for url in row.locations
+                there = pool in records.pools_of_image(
+                    row.locations, self.known.cluster, name.ident
                 )
                 return word if there else '', row.deleted_at, row.project
         if name.owner is _Owner.SERVER_DISK:
@@ -221,7 +340,7 @@ class Evidence:
         return '', None, ''
 
     def _of_volume(
-        self, pool: str, ident: str, name: names.Name
+        self, pool: str, name: names.Name
     ) -> tuple[str, datetime.datetime | None, str]:
         for row in self.stored.volumes(name.ident):
             if not row.is_deleted:
@@ -234,8 +353,8 @@ class Evidence:
             )
             text = f'deleted record of volume {name.ident}'
             return text if is_proof else '', row.deleted_at, row.project
-        if name.owner in (_Owner.RETYPE_COPY, _Owner.RETYPED_SOURCE):
-            volume = self.cloud.volume(name.ident)
+        if name.owner in OF_RETYPES:
+            volume = self._volume(name.ident)
             if volume and self._pool_of(volume.pool) == pool:
                 return f'record of volume {name.ident}', None, volume.project
         return '', None, ''
@@ -277,11 +396,6 @@ class Evidence:
         raise outcomes.Refused(UNKNOWN)
 
 
-_OF_VOLUMES = frozenset(
-    {
-        _Owner.VOLUME,
-        _Owner.DELETED_SOURCE,
-        _Owner.RETYPE_COPY,
-        _Owner.RETYPED_SOURCE,
-    }
-)
+#: What a retype makes, and what it keeps.
+OF_RETYPES = frozenset({_Owner.RETYPE_COPY, _Owner.RETYPED_SOURCE})
+_OF_VOLUMES = OF_RETYPES | {_Owner.VOLUME, _Owner.DELETED_SOURCE}

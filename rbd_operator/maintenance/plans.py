@@ -42,6 +42,7 @@ class Header:
 
     :ivar cluster: fsid of the Ceph cluster
     :ivar cloud: URL of Keystone
+    :ivar region: region of the services
     :ivar cloud_id: id in the marks of this cloud; empty without one
     :ivar taken: time of the plan
     :ivar delay: seconds for which images stay in the trash
@@ -50,6 +51,7 @@ class Header:
 
     cluster: str
     cloud: str
+    region: str
     cloud_id: str
     taken: str
     delay: float

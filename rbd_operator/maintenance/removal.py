@@ -90,6 +90,11 @@ MIGRATING = _Reason(
     'a migration of librbd is not committed',
     'Finish it: rbd migration execute, then rbd migration commit.',
 )
+UNLISTED = _Reason(
+    'objects-not-listed',
+    'the objects of a pool could not be listed',
+    'Give the Ceph user the right to read all pools, or plan again later.',
+)
 NOT_A_REST = _Reason(
     'not-a-rest',
     'objects of the image are still there',
@@ -103,7 +108,8 @@ DEFERRED = _Reason(
 RETYPED = _Reason(
     'retype-not-complete',
     'the volume has no other image',
-    'Restore it: rbd trash restore <id> --image <image of the volume>.',
+    'Make it the image of the volume again: rbd trash restore <id> --image '
+    '<image of the volume>, or rbd rename.',
 )
 CHANGED = _Reason(
     'changed',
@@ -199,6 +205,7 @@ class _Facts:
     snapshots: tuple[str, ...] = ()
     stale_lock: str = ''
     owner: str = ''
+    created: datetime.datetime | None = None
 
 
 class Examiner:
@@ -305,7 +312,12 @@ class Examiner:
         for each in facts.snapshots:
             self._proofs.require_no_record(names.of_snapshot(each))
         return self._proofs.proof(
-            pool, ident, name, facts.owner, self._owners_in(ioctx, pool)
+            pool,
+            ident,
+            name,
+            facts.owner,
+            self._owners_in(ioctx, pool),
+            facts.created,
         )
 
     def _image(
@@ -320,6 +332,7 @@ class Examiner:
             if opened.id() != ident:
                 raise _Refused(CHANGED, f'the image has the ID {opened.id()}')
             facts = self._facts(ioctx, opened, ours)
+        self._require_retyped(ioctx, image, ident)
         return facts, self._proven(ioctx, pool, image, ident, facts)
 
     def _facts(self, ioctx: Any, image: Any, ours: frozenset[str]) -> _Facts:
@@ -353,6 +366,7 @@ class Examiner:
             ownership.owner_of(
                 dict(image.metadata_list()), ioctx.get_pool_id(), ident
             ),
+            _utc(image.create_timestamp()),
         )
 
     def _trashed(
@@ -390,25 +404,29 @@ class Examiner:
             self._require_no_data(ioctx, ident)
             facts = _Facts()
         facts.signs.append(entry.moved)
-        name = names.of_image(image)
-        if name.owner is names.Owner.RETYPED_SOURCE:
-            self._require_retyped(ioctx, image, name, ident)
+        self._require_retyped(ioctx, image, ident)
         return facts, self._proven(ioctx, pool, image, ident, facts)
 
-    def _require_retyped(
-        self, ioctx: Any, image: str, name: names.Name, ident: str
-    ) -> None:
-        """Check that a kept source is no volume's only image.
+    def _require_retyped(self, ioctx: Any, image: str, ident: str) -> None:
+        """Check that what a retype left is no volume's only image.
 
-        Its name contains its own ID. The volume, if it still exists, has the
-        copy instead.
+        A retype renames the source, then the copy. The name of the source
+        contains its own ID. The volume, if it still exists, must have another
+        image.
 
-        :raises Refused: if a kept source may be needed
+        :raises Refused: if the image may be needed
         """
+        name = names.of_image(image)
+        if name.owner not in evidence.OF_RETYPES:
+            return
         stored = objects.id_of(self._rados, ioctx, image.partition('.')[0])
-        is_copied = stored is not None and stored[0] != ident
-        is_deleted = self._proofs.cloud.volume(name.ident) is None
-        if not image.endswith(f'-{ident}') or not (is_copied or is_deleted):
+        has_other = stored is not None and stored[0] != ident
+        is_named = name.owner is names.Owner.RETYPE_COPY or image.endswith(
+            f'-{ident}'
+        )
+        if not is_named or not (
+            has_other or not self._proofs.has_volume(name.ident)
+        ):
             raise _Refused(RETYPED)
 
     def _name(
@@ -426,6 +444,8 @@ class Examiner:
         return facts, self._proven(ioctx, pool, image, ident, facts)
 
     def _require_no_data(self, ioctx: Any, ident: str) -> None:
+        for pool, why in self._inventory.unlisted.items():
+            raise _Refused(UNLISTED, f'{pool}: {why}')
         number = self._inventory.data.get((ioctx.get_pool_id(), ident), 0)
         if number:
             raise _Refused(NOT_A_REST, f'{number} objects of data')

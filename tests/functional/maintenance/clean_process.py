@@ -58,6 +58,9 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         frozenset(),
         {backend: 'volumes'},
         cloud_id=cloud,
+        newest={
+            names.Owner.VOLUME: datetime.datetime.now(datetime.timezone.utc)
+        },
     )
     examiner = removal.Examiner(
         cluster,
@@ -72,7 +75,9 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
             for each in plans.made(audited, plans.Filter(), examiner)
             if isinstance(each, removal.Removal)
         ]
-        header = plans.Header('fsid', 'url', cloud, plans.taken_now(), 1, 0)
+        header = plans.Header(
+            'fsid', 'url', '', cloud, plans.taken_now(), 1, 0
+        )
         partial = plan.with_suffix('.part')
         partial.write_text(plans.text(header, items))
         partial.rename(plan)

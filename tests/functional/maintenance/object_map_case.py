@@ -171,6 +171,7 @@ class ObjectMapTestCase(testtools.TestCase):
             frozenset(self.servers),
             self.types,
             cloud_id=self.cloud_id,
+            located={each: frozenset({'images'}) for each in self.images},
         )
         path = self.folder / 'records'
         path.write_text(operator_commands.as_json(known))

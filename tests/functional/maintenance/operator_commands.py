@@ -31,6 +31,7 @@ from unittest import mock
 import requests
 
 from rbd_operator import shell
+from rbd_operator.audit import names
 from rbd_operator.audit import records
 from rbd_operator.maintenance import alive
 from rbd_operator.maintenance import object_maps
@@ -48,6 +49,7 @@ def as_json(known: records.Records) -> str:
             'types': known.types,
             'backends': known.backends,
             'cloud_id': known.cloud_id,
+            'located': {k: sorted(v) for k, v in known.located.items()},
         }
     )
 
@@ -63,7 +65,24 @@ def _from_json(text: str) -> records.Records:
         frozenset(plain['servers']),
         plain['types'],
         cloud_id=plain['cloud_id'],
+        located={k: frozenset(v) for k, v in plain['located'].items()},
     )
+
+
+class _Now:
+    """What the cloud has at the moment of a call: the records."""
+
+    def __init__(self, known: records.Records) -> None:
+        self._known = known
+
+    def has_record(self, owner: names.Owner, ident: str) -> bool:
+        """Return whether there is a record."""
+        known = self._known
+        return ident in {*(known.images or ()), *(known.servers or ())}
+
+    def volume(self, ident: str) -> records.Volume | None:
+        """Return a volume."""
+        return self._known.volumes.get(ident)
 
 
 def _stop(pid: int) -> None:
@@ -129,11 +148,14 @@ def main(given: str, path: str, *arguments: str) -> int:
     if patience := settings.get('patience'):
         alive.PATIENCE, alive.INTERVAL = patience, 1
 
-    def read(cloud: Any) -> records.Records:
+    def read(*args: Any) -> records.Records:
         return _from_json(pathlib.Path(path).read_text())
 
     with (
         mock.patch.object(records, 'of_cloud', autospec=True) as of_cloud,
+        mock.patch.object(
+            *(records, 'CloudNow'), side_effect=lambda cloud: _Now(read())
+        ),
         mock.patch.object(shell.Shell, 'cloud', autospec=True) as cloud,
         mock.patch.object(object_maps, 'ObjectMaps', _Disturbed),
         mock.patch('importlib.metadata.version', autospec=True) as version,

@@ -14,6 +14,7 @@ import uuid
 import rados
 import rbd
 
+from rbd_operator.audit import scan
 from rbd_volume_options import ownership
 from tests import tree
 from tests.functional.maintenance import object_map_case
@@ -128,6 +129,36 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
             return ownership.owner_of(
                 dict(image.metadata_list()), ioctx.get_pool_id(), image.id()
             )
+
+    def test_mark_is_not_written_to_an_image_that_changed_meanwhile(
+        self,
+    ) -> None:
+        """An unmanage marks it as released before its record is deleted."""
+        ioctx = self.cluster.ioctx()
+        name = self.volume()
+        with self.cluster.image(name) as image:
+            ident = image.id()
+        before = ownership.text_and_version(rados, ioctx, ident)
+        self.assertEqual('', before[0])
+        ownership.write(ioctx, ident, ownership.RELEASED)
+        self.assertRaises(
+            rados.OSError,
+            *(ownership.write, ioctx, ident, str(uuid.uuid4()), before[1]),
+        )
+        self.assertEqual(ownership.RELEASED, self.owner(name))
+        text, version = ownership.text_and_version(rados, ioctx, ident)
+        self.assertTrue(text.startswith(ownership.RELEASED))
+        ownership.write(ioctx, ident, str(uuid.uuid4()), version)
+
+    def test_objects_that_cannot_be_listed_do_not_look_removed(self) -> None:
+        """The binding takes an error for the end of the list."""
+        caps = 'profile rbd pool=volumes'
+        with self.cluster.user('one', 'mon', 'profile rbd', 'osd', caps) as c:
+            listed = scan.Cluster(rados, rbd, c, 'one').inventory(
+                lambda pool, number: None
+            )
+        self.assertIn('images', listed.unlisted)
+        self.assertNotIn('volumes', listed.unlisted)
 
     def test_only_unmarked_images_with_a_record_are_marked(self) -> None:
         self.cloud_id = str(uuid.uuid4())

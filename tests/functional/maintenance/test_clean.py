@@ -44,6 +44,8 @@ from rbd_volume_options import wire
 from tests.functional import ceph
 from tests.functional import interruptions
 
+# Replaced by the time when all is planted.
+_EARLY = '2020-01-01 00:00:00'
 CLOUD, OTHER_CLOUD = str(uuid.uuid4()), str(uuid.uuid4())
 HOST = 'host@rbd#rbd'
 _MASK = features.to_mask({features.LAYERING, *features.MAP_ON})
@@ -72,6 +74,7 @@ class Services:
         self.backups: set[str] = set()
         self.hidden: set[str] = set()
         self.deleted_servers: set[str] = set()
+        self.newest = datetime.datetime.now(datetime.timezone.utc)
         self.configs = {}
         for name in ('cinder', 'glance'):
             url = f'sqlite:///{folder}/{name}.sqlite'
@@ -101,7 +104,7 @@ class Services:
         self,
         ident: str,
         deleted: bool = True,
-        at: str = '2020-01-01 00:00:00',
+        at: str = _EARLY,
         name_id: str = '',
         host: str = HOST,
         is_recorded: bool = True,
@@ -120,7 +123,7 @@ class Services:
 
     def backup_row(self, ident: str, volume: str, deleted: bool) -> None:
         """Have Cinder know a backup."""
-        at = '2020-01-01 00:00:00'
+        at = _EARLY
         self.insert(
             *(self._cinder, 'backups', ident, deleted, at),
             *('project', volume),
@@ -128,11 +131,32 @@ class Services:
 
     def image_row(self, ident: str, pool: str, deleted: bool = True) -> str:
         """Have Glance know an image; return its id."""
-        at = '2020-01-01 00:00:00'
+        at = _EARLY
         self.insert(self._glance, 'images', ident, deleted, at, 'project')
         url = f'rbd://fsid/{pool}/{ident}/snap'
         self.insert(self._glance, 'image_locations', ident, url)
         return ident
+
+    def delete_now(self) -> None:
+        """Have the services delete now what the test has planted.
+
+        An image that is younger than the deletion of its owner is no garbage.
+        """
+        self.newest = datetime.datetime.now(datetime.timezone.utc)
+        for engine, table in (
+            (self._cinder, 'volumes'),
+            (self._cinder, 'backups'),
+            (self._glance, 'images'),
+        ):
+            with engine.begin() as connection:
+                there = sqlalchemy.table(
+                    table, sqlalchemy.column('deleted_at')
+                )
+                connection.execute(
+                    there.update()
+                    .where(there.c.deleted_at == _EARLY)
+                    .values(deleted_at=f'{self.newest:%Y-%m-%d %H:%M:%S.%f}')
+                )
 
     def known(self) -> records.Records:
         """Return the lists of the APIs."""
@@ -145,6 +169,8 @@ class Services:
             frozenset(self.servers),
             cloud_id=CLOUD,
             backed_up=frozenset(self.volumes),
+            cluster='fsid',
+            newest=dict.fromkeys(names.Owner, self.newest),
         )
 
     def has_record(self, owner: names.Owner, ident: str) -> bool:
@@ -163,7 +189,7 @@ class Services:
     def server_deleted(self, ident: str) -> datetime.datetime | None:
         """Return when a server was deleted."""
         if ident in self.deleted_servers:
-            return datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+            return self.newest
         return None
 
 
@@ -255,6 +281,11 @@ class CleanTest(testtools.TestCase):
         """Make the image of a volume that nobody knows."""
         return self.image(f'volume-{self._uuid()}', mark, **how)
 
+    def marked(self, **how: Any) -> str:
+        """Make an image of which only the mark is a proof."""
+        ident = self.services.volume_row(self._uuid(), is_recorded=False)
+        return self.image(f'volume-{ident}', CLOUD, **how)
+
     def id_of(self, name: str, pool: str = 'volumes') -> str:
         """Return librbd's id of an image."""
         with self.ceph.image(name, pool, read_only=True) as image:
@@ -330,7 +361,7 @@ class CleanTest(testtools.TestCase):
 
     def apply(self, planned: dict[str, Any]) -> dict[str, outcomes.Outcome]:
         """Write the plan, read it and apply it."""
-        header = plans.Header('fsid', 'url', CLOUD, 'now', 1, 1)
+        header = plans.Header('fsid', 'url', '', CLOUD, 'now', 1, 1)
         text = plans.text(
             header,
             [
@@ -395,11 +426,17 @@ class CleanTest(testtools.TestCase):
         )
         self.assertEqual(-signal.SIGKILL, killed.returncode)
 
+        self.services.delete_now()
         time.sleep(1.1)
         self.cut = datetime.datetime.now(datetime.timezone.utc)
         time.sleep(1.1)
-        self.keep[self.unknown(CLOUD)] = 'too-young'
-        self.keep[self.deleted()] = 'too-young'
+        later = f'{self.now:%Y-%m-%d %H:%M:%S}'
+        self.keep |= {
+            self.deleted(at=later): 'too-young',
+            # Restored after the deletion.
+            self.deleted(): 'owner-unknown',
+            self.marked(): 'later-than-records',
+        }
         self.trashed(self.deleted())
         time.sleep(3)
 
@@ -465,8 +502,9 @@ class CleanTest(testtools.TestCase):
             keep[self.unknown()] = 'owner-unknown'
         keep[self.image(self._uuid())] = 'owner-unknown'
         keep[self.image(f'{self._uuid()}_disk')] = 'owner-unknown'
+        keep[self.unknown(CLOUD)] = 'never-recorded'
         keep[self.unknown(OTHER_CLOUD)] = 'image-of-another-cloud'
-        parent = self.unknown(CLOUD)
+        parent = self.marked()
         keep[self.clone(parent)] = 'owner-unknown'
         keep[parent] = 'children'
         keep[self.unknown(ownership.RELEASED)] = 'unmanaged'
@@ -476,14 +514,24 @@ class CleanTest(testtools.TestCase):
         keep[self.deleted(is_recorded=False)] = 'owner-unknown'
         keep[self.deleted(host='host@two#two')] = 'owner-unknown'
         keep[self.deleted(host='gone@gone#gone')] = 'owner-unknown'
+        # A new owner has copied a released image to its old name.
+        source = self.deleted()
+        ownership.write_named(self.ceph.ioctx(), source, ownership.RELEASED)
+        with self.ceph.image(source) as image:
+            image.deep_copy(self.ceph.ioctx(), 'y', _MASK)
+        rbd.RBD().remove(self.ceph.ioctx(), source)
+        rbd.RBD().rename(self.ceph.ioctx(), 'y', source)
+        keep[source] = 'unmanaged'
         foreign = self.deleted(host=HOST)
         rbd.RBD().rename(self.ceph.ioctx(), foreign, 'x')
         with self.ceph.image('x') as image:
             image.deep_copy(self.ceph.ioctx('volumes2'), foreign, _MASK)
         rbd.RBD().remove(self.ceph.ioctx(), 'x')
-        self.marked = self.unknown(CLOUD)
-        with self.ceph.image(self.marked) as image:
-            image.deep_copy(self.ceph.ioctx('volumes2'), self.marked, _MASK)
+        self.copied_mark = self.marked()
+        with self.ceph.image(self.copied_mark) as image:
+            image.deep_copy(
+                self.ceph.ioctx('volumes2'), self.copied_mark, _MASK
+            )
         keep[self.image(services.image_row(self._uuid(), 'images'))] = (
             'owner-unknown'
         )
@@ -559,6 +607,15 @@ class CleanTest(testtools.TestCase):
         keep[headless] = 'not-a-rest'
         self.addCleanup(rbd.RBD().remove, self.ceph.ioctx(), headless)
 
+        # The service died between the two renames of a retype.
+        alone = self.volume_of_cloud()
+        ident = self.id_of(alone)
+        kept_name = f'{alone}{wire.RETYPE_SOURCE}{ident}'
+        rbd.RBD().rename(self.ceph.ioctx(), alone, kept_name)
+        keep[kept_name] = 'retype-not-complete'
+        copy = self.image(f'{alone}{wire.RETYPE_COPY}{uuid.uuid4()}')
+        keep[copy] = 'retype-not-complete'
+
     def _plant_trash(self) -> None:
         """Plant what must stay in the trash."""
         services = self.services
@@ -618,19 +675,19 @@ class CleanTest(testtools.TestCase):
         names_gone, trash_gone = self.names_gone, self.trash_gone
         to_trash |= {
             self.deleted(),
-            self.unknown(CLOUD),
+            self.marked(),
             self.image(services.image_row(self._uuid(), 'volumes')),
             self.image(f'{self._uuid()}_disk', CLOUD),
             self.image(f'{self._uuid()}_disk.config.rescue', CLOUD),
             self.image(f'{self._uuid(services.deleted_servers)}_disk.swap'),
             self.image(f'volume-{services.volume_row(self._uuid())}.deleted'),
             self.image(f'{self.live}{wire.RETYPE_COPY}{uuid.uuid4()}'),
-            self.marked,
+            self.copied_mark,
         }
         listed = self.unknown()
         self.approved.add(f'volumes/{self.id_of(listed)}')
         to_trash.add(listed)
-        self.with_snapshots = self.unknown(CLOUD, data=2)
+        self.with_snapshots = self.marked(data=2)
         self.snapshot(self.with_snapshots, 'one')
         to_trash.add(self.with_snapshots)
         for with_id in (True, False):
@@ -640,13 +697,13 @@ class CleanTest(testtools.TestCase):
             self.remove_objects(*lost)
             names_gone.add(f'volumes/{rest}')
         trash_gone.add(self.trashed(self.deleted()))
-        purged = self.unknown(CLOUD, data=1)
+        purged = self.marked(data=1)
         self.snapshot(purged, 'one')
         trash_gone |= {
             self.trashed(purged),
             self.interrupted(self.deleted()),
         }
-        half = self.unknown(CLOUD)
+        half = self.marked()
         directory = self._id_in(half)
         self.trashed(half, 86400)
         self._add_to_directory(half, directory)

@@ -214,6 +214,10 @@ class Pool:
         """Return the version of the object that was read."""
         return 1
 
+    def get_fsid(self) -> str:
+        """Return the id of the cluster."""
+        return 'fsid'
+
     def get_pool_id(self) -> int:
         """Return the id of the pool."""
         return 1

@@ -48,6 +48,23 @@ class ObjectsTest(base.TestCase):
         self.assertEqual({}, objects.directory(self.pool, self.pool))
         self.assertEqual([], objects.trash(self.pool, self.pool, 'volumes'))
 
+    def inventory(self, script: str) -> objects.Inventory:
+        return objects.inventory(self.pool, ['sh', '-c', script])
+
+    def test_list_that_ends_with_an_error_is_not_complete(self) -> None:
+        key = f'rbd_data.abc.{5:016x}'
+        listed = self.inventory(f'echo {key}')
+        self.assertEqual({(1, 'abc'): 1}, listed.data)
+        self.assertEqual({}, listed.unlisted)
+        listed = self.inventory(f'echo {key}; echo timed out >&2; exit 1')
+        self.assertIn('timed out', listed.unlisted['volumes'])
+        self.pool.application_list = lambda: ['mgr']
+        self.assertEqual({}, self.inventory('exit 1').unlisted)
+
+    def test_list_needs_the_program(self) -> None:
+        listed = objects.inventory(self.pool, ['/none'])
+        self.assertIn('Install ceph-common', listed.unlisted['volumes'])
+
     def test_data_in_any_pool_belongs_to_the_pool_of_its_header(self) -> None:
         listed = objects.Inventory()
         number = f'{5:016x}'

@@ -46,6 +46,11 @@ class _Cinder:
                     for name, where in reports.items()
                 ]
             }
+            # The same name in another cluster.
+            other = 'ceph:/etc/ceph/b.conf:other:cinder:volumes'
+            body['pools'].append(
+                {'name': 'h@b#b', 'capabilities': {'location_info': other}}
+            )
             # A back end with a data pool.
             location = 'ceph:/etc/ceph/ceph.conf:fsid:cinder:fast'
             body['pools'].append(
@@ -79,10 +84,19 @@ def _images(
     limit: int, visibility: str = '', is_hidden: bool = False
 ) -> list[Any]:
     """Glance's list for an administrator."""
-    there = [('shared', False), ('community', False), ('shared', True)]
+    there = [
+        ('shared', False, 'fsid'),
+        ('community', False, 'other'),
+        ('shared', True, 'fsid'),
+    ]
     return [
-        types.SimpleNamespace(id=str(n))
-        for n, (seen_by, hidden) in enumerate(there)
+        types.SimpleNamespace(
+            id=str(n),
+            created_at='2026-01-02T03:04:05Z',
+            direct_url=f'rbd://{cluster}/images/{n}/snap',
+            locations=None,
+        )
+        for n, (seen_by, hidden, cluster) in enumerate(there)
         if hidden is is_hidden
         and (seen_by != 'community' or visibility == 'all')
     ]
@@ -96,7 +110,7 @@ def _servers(
     if is_soft_deleted:
         found['b'] = 'SOFT_DELETED'
     return [
-        types.SimpleNamespace(id=ident)
+        types.SimpleNamespace(id=ident, created_at='2026-01-02T03:04:05Z')
         for ident, state in found.items()
         if status in ('', state)
     ]
@@ -116,11 +130,19 @@ class RecordsTest(base.TestCase):
                 block_storage=self.cinder,
                 image=types.SimpleNamespace(images=_images),
                 compute=types.SimpleNamespace(servers=_servers),
-            )
+            ),
+            'fsid',
         )
 
     def test_pages_and_other_services(self) -> None:
-        volumes = [{'id': str(n), 'status': 'available'} for n in range(5)]
+        volumes: list[dict[str, Any]] = [
+            {
+                'id': str(n),
+                'status': 'available',
+                'created_at': f'2026-0{9 - n}-02T03:04:05.000000',
+            }
+            for n in range(5)
+        ]
         found = self.read(*volumes)
         self.assertEqual(set('01234'), set(found.volumes))
         pages = [p for p in self.cinder.paths if p.startswith('/volumes')]
@@ -131,11 +153,33 @@ class RecordsTest(base.TestCase):
         self.assertEqual(set('012'), found.images)
         self.assertEqual(set('ab'), found.servers)
         self.assertEqual(
+            {'0': frozenset({'images'}), '2': frozenset({'images'})},
+            found.located,
+        )
+        owner = names.Owner
+        self.assertEqual(
+            {owner.GLANCE_IMAGE: 1, owner.SERVER_DISK: 1, owner.VOLUME: 9},
+            {kind: time.month for kind, time in found.newest.items()},
+        )
+        self.assertEqual(
             {'h@rbd#rbd': 'volumes', 'h@fast#fast': 'fast'}, found.backends
         )
         self.assertEqual(
             {'fast': {'rbd:features': 'a'}, 'hidden': {}}, found.types
         )
+
+    def test_only_a_url_of_this_cluster_locates_an_image(self) -> None:
+        for url, pools in (
+            ('rbd://fsid/images/1/snap', {'images'}),
+            ('rbd://fsid/a%2Fb/1/snap', {'a/b'}),
+            ('rbd://other/images/1/snap', set()),
+            ('rbd://fsid/images/2/snap', set()),
+            ('rbd://1', set()),
+            ('file:///fsid/images/1', set()),
+        ):
+            self.assertEqual(
+                pools, records.pools_of_image([url], 'fsid', '1'), url
+            )
 
     def test_limit_of_cinder(self) -> None:
         """osapi_max_limit may be smaller than a page."""

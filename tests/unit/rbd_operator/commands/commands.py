@@ -26,11 +26,10 @@ class CommandTestCase(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.pool = stubs.Pool(f'volume-{facts.IDENT}')
-        self.pool.get_fsid = lambda: 'fsid'  # type: ignore[attr-defined]
         self.known = facts.known(facts.volume())
         cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
         self.connected = self.replace(run, 'connected', return_value=cluster)
-        self.replace(records, 'of_cloud', side_effect=lambda cloud: self.known)
+        self.replace(records, 'of_cloud', side_effect=lambda *args: self.known)
         self.cloud = self.replace(shell.Shell, 'cloud')
         self.replace(metadata, 'version', return_value='1')
         self.out, self.err = io.StringIO(), io.StringIO()

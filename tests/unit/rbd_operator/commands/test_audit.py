@@ -32,7 +32,7 @@ class AuditTest(base.TestCase):
         self.known = facts.known(facts.volume())
         cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
         self.connected = self._patch(run, 'connected', return_value=cluster)
-        self._patch(records, 'of_cloud', side_effect=lambda cloud: self.known)
+        self._patch(records, 'of_cloud', side_effect=lambda *args: self.known)
         self._patch(shell.Shell, 'cloud')
         self._patch(metadata, 'version', return_value='1')
         self.out, self.err = io.StringIO(), io.StringIO()

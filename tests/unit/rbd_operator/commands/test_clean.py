@@ -30,9 +30,10 @@ class CleanTest(commands.CommandTestCase):
             (0, b'{"status": "HEALTH_OK"}', '')
         )
         self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
-        self.url = 'https://keystone'
+        self.url, self.region = 'https://keystone', 'one'
         config = types.SimpleNamespace(
-            get_auth_args=lambda: {'auth_url': self.url}
+            get_auth_args=lambda: {'auth_url': self.url},
+            get_region_name=lambda: self.region,
         )
         self.cloud.return_value = types.SimpleNamespace(config=config)
         self.path = self.journal.with_name('plan.json')
@@ -113,7 +114,10 @@ class CleanTest(commands.CommandTestCase):
         self.plan()
         self.url = 'https://other'
         self.assertEqual(3, self.apply())
-        self.assertIn('not for fsid and https://other', self.err.getvalue())
+        self.assertIn('not for fsid, https://other', self.err.getvalue())
+        self.url, self.region = 'https://keystone', 'two'
+        self.assertEqual(3, self.apply())
+        self.assertIn('its region one', self.err.getvalue())
         self.removed.assert_not_called()
 
     def test_plan_needs_a_journal(self) -> None:

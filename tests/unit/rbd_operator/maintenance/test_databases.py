@@ -71,6 +71,14 @@ class DatabasesTest(base.TestCase):
         self.assertIsNone(stored.backup('gone'))
         self.assertIsNone(stored.image('gone'))
 
+    def test_names_of_another_template_are_refused(self) -> None:
+        path = self.config(
+            '[DEFAULT]\nvolume_name_template = %s\n'
+            '[database]\nconnection = sqlite://\n'
+        )
+        error = self.assertRaises(ValueError, databases.Databases, path)
+        self.assertIn('volume_name_template = %s', str(error))
+
     def test_file_without_a_connection_is_refused(self) -> None:
         path = self.config('[DEFAULT]\n')
         error = self.assertRaises(ValueError, databases.Databases, path)

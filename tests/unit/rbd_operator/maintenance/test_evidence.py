@@ -5,9 +5,11 @@
 The functional test of clean plants images of each owner.
 """
 
+import dataclasses
 import datetime
 from typing import Any
 from unittest import mock
+import uuid
 
 import ddt
 
@@ -20,11 +22,13 @@ from rbd_volume_options import ownership
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
 
+_DAY = datetime.timedelta(days=1)
+_NEWEST = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 _OURS, _OTHER = 'our cloud', 'other cloud'
 _NAME = names.Name(names.Owner.VOLUME, facts.OTHER)
 _DELETED = databases.Row(
     True,
-    datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc),
+    _NEWEST,
     'project',
     (facts.CINDER_POOL,),
     has_record=True,
@@ -33,6 +37,13 @@ _DELETED = databases.Row(
 
 @ddt.ddt
 class EvidenceTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.recorded: set[tuple[names.Owner, str]] = set()
+        self.image_rows: dict[str, databases.Row] = {}
+        self.has_database = False
+        self.created: datetime.datetime | None = _NEWEST - _DAY
+
     def made(
         self,
         row: databases.Row | None = None,
@@ -41,12 +52,20 @@ class EvidenceTest(base.TestCase):
     ) -> evidence.Evidence:
         cloud = mock.create_autospec(evidence.Cloud, instance=True)
         cloud.volume.return_value = volume
-        cloud.has_record.return_value = False
+        cloud.has_record.side_effect = lambda *what: what in self.recorded
         cloud.server_deleted.return_value = None
         stored = mock.create_autospec(databases.Databases, instance=True)
         stored.volumes.return_value = [row] if row else []
+        stored.image.side_effect = self.image_rows.get
+        stored.has_volumes = self.has_database
         return evidence.Evidence(
-            facts.known(facts.volume(), cloud_id=_OURS),
+            facts.known(
+                facts.volume(),
+                cloud_id=_OURS,
+                cluster='fsid',
+                images=frozenset({facts.OTHER}),
+                newest={names.Owner.VOLUME: _NEWEST},
+            ),
             cloud,
             stored,
             frozenset({approved}),
@@ -55,7 +74,9 @@ class EvidenceTest(base.TestCase):
     def proof(self, owner: str = '', **how: Any) -> evidence.Proof:
         there = self.made(**how)
         owners = there.owners_in('volumes', {f'volume-{facts.IDENT}'})
-        return there.proof('volumes', 'abc', _NAME, owner, owners)
+        return there.proof(
+            'volumes', 'abc', _NAME, owner, owners, self.created
+        )
 
     @ddt.data(
         ('', {'row': _DELETED}, 'deleted record'),
@@ -92,6 +113,89 @@ class EvidenceTest(base.TestCase):
     ) -> None:
         error = self.assertRaises(outcomes.Refused, self.proof, owner, **how)
         self.assertIs(reason, error.reason)
+
+    def test_image_that_is_younger_than_the_deletion_is_not_proven(
+        self,
+    ) -> None:
+        """Somebody restored it, or gave another image the name."""
+        self.created = _NEWEST + _DAY
+        error = self.assertRaises(outcomes.Refused, self.proof, row=_DELETED)
+        self.assertIs(evidence.UNKNOWN, error.reason)
+
+    def test_mark_does_not_prove_what_is_younger_than_the_records(
+        self,
+    ) -> None:
+        """A database of yesterday lacks the volumes of today."""
+        self.created = _NEWEST + _DAY
+        error = self.assertRaises(outcomes.Refused, self.proof, _OURS)
+        self.assertIs(evidence.LATER, error.reason)
+        self.proof(_OURS, approved='volumes/abc')
+
+    def test_mark_needs_a_row_if_the_database_is_known(self) -> None:
+        self.has_database = True
+        error = self.assertRaises(outcomes.Refused, self.proof, _OURS)
+        self.assertIs(evidence.NEVER_RECORDED, error.reason)
+        released = databases.Row(True, _NEWEST)
+        self.assertIn('mark', self.proof(_OURS, row=released).text)
+
+    def test_image_that_a_tenant_gave_a_foreign_id_is_not_marked(self) -> None:
+        """Anybody can create an image record with the ID of another cloud."""
+        scanned = facts.pool(facts.image(facts.OTHER))
+        there = self.made()
+        unmarked = evidence.unmarked(scanned, there.known, there.stored)
+        self.assertEqual([], list(unmarked))
+        self.assertEqual(set(), there.owners_in('volumes', {facts.OTHER}))
+        for cluster, is_ours in (('other', False), ('fsid', True)):
+            url = f'rbd://{cluster}/volumes/{facts.OTHER}/snap'
+            self.image_rows[facts.OTHER] = databases.Row(
+                False, locations=(url,)
+            )
+            unmarked = evidence.unmarked(scanned, there.known, there.stored)
+            self.assertEqual(is_ours, bool(list(unmarked)))
+            owners = there.owners_in('volumes', {facts.OTHER})
+            self.assertEqual(is_ours, bool(owners))
+
+    @ddt.data(
+        (None, False),
+        ({'status': 'unmanaging'}, False),
+        ({'pool': 'host@other#other'}, False),
+        ({'image_id': facts.OTHER}, False),
+        ({}, True),
+    )
+    @ddt.unpack
+    def test_volume_that_left_since_the_scan_is_not_ours(
+        self, values: dict[str, Any] | None, is_ours: bool
+    ) -> None:
+        now = None if values is None else facts.volume(**values)
+        there = self.made(volume=now)
+        self.assertEqual(
+            is_ours,
+            evidence.is_still_ours(facts.image(), there.known, there.cloud),
+        )
+
+    def test_any_record_of_the_id_protects_a_bare_id(self) -> None:
+        """With volume_name_template = %s, it is the name of a volume."""
+        name = names.Name(names.Owner.GLANCE_IMAGE, facts.IDENT)
+        error = self.assertRaises(
+            outcomes.Refused, self.made().require_no_record, name
+        )
+        self.assertIs(evidence.RECORDED, error.reason)
+        name = names.Name(names.Owner.VOLUME, str(uuid.uuid4()))
+        self.made().require_no_record(name)
+        self.recorded.add((names.Owner.SERVER_DISK, name.ident))
+        self.assertRaises(
+            outcomes.Refused, self.made().require_no_record, name
+        )
+
+    def test_retype_of_a_migrated_volume_is_seen(self) -> None:
+        """The image has another ID than the volume."""
+        there = self.made(volume=facts.volume(status='retyping'))
+        moved = facts.volume(image_id=facts.OTHER)
+        there = dataclasses.replace(there, known=facts.known(moved))
+        name = names.Name(names.Owner.RETYPED_SOURCE, facts.OTHER)
+        self.assertRaises(outcomes.Refused, there.require_no_record, name)
+        there.cloud.volume.assert_called_once_with(facts.IDENT)  # type: ignore[attr-defined]
+        self.assertTrue(there.has_volume(facts.OTHER))
 
     def test_mark_without_an_id_of_this_cloud_proves_nothing(self) -> None:
         there = evidence.Evidence(

@@ -22,7 +22,7 @@ _ITEM = removal.Item(
     *(('one', 'two'), '', 'a proof', 'project'),
 )
 _OTHER = dataclasses.replace(_ITEM, image='volume-2', proof=evidence.APPROVED)
-_HEADER = plans.Header('fsid', 'url', 'cloud', 'now', 3600, 7200)
+_HEADER = plans.Header('fsid', 'url', 'region', 'cloud', 'now', 3600, 7200)
 
 
 class PlanFileTest(base.TestCase):

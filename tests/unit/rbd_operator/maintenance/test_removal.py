@@ -18,6 +18,7 @@ from rbd_operator.audit import objects
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import removal
+from rbd_volume_options import wire
 from tests import feature_bits
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
@@ -174,6 +175,35 @@ class RemovalTest(base.TestCase):
             outcomes.Refused, change.apply, None, self.image, frozenset()
         )
         self.assertIs(removal.STALE_LOCK, error.reason)
+
+    @ddt.data(
+        (wire.RETYPE_COPY + facts.OTHER, None, True, False),
+        (wire.RETYPE_COPY + facts.OTHER, 'bcd', True, True),
+        (wire.RETYPE_SOURCE + 'abc', None, True, False),
+        (wire.RETYPE_SOURCE + 'abc', 'abc', True, False),
+        (wire.RETYPE_SOURCE + 'abc', 'bcd', True, True),
+        (wire.RETYPE_SOURCE + 'abc', None, False, True),
+        (wire.RETYPE_SOURCE + 'bcd', 'bcd', True, False),
+    )
+    @ddt.unpack
+    def test_only_image_of_a_volume_is_no_leftover_of_a_retype(
+        self, suffix: str, ident: str | None, is_volume: bool, is_left: bool
+    ) -> None:
+        """The service died between the two renames."""
+        self.proofs.has_volume.return_value = is_volume
+        words = (self.image, findings.RETYPE_LEFT, 'volumes', _NAME + suffix)
+        with mock.patch.object(
+            *(objects, 'id_of'),
+            autospec=True,
+            return_value=(ident, 1) if ident else None,
+        ):
+            if is_left:
+                self.examiner.examine(*words, 'abc')
+                return
+            error = self.assertRaises(
+                outcomes.Refused, self.examiner.examine, *words, 'abc'
+            )
+        self.assertIs(removal.RETYPED, error.reason)
 
     def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:
         error = self.assertRaises(
