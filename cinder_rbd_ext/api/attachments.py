@@ -149,7 +149,7 @@ class ConnectionsController(wsgi.Controller):
                     connector,
                     requester.of_connection(current, connector)
                     is requester.Consumer.SERVER,
-                    functools.partial(requester.replaced, current),
+                    functools.partial(replacement.of_waiting, current),
                 )
         yield
 

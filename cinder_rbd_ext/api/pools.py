@@ -196,30 +196,21 @@ class ReportedPools:
         suitable = self._found(lambda pool: pool.name == name)
         return suitable[0] if suitable else None
 
-    def named(self, host: Any, cluster: Any = None) -> tuple[Pool, ...]:
+    def named(
+        self, host: object, cluster: object, is_optional: bool = False
+    ) -> tuple[Pool, ...]:
         """Return the pools of the host or cluster in a request.
 
         :param host: ``host@backend#pool`` or ``host@backend``
         :param cluster: ``cluster@backend#pool`` or ``cluster@backend``
+        :param is_optional: return the last pools, for a request that does not
+            require them
         """
-        return _named(self.all(), host, cluster)
-
-    def known_named(self, host: Any, cluster: Any) -> tuple[Pool, ...]:
-        """Return the last pools of a host or cluster.
-
-        This is :meth:`named` for a request that does not require them.
-        """
-        return _named(self.known(), host, cluster)
-
-
-def _named(
-    reported: tuple[Pool, ...], host: Any, cluster: Any
-) -> tuple[Pool, ...]:
-    return tuple(
-        pool
-        for pool in reported
-        if {pool.name, pool.backend} & {str(host), str(cluster)}
-    )
+        return tuple(
+            pool
+            for pool in (self.known() if is_optional else self.all())
+            if {pool.name, pool.backend} & {str(host), str(cluster)}
+        )
 
 
 def _good_for(reported: tuple[Pool, ...] | None) -> float:

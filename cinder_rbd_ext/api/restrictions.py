@@ -88,8 +88,8 @@ class Restrictions:
         specs = volume_type['extra_specs'] or {}
         matching: tuple[pools.Pool, ...] = ()
         if group is not None:
-            matching = self._reported.known_named(
-                group.host, group.cluster_name
+            matching = self._reported.named(
+                group.host, group.cluster_name, is_optional=True
             )
         matching = matching or self._reported.known_matching(specs)
         if not _restricts(specs, matching):

@@ -16,6 +16,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from rbd_volume_options import cache_modes
@@ -100,7 +101,7 @@ class Connections:
         judge = functools.partial(
             self._judge, current, cache_mode.host_of(connector)
         )
-        earlier = functools.partial(requester.replaced, current)
+        earlier = functools.partial(replacement.of_waiting, current)
         agreed = cache_mode.agree(
             current,
             connector,
@@ -137,7 +138,7 @@ class Connections:
         attachment, the mode would be that of the guest only after a restart.
         """
         if (agreed.asked and agreed.asked.shared) or (
-            not requester.runs_without_plug_in(volume, connector)
+            not replacement.runs_without_plug_in(volume, connector)
         ):
             return False
         LOG.warning(

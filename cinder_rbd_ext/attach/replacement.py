@@ -15,7 +15,6 @@ refusal would leave a server that cannot be started, so the new attachment
 keeps the mode.
 """
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -36,6 +35,14 @@ _CONNECTED = (
     fields.VolumeAttachStatus.ATTACHED,
     fields.VolumeAttachStatus.DETACHED,
     fields.VolumeAttachStatus.DELETED,
+)
+
+
+#: Statuses of an attachment that was created and is not connected yet.
+WAITING = (
+    fields.VolumeAttachStatus.RESERVED,
+    fields.VolumeAttachStatus.ATTACHING,
+    fields.VolumeAttachStatus.ERROR_ATTACHING,
 )
 
 
@@ -84,21 +91,21 @@ def of_server(
     return None
 
 
-def of_waiting(
-    volume: protocols.Volume, statuses: tuple[str, ...]
-) -> Earlier | None:
+def of_waiting(volume: protocols.Volume) -> Earlier | None:
     """Return the attachment that a waiting one replaces.
 
     :param volume: the volume, as read from the database
-    :param statuses: statuses of attachments that wait for a connection
     """
-    return next(_of_waiting(volume, statuses), None)
+    for each in volume.volume_attachment:
+        if each.instance_uuid and each.attach_status in WAITING:
+            earlier = of_server(volume.id, each.instance_uuid, each.created_at)
+            if earlier:
+                return earlier
+    return None
 
 
 def runs_without_plug_in(
-    volume: protocols.Volume,
-    statuses: tuple[str, ...],
-    connector: Mapping[str, Any],
+    volume: protocols.Volume, connector: Mapping[str, Any]
 ) -> bool:
     """Return whether a waiting attachment is for a guest without modes.
 
@@ -108,13 +115,12 @@ def runs_without_plug_in(
     plug-in.
 
     :param volume: the volume, as read from the database
-    :param statuses: statuses of attachments that wait for a connection
     :param connector: the connector of the destination
     """
     waiting = {
         each.instance_uuid
         for each in volume.volume_attachment
-        if each.attach_status in statuses
+        if each.attach_status in WAITING
     }
     return any(
         each.instance_uuid in waiting
@@ -126,16 +132,6 @@ def runs_without_plug_in(
         # An older Cinder did not store the connector.
         and each.connector
     )
-
-
-def _of_waiting(
-    volume: protocols.Volume, statuses: tuple[str, ...]
-) -> Iterator[Earlier]:
-    for each in volume.volume_attachment:
-        if each.instance_uuid and each.attach_status in statuses:
-            earlier = of_server(volume.id, each.instance_uuid, each.created_at)
-            if earlier:
-                yield earlier
 
 
 def _mode_of(connection_info: Any) -> cache_modes.CacheMode | None:

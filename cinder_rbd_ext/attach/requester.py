@@ -68,13 +68,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
 
-# Statuses of an attachment that was created and is not connected yet.
-_WAITING = (
-    fields.VolumeAttachStatus.RESERVED,
-    fields.VolumeAttachStatus.ATTACHING,
-    fields.VolumeAttachStatus.ERROR_ATTACHING,
-)
-
 # Statuses of a volume that may be attached to servers. In all others, Cinder
 # itself works on the volume.
 _FREE = (
@@ -141,7 +134,8 @@ def of_connection(
     if cache_mode.of_connector(connector) is not None:
         return Consumer.SERVER
     waits = any(
-        attachment.instance_uuid and attachment.attach_status in _WAITING
+        attachment.instance_uuid
+        and attachment.attach_status in replacement.WAITING
         for attachment in volume.volume_attachment
     )
     if not waits:
@@ -149,21 +143,3 @@ def of_connection(
     if volume.status in _FREE and volume.migration_status not in _MOVING:
         return Consumer.SERVER
     return Consumer.UNKNOWN
-
-
-def replaced(volume: protocols.Volume) -> replacement.Earlier | None:
-    """Return the attachment that the waiting one replaces.
-
-    :param volume: the volume, from :func:`current`
-    """
-    return replacement.of_waiting(volume, _WAITING)
-
-
-def runs_without_plug_in(
-    volume: protocols.Volume, connector: Mapping[str, Any]
-) -> bool:
-    """Return whether the waiting attachment is for a guest without modes.
-
-    :param volume: the volume, from :func:`current`
-    """
-    return replacement.runs_without_plug_in(volume, _WAITING, connector)

@@ -70,7 +70,8 @@ class PoolProbe:
         if written is not None and self._clock() - written < LIFETIME:
             return
         try:
-            self._probe(pool)
+            with connected(self._driver) as client:
+                write(self._driver, client, pool)
         except self._driver.rados.Error as error:
             number = getattr(error, 'errno', None) or 0
             if number in _UNDECIDED:
@@ -82,10 +83,6 @@ class PoolProbe:
                 return
             raise self._refusal(pool, origin, number) from error
         self._written[pool] = self._clock()
-
-    def _probe(self, pool: str) -> None:
-        with connected(self._driver) as client:
-            write(self._driver, client, pool)
 
     def _refusal(
         self, pool: str, origin: errors.Origin, number: int

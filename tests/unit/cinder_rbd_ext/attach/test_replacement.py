@@ -118,6 +118,6 @@ class OfWaitingTest(OfServerTest):
         for each in current.volume_attachment:
             if each.id == waiting.id:
                 each.created_at += since
-        found = replacement.of_waiting(current, ('reserved',))
+        found = replacement.of_waiting(current)
         waiting.destroy()
         return found.mode if found else 'nothing'
