@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,7 @@ from sandbox_cloud import cli
 from sandbox_cloud import fio_image
 from sandbox_cloud import guest_image
 from sandbox_cloud import state
+from sandbox_cloud import venvs
 from tests.unit import base
 
 
@@ -42,6 +44,7 @@ class EnvTestCase(base.TestCase):
 
 
 _SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
+_TREE = venvs.cache() / 'trixie'
 _LISTEN = """
 import os, socket
 with socket.create_server(('127.0.0.1', 5000)):
@@ -88,6 +91,8 @@ class NamespacesTestCase(base.TestCase):
 
 @testtools.skipIf(os.geteuid() != 0, 'another release of Debian needs root')
 class PlatformTestCase(base.TestCase):
+    timeout = 180
+
     def setUp(self) -> None:
         super().setUp()
         self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -108,6 +113,36 @@ class PlatformTestCase(base.TestCase):
     def test_unknown_platform_is_refused(self) -> None:
         self.assertIn("'potato' is unknown", self._up('--platform', 'potato'))
         self.assertEqual([], list(self.root.iterdir()))
+
+    @testtools.skipUnless(_TREE.exists(), 'tools/test platform installs it')
+    def test_programs_run_on_the_platform_until_it_is_down(self) -> None:
+        for name in ((), ('--name', 'test-p')):
+            root = self.root / f'state{len(name)}'
+            root.mkdir()
+            (root / 'platform').write_text('trixie\n')
+            sandbox = functools.partial(self._shown, root, *name)
+            self.addCleanup(sandbox, 'down')
+            # The state folder is there too.
+            files = ('/etc/debian_version', f'{root}/platform')
+            release, platform, *devices = sandbox(
+                *('exec', '--', 'cat', *files, '/proc/net/dev')
+            ).splitlines()
+            self.assertEqual('13', release.partition('.')[0])
+            self.assertEqual('trixie', platform)
+            # With a name, there is only the loopback device.
+            self.assertEqual(bool(name), len(devices) == 3, devices)
+            self.assertIn('is down', sandbox('down'))
+            self.assertFalse(root.exists())
+
+    def _shown(self, root: pathlib.Path, *words: str) -> str:
+        environ = {
+            'RBD_SANDBOX_STATE': str(root),
+            # Tests have their own HOME.
+            'XDG_CACHE_HOME': str(_TREE.parents[1]),
+        }
+        return subprocess.check_output(
+            [_SANDBOX, *words], env={**os.environ, **environ}, text=True
+        )
 
     def test_platform_of_an_existing_sandbox_is_kept(self) -> None:
         (self.root / 'run').mkdir()
