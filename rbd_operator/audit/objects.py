@@ -40,13 +40,24 @@ class Source(enum.Enum):
     UNKNOWN = -1
 
 
+class State(enum.Enum):
+    """The operation on an entry of the trash that was begun last."""
+
+    SETTLED = 0
+    MOVING = 1
+    #: A purge. librbd takes it up again.
+    REMOVING = 2
+    RESTORING = 3
+    UNKNOWN = -1
+
+
 @dataclasses.dataclass(frozen=True)
 class Trashed:
     """An image in the trash of a pool.
 
     :ivar moved: the time when it was moved to the trash
     :ivar expires: the time until which it cannot be purged
-    :ivar is_settled: whether the move was completed
+    :ivar state: what librbd does with the entry
     """
 
     pool: str
@@ -55,7 +66,12 @@ class Trashed:
     source: Source
     moved: datetime.datetime
     expires: datetime.datetime
-    is_settled: bool = True
+    state: State = State.SETTLED
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no operation is in progress, or was interrupted."""
+        return self.state is State.SETTLED
 
 
 def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
@@ -93,6 +109,7 @@ def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
     at = 11 + len(name.encode())
     moved, _, expires, _, state = struct.unpack_from('<IIIIB', value, at)
     sources = {each.value: each for each in Source}
+    states = {each.value: each for each in State}
     return Trashed(
         pool,
         name,
@@ -100,7 +117,7 @@ def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
         sources.get(source, Source.UNKNOWN),
         datetime.datetime.fromtimestamp(moved, datetime.timezone.utc),
         datetime.datetime.fromtimestamp(expires, datetime.timezone.utc),
-        not state,
+        states.get(state, State.UNKNOWN),
     )
 
 
@@ -136,7 +153,9 @@ def id_of(librados: Any, ioctx: Any, name: str) -> tuple[str, int] | None:
         content = ioctx.read(f'rbd_id.{name}')
     except librados.ObjectNotFound:
         return None
-    return ownership.decoded(content), ioctx.get_last_version()
+    # The object is empty if its creation was interrupted.
+    ident = ownership.decoded(content) if content else ''
+    return ident, ioctx.get_last_version()
 
 
 def has_header(librados: Any, ioctx: Any, ident: str) -> bool:

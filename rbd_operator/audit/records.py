@@ -245,7 +245,10 @@ class CloudNow:
             names.Owner.GLANCE_IMAGE: (self.cloud.image, 'images'),
             names.Owner.SERVER_DISK: (self.cloud.compute, 'servers'),
         }[owner]
-        return _body(service.get(f'/{path}/{ident}')) is not None
+        # A server of a cell that does not respond is there, and is shown with
+        # the status UNKNOWN, only since this microversion.
+        how = {'microversion': '2.69'} if path == 'servers' else {}
+        return _body(service.get(f'/{path}/{ident}', **how)) is not None
 
     def volume(self, ident: str) -> Volume | None:
         """Return a volume; None if there is none."""

@@ -157,7 +157,7 @@ class Cluster:
                 each.name: each
                 for each in self._classified(ioctx, failed, trash)
             }
-            namespaces = self._namespaces(connection, pool)
+            namespaces = self._namespaces(connection, pool, forbidden)
         return PoolScan(
             pool,
             tuple(readable),
@@ -277,15 +277,22 @@ class Cluster:
         if self._cancelled.is_set():
             raise Cancelled
 
-    def _namespaces(self, connection: Any, pool: str) -> dict[str, int]:
+    def _namespaces(
+        self, connection: Any, pool: str, forbidden: dict[str, str]
+    ) -> dict[str, int]:
         """Return the number of images in each namespace of a pool."""
         numbers = {}
+        name = ''
         ioctx = connection.open_ioctx(pool)
         try:
             for name in self.librbd.RBD().namespace_list(ioctx):
                 ioctx.set_namespace(name)
                 numbers[name] = len(list(self.librbd.RBD().list(ioctx)))
                 ioctx.set_namespace('')
+        except self.librbd.Error as error:
+            if not _is_permission(error):
+                raise
+            forbidden[f'{name}/'] = f'its namespaces: {error}'
         finally:
             ioctx.close()
         return numbers

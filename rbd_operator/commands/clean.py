@@ -4,6 +4,7 @@
 
 import argparse
 import datetime
+from email import utils
 import functools
 import pathlib
 from typing import Any
@@ -25,6 +26,53 @@ from rbd_operator.maintenance import removal
 from rbd_volume_options import sizes
 
 _Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+
+
+# Ceph has 32 bits for the time until which an image stays in the trash.
+_MOST_HOURS = 10 * 365 * 24
+_MAX_SKEW = datetime.timedelta(minutes=5)
+_MAX_AGE = datetime.timedelta(days=3)
+
+
+def _require_clock(cloud: Any) -> None:
+    """Check that the clock of this host is that of the cloud.
+
+    Ages and delays count from the times of other hosts.
+
+    :raises ValueError: otherwise
+    """
+    response = cloud.block_storage.get('/scheduler-stats/get_pools')
+    text = response.headers.get('Date')
+    if not text:
+        maintenance.say(
+            'Cinder does not tell the time, so that the clock of this host '
+            'was not compared.'
+        )
+        return
+    now = datetime.datetime.now(datetime.timezone.utc)
+    skew = now - utils.parsedate_to_datetime(text)
+    if abs(skew) > _MAX_SKEW:
+        raise ValueError(
+            f'The clock of this host differs from that of Cinder by {skew}. '
+            'Set both with NTP: ages and delays count from such times.'
+        )
+
+
+def _require_young(header: plans.Header) -> None:
+    """Check that a plan is not old.
+
+    :raises PlanError: otherwise
+    """
+    try:
+        taken = datetime.datetime.fromisoformat(header.taken)
+        age = datetime.datetime.now(datetime.timezone.utc) - taken
+    except (TypeError, ValueError) as error:
+        raise plans.PlanError(f'The time of the plan: {error}') from error
+    if not -_MAX_SKEW < age < _MAX_AGE:
+        raise plans.PlanError(
+            f'The plan is of {header.taken}. Plans are valid for '
+            f'{_MAX_AGE.days} days. Make a new plan.'
+        )
 
 
 def _cloud_url(cloud: Any) -> str:
@@ -141,7 +189,7 @@ class Plan(maintenance.Command):
         parser.add_argument(
             '--limit',
             metavar='<number>',
-            type=int,
+            type=maintenance.count,
             default=100,
             help='Maximum number of items in the plan (default: %(default)s)',
         )
@@ -169,10 +217,10 @@ class Plan(maintenance.Command):
         parser.add_argument(
             '--delay',
             metavar='<hours>',
-            type=maintenance.number_from(1),
+            type=maintenance.number_from(1, most=_MOST_HOURS),
             default=168.0,
             help='Time for which images stay in the trash, in hours, at least '
-            '1 (default: %(default)s)',
+            '1 and at most ten years (default: %(default)s)',
         )
         parser.add_argument(
             '--older-than',
@@ -195,6 +243,7 @@ class Plan(maintenance.Command):
             approved = plans.approvals(parsed_args.approve.read_text())
         shell: Any = self.app
         cloud = shell.cloud()
+        _require_clock(cloud)
         cluster = ceph_cluster.connected(parsed_args)
         read = functools.cache(
             functools.partial(records.of_cloud, cloud, cluster.fsid())
@@ -262,7 +311,7 @@ class Apply(maintenance.Command):
         parser.add_argument(
             '--limit',
             metavar='<number>',
-            type=int,
+            type=maintenance.count,
             help='Apply only so many items, the first ones (default: all)',
         )
         parser.add_argument(
@@ -280,8 +329,10 @@ class Apply(maintenance.Command):
         if parsed_args.journal is None:
             raise ValueError('--journal is required.')
         header, items = plans.parsed(parsed_args.plan.read_text())
+        _require_young(header)
         shell: Any = self.app
         cloud = shell.cloud()
+        _require_clock(cloud)
         cluster = ceph_cluster.connected(parsed_args)
         fsid, url, region = cluster.fsid(), _cloud_url(cloud), _region(cloud)
         planned = (header.cluster, header.cloud, header.region)
@@ -310,6 +361,7 @@ class Apply(maintenance.Command):
             'clean apply',
             cluster,
             [removal.Removal(each, examiner) for each in items],
+            datetime.datetime.fromisoformat(header.taken),
         )
 
 

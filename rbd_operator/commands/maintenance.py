@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import datetime
 import pathlib
 import sys
 import threading
@@ -77,10 +78,12 @@ class Command(exit_status.StatusLister):
         name: str,
         cluster: scan.Cluster,
         planned: Iterable[Planned],
+        planned_at: datetime.datetime | None = None,
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Make the changes and return the rows.
 
         :param name: name of the command, for the journal
+        :param planned_at: see :class:`run.Runner`
         """
         results: list[outcomes.Outcome] = []
         stop = threading.Event()
@@ -110,6 +113,7 @@ class Command(exit_status.StatusLister):
                 stop,
                 say,
                 not parsed_args.ignore_health,
+                planned_at,
             )
             results += runner.run(changes, show)
         return self.rows(results, interrupted=stop.is_set())
@@ -181,10 +185,13 @@ def summary(results: Iterable[outcomes.Outcome], what: str = 'images') -> str:
     return f'{sum(numbers.values())} {what}: {", ".join(parts) or "none"}'
 
 
-def number_from(least: float, above: bool = False) -> Callable[[str], float]:
+def number_from(
+    least: float, above: bool = False, most: float = sys.float_info.max
+) -> Callable[[str], float]:
     """Return a function that parses a number.
 
     :param above: whether the minimum itself is not allowed
+    :param most: the maximum
     """
 
     def number(text: str) -> float:
@@ -192,8 +199,18 @@ def number_from(least: float, above: bool = False) -> Callable[[str], float]:
         if not least <= value < float('inf') or (above and value == least):
             word = 'above' if above else 'at least'
             raise argparse.ArgumentTypeError(f'{text} is not {word} {least}')
+        if value > most:
+            raise argparse.ArgumentTypeError(f'{text} is not at most {most}')
         return value
 
+    return number
+
+
+def count(text: str) -> int:
+    """Return a number of things, at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f'{text} is not at least 1')
     return number
 
 

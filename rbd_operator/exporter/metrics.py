@@ -173,6 +173,9 @@ def _of_findings(audited: report.Report) -> Iterator[Sample]:
     )
     for each in audited.scans:
         for kind in findings.KINDS.values():
+            if each.is_forbidden and kind is not findings.FORBIDDEN:
+                # Nothing is known about the pool; 0 would be wrong.
+                continue
             labels = (each.pool, kind.code, kind.severity.name.lower())
             yield Sample(FINDINGS, numbers[each.pool, kind.code], labels)
 

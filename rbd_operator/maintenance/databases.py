@@ -14,6 +14,7 @@ from typing import Any
 from oslo_config import cfg
 import sqlalchemy
 
+from rbd_operator.maintenance import outcomes
 from rbd_volume_options import wire
 
 
@@ -54,6 +55,15 @@ _IMAGES = _table('images', *_SHARED, 'owner')
 _LOCATIONS = _table('image_locations', 'image_id', 'value')
 
 
+@contextlib.contextmanager
+def _answered() -> Iterator[None]:
+    """Have an error of a database concern one image, not the whole run."""
+    try:
+        yield
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        raise outcomes.NotAnswered(f'The database: {error}') from error
+
+
 class Databases:
     """The databases of Cinder and Glance, as far as they are configured.
 
@@ -72,6 +82,7 @@ class Databases:
         #: Whether the records of Glance images are known, also deleted ones.
         self.has_images = self._glance is not None
 
+    @_answered()
     def volumes(self, ident: str) -> list[Row]:
         """Return the records of a volume, or of those with its image.
 
@@ -109,6 +120,7 @@ class Databases:
             any(each.rpartition('@')[2] == section for each in makers),
         )
 
+    @_answered()
     def backup(self, ident: str) -> Row | None:
         """Return the record of a backup."""
         for row in _rows(self._cinder, _BACKUPS, ident):
@@ -120,6 +132,7 @@ class Databases:
             )
         return None
 
+    @_answered()
     def image(self, ident: str) -> Row | None:
         """Return the record of a Glance image."""
         for row in _rows(self._glance, _IMAGES, ident):

@@ -78,9 +78,21 @@ class Journal:
     def __exit__(self, *exc_info: object) -> None:
         os.close(self._file)
 
-    def done(self, pool: str, image: str, ident: str) -> bool:
-        """Return whether an earlier run has finished an image."""
-        return (pool, image, ident) in self._done
+    def done(
+        self,
+        pool: str,
+        image: str,
+        ident: str,
+        since: datetime.datetime | None = None,
+    ) -> bool:
+        """Return whether an earlier run has finished an image.
+
+        :param since: the time since which it must have; None for any
+        """
+        entry = self._done.get((pool, image, ident))
+        if entry is None or since is None:
+            return entry is not None
+        return datetime.datetime.fromisoformat(entry['at']) >= since
 
     def begin(
         self,

@@ -7,6 +7,23 @@ import dataclasses
 import enum
 from typing import Any
 
+from keystoneauth1 import exceptions as keystone
+from openstack import exceptions
+import requests
+
+
+class NotAnswered(Exception):
+    """A database did not answer."""
+
+
+#: Errors of a request for the records of one image.
+UNANSWERED: tuple[type[Exception], ...] = (
+    NotAnswered,
+    requests.RequestException,
+    exceptions.SDKException,
+    keystone.ClientException,
+)
+
 
 class Status(enum.Enum):
     """The result of a change."""

@@ -138,7 +138,11 @@ def _examined(
         return refused
     except librbd.ImageNotFound:
         return dataclasses.replace(about, detail='deleted since the scan')
-    except (librbd.Error, examiner.cluster.librados.Error) as error:
+    except (
+        librbd.Error,
+        examiner.cluster.librados.Error,
+        *outcomes.UNANSWERED,
+    ) as error:
         return dataclasses.replace(
             about, status=outcomes.Status.FAILED, detail=str(error)
         )

@@ -19,8 +19,8 @@ What holds before each step, and what a kill leaves:
 ``PURGE``
     The mover's delay has passed and the entry is old. Snapshots without
     clones are removed one by one, then the image; librbd itself refuses it
-    before its delay. A kill leaves an ``interrupted-removal`` or an entry with
-    fewer snapshots, which the next plan has.
+    before its delay. A kill leaves the entry in the state REMOVING, perhaps
+    without a header, or one with fewer snapshots. The next plan has it.
 ``SNAPSHOT``
     The snapshot has no clones and its owner is deleted. One call of librbd.
 ``NAME``
@@ -389,10 +389,18 @@ class Examiner:
         if entry.source is not source:
             raise _Refused(DEFERRED, expires)
         is_purge = way is Way.PURGE
-        if is_purge and not (
-            entry.is_settled or source is objects.Source.REMOVING
+        settled = objects.State.SETTLED, objects.State.REMOVING
+        if (
+            is_purge
+            and source is objects.Source.USER
+            and entry.state not in settled
         ):
             raise _Refused(DEFERRED, 'its move was interrupted')
+        if way is Way.FINISH and entry.state not in (
+            objects.State.SETTLED,
+            objects.State.MOVING,
+        ):
+            raise _Refused(DEFERRED, f'it is {entry.state.name}')
         if is_purge and entry.expires > self.rules.now():
             raise _Refused(DEFERRED, expires)
         if objects.has_header(self._rados, ioctx, ident):
@@ -420,7 +428,7 @@ class Examiner:
         if name.owner not in evidence.OF_RETYPES:
             return
         stored = objects.id_of(self._rados, ioctx, image.partition('.')[0])
-        has_other = stored is not None and stored[0] != ident
+        has_other = stored is not None and stored[0] not in ('', ident)
         is_named = name.owner is names.Owner.RETYPE_COPY or image.endswith(
             f'-{ident}'
         )
@@ -594,6 +602,16 @@ class Removal:
 
     def _finish(self, ioctx: Any, delay: int) -> str:
         librados = self.examiner.cluster.librados
+        stored = objects.id_of(librados, ioctx, self.item.image)
+        for other in (
+            objects.directory(librados, ioctx).get(self.item.image, ''),
+            stored[0] if stored else '',
+        ):
+            if other not in ('', self.item.ident):
+                # librbd would move that image.
+                raise outcomes.Refused(
+                    CHANGED, f'the name belongs to {other} now'
+                )
         entry = objects.trash_entry(
             librados, ioctx, self.item.pool, self.item.ident
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import datetime
 import signal
 import threading
 import time
@@ -48,6 +49,9 @@ class Runner:
     :ivar stop: ends the run after the current image when it is set
     :ivar say: shows a message to the operator
     :ivar heeds_health: whether to pause while the cluster is not healthy
+    :ivar planned: when the changes were planned. One that the journal has as
+        done since then is not made again, in case an operator has undone it.
+        None if all changes may be repeated.
     """
 
     cluster: scan.Cluster
@@ -56,6 +60,7 @@ class Runner:
     stop: threading.Event
     say: Say
     heeds_health: bool = True
+    planned: datetime.datetime | None = None
 
     def run(
         self, changes: Iterable[Change], progress: Progress
@@ -83,6 +88,12 @@ class Runner:
         """Make a change; return None if the run is being stopped."""
         about = change.outcome
         where = (about.pool, about.image, about.ident)
+        if self.planned and self.written.done(*where, self.planned):
+            return dataclasses.replace(
+                about,
+                status=outcomes.Status.EARLIER,
+                detail='is not repeated; what was restored since stays',
+            )
         if not self.pace.wait():
             return None
         if self.heeds_health and not health.wait(
@@ -118,6 +129,7 @@ class Runner:
             self.cluster.librbd.Error,
             self.cluster.librados.Error,
             outcomes.NotVerified,
+            *outcomes.UNANSWERED,
         ) as error:
             return dataclasses.replace(
                 about, status=outcomes.Status.FAILED, detail=str(error)

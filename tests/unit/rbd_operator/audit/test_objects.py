@@ -30,8 +30,10 @@ class ObjectsTest(base.TestCase):
             [source.USER, source.MIGRATION, source.REMOVING, source.UNKNOWN],
             [each.source for each in entries],
         )
+        state = objects.State
         self.assertEqual(
-            [True, True, False, False], [each.is_settled for each in entries]
+            [state.SETTLED, state.SETTLED, state.MOVING, state.MOVING],
+            [each.state for each in entries],
         )
         self.assertEqual(2000, entries[0].expires.timestamp())
         self.assertEqual(1000, entries[0].moved.timestamp())
@@ -47,6 +49,10 @@ class ObjectsTest(base.TestCase):
     def test_pool_without_images_has_no_directory(self) -> None:
         self.assertEqual({}, objects.directory(self.pool, self.pool))
         self.assertEqual([], objects.trash(self.pool, self.pool, 'volumes'))
+
+    def test_name_of_an_interrupted_creation_has_no_id(self) -> None:
+        self.pool.objects['rbd_id.a'] = b''
+        self.assertEqual(('', 1), objects.id_of(self.pool, self.pool, 'a'))
 
     def inventory(self, script: str) -> objects.Inventory:
         return objects.inventory(self.pool, ['sh', '-c', script])

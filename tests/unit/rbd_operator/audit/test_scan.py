@@ -2,7 +2,9 @@
 
 """Unit tests of rbd_operator.audit.scan."""
 
+from collections.abc import Iterator
 import errno
+from typing import Any
 
 from rbd_operator.audit import scan
 from rbd_volume_options import ownership
@@ -80,6 +82,15 @@ class ScanTest(base.TestCase):
     def test_pool_that_fails_to_list_images_ends_the_scan(self) -> None:
         self.pool.forbidden = stubs.Error('other')
         self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+
+    def test_namespaces_that_may_not_be_read_are_named(self) -> None:
+        def refuse(ioctx: Any) -> Iterator[str]:
+            raise stubs.PermissionError('namespaces')
+
+        self.pool.namespace_list = refuse  # type: ignore[method-assign]
+        scanned = self.cluster.scan('volumes')
+        self.assertIn('namespaces', scanned.forbidden['/'])
+        self.assertFalse(scanned.is_forbidden)
 
     def test_cancelled_scan_ends(self) -> None:
         self.cluster.cancel()

@@ -2,6 +2,9 @@
 
 """Unit tests of rbd_operator.commands.clean."""
 
+import dataclasses
+import datetime
+from email import utils
 import json
 import types
 from typing import Any
@@ -9,6 +12,7 @@ import uuid
 
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.commands import commands
@@ -35,7 +39,15 @@ class CleanTest(commands.CommandTestCase):
             get_auth_args=lambda: {'auth_url': self.url},
             get_region_name=lambda: self.region,
         )
-        self.cloud.return_value = types.SimpleNamespace(config=config)
+        self.date = datetime.datetime.now(datetime.timezone.utc)
+        storage = types.SimpleNamespace(
+            get=lambda path: types.SimpleNamespace(
+                headers={'Date': utils.format_datetime(self.date)}
+            )
+        )
+        self.cloud.return_value = types.SimpleNamespace(
+            config=config, block_storage=storage
+        )
         self.path = self.journal.with_name('plan.json')
 
     def item(self, *args: Any) -> removal.Item:
@@ -94,6 +106,7 @@ class CleanTest(commands.CommandTestCase):
         self.assertEqual(5 * 3600, rules.delay.total_seconds())
         self.assertEqual(7 * 3600, rules.older_than.total_seconds())
         self.assertFalse(rules.breaks_locks)
+        self.journal.unlink()
         self.apply('--break-stale-locks')
         (change, *_) = self.removed.call_args.args
         self.assertTrue(change.examiner.rules.breaks_locks)
@@ -107,7 +120,40 @@ class CleanTest(commands.CommandTestCase):
 
     def test_limit_of_apply_is_kept(self) -> None:
         self.plan()
-        self.assertEqual(0, self.apply('--limit', '0'))
+        for number in ('0', '-1'):
+            self.assertEqual(64, self.apply('--limit', number))
+            self.assertEqual(64, self.plan('--limit', number))
+        self.assertEqual(0, self.apply('--limit', '1'))
+        self.removed.assert_called_once()
+
+    def test_item_that_was_restored_is_not_removed_again(self) -> None:
+        self.plan()
+        self.apply()
+        self.assertEqual(0, self.apply())
+        self.removed.assert_called_once()
+        (row,) = self.rows()
+        self.assertEqual('done earlier', row['Status'])
+
+    def test_wrong_clock_is_refused(self) -> None:
+        for minutes in (-6, 6):
+            self.date += datetime.timedelta(minutes=minutes)
+            self.assertEqual(3, self.plan())
+            self.assertIn('The clock of this host', self.err.getvalue())
+            self.date -= datetime.timedelta(minutes=minutes)
+        self.plan()
+        self.date += datetime.timedelta(minutes=6)
+        self.assertEqual(3, self.apply())
+        self.removed.assert_not_called()
+
+    def test_old_plan_is_refused(self) -> None:
+        self.plan()
+        header, items = plans.parsed(self.path.read_text())
+        taken = (self.date - datetime.timedelta(days=4)).isoformat()
+        self.path.write_text(
+            plans.text(dataclasses.replace(header, taken=taken), items)
+        )
+        self.assertEqual(3, self.apply())
+        self.assertIn('valid for 3 days', self.err.getvalue())
         self.removed.assert_not_called()
 
     def test_plan_of_another_cloud_is_refused(self) -> None:
@@ -126,7 +172,11 @@ class CleanTest(commands.CommandTestCase):
         self.assertIn('--journal is required', self.err.getvalue())
 
     def test_short_times_are_refused(self) -> None:
-        for words in (('--delay', '0'), ('--older-than', '0.5')):
+        for words in (
+            ('--delay', '0'),
+            ('--delay', '90000'),
+            ('--older-than', '0.5'),
+        ):
             self.assertEqual(64, self.plan(*words))
         self.assertEqual(64, self.plan('--kind', 'orphan-snapshot'))
 

@@ -65,6 +65,22 @@ class MetricsTest(base.TestCase):
             values.get(('rbd_audit_last_success_timestamp_seconds',)),
         )
 
+    def test_pool_that_may_not_be_read_has_no_zeros(self) -> None:
+        forbidden = facts.pool(forbidden={'': 'not allowed'})
+        made = report.make(
+            _TAKEN,
+            1,
+            [forbidden],
+            [findings.Finding(findings.FORBIDDEN, 'volumes', '')],
+            None,
+        )
+        values = {
+            each.labels[1]: each.value
+            for each in metrics.of_report(made)
+            if each.metric is metrics.FINDINGS
+        }
+        self.assertEqual({'not-readable': 1}, values)
+
     def test_maps_of_snapshots_are_counted(self) -> None:
         values = self.values(
             facts.image(snapshots=(facts.snapshot('a'), facts.snapshot('b')))

@@ -12,6 +12,7 @@ import fixtures
 import sqlalchemy
 
 from rbd_operator.maintenance import databases
+from rbd_operator.maintenance import outcomes
 from tests.unit import base
 
 _STATEMENTS = """
@@ -70,6 +71,13 @@ class DatabasesTest(base.TestCase):
         self.assertEqual([], stored.volumes('gone'))
         self.assertIsNone(stored.backup('gone'))
         self.assertIsNone(stored.image('gone'))
+
+    def test_database_that_fails_is_an_answer_for_one_image(self) -> None:
+        stored = databases.Databases(
+            self.config('[database]\nconnection = sqlite:////none/none\n')
+        )
+        for method in (stored.volumes, stored.backup):
+            self.assertRaises(outcomes.NotAnswered, method, 'gone')
 
     def test_names_of_another_template_are_refused(self) -> None:
         path = self.config(

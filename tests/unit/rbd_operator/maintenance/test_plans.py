@@ -102,6 +102,8 @@ class MadeTest(base.TestCase):
             raise outcomes.Refused(evidence.UNKNOWN)
         if image == 'forbidden':
             raise stubs.PermissionError('may not read its clones')
+        if image == 'unanswered':
+            raise outcomes.NotAnswered('The database')
         return dataclasses.replace(_ITEM, image=image, project=f'of {image}')
 
     def made(self, *images: str, **wanted: Any) -> list[tuple[str, str]]:
@@ -130,9 +132,10 @@ class MadeTest(base.TestCase):
             [
                 ('owner unknown', 'unknown'),
                 ('failed', 'forbidden'),
+                ('failed', 'unanswered'),
                 ('item', 'one'),
             ],
-            self.made('unknown', 'forbidden', 'one'),
+            self.made('unknown', 'forbidden', 'unanswered', 'one'),
         )
 
     def test_filters_narrow_the_plan(self) -> None:

@@ -104,7 +104,12 @@ class RemovalTest(base.TestCase):
         patch = mock.patch.object(
             objects, 'directory', autospec=True, return_value={}
         )
-        patch.start()
+        self.directory = patch.start()
+        self.addCleanup(patch.stop)
+        patch = mock.patch.object(
+            objects, 'id_of', autospec=True, return_value=None
+        )
+        self.id_of = patch.start()
         self.addCleanup(patch.stop)
         cluster: Any = self.image
         self.examiner = removal.Examiner(
@@ -158,7 +163,7 @@ class RemovalTest(base.TestCase):
         now = datetime.datetime.now(datetime.timezone.utc)
         self.in_trash.return_value = objects.Trashed(
             *('volumes', _NAME, 'abc', objects.Source.USER, now, now),
-            is_settled=False,
+            state=objects.State.MOVING,
         )
         with mock.patch.object(
             objects, 'has_header', autospec=True, return_value=True
@@ -167,6 +172,53 @@ class RemovalTest(base.TestCase):
                 None, self.image, frozenset()
             )
         self.assertEqual([(_NAME, 172800)], self.image.moved)
+
+    @ddt.data(
+        (findings.IN_TRASH, objects.State.REMOVING, True),
+        (findings.IN_TRASH, objects.State.SETTLED, True),
+        (findings.IN_TRASH, objects.State.MOVING, False),
+        (findings.IN_TRASH, objects.State.RESTORING, False),
+        (findings.HALF_TRASHED, objects.State.MOVING, True),
+        (findings.HALF_TRASHED, objects.State.REMOVING, False),
+        (findings.HALF_TRASHED, objects.State.RESTORING, False),
+    )
+    @ddt.unpack
+    def test_interrupted_operation_of_the_trash_is_completed_by_its_own_kind(
+        self, kind: findings.Kind, state: objects.State, is_removed: bool
+    ) -> None:
+        long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+        self.in_trash.return_value = objects.Trashed(
+            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *(long_ago, long_ago, state),
+        )
+        examine = (self.examiner.examine, self.image, kind, 'volumes', _NAME)
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=True
+        ):
+            if is_removed:
+                examine[0](*examine[1:], 'abc')
+                return
+            error = self.assertRaises(outcomes.Refused, *examine, 'abc')
+        self.assertIs(removal.DEFERRED, error.reason)
+
+    def test_name_that_has_another_image_is_not_moved(self) -> None:
+        item = self.item()
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.in_trash.return_value = objects.Trashed(
+            *('volumes', _NAME, 'abc', objects.Source.USER, now, now),
+            state=objects.State.MOVING,
+        )
+        self.directory.return_value = {_NAME: 'bcd'}
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=True
+        ):
+            error = self.assertRaises(
+                outcomes.Refused,
+                removal.Removal(item, self.examiner).apply,
+                *(None, self.image, frozenset()),
+            )
+        self.assertIs(removal.CHANGED, error.reason)
+        self.assertEqual([], self.image.moved)
 
     def test_stale_lock_is_broken_on_request_only(self) -> None:
         item = dataclasses.replace(self.item(), stale_lock='address')
@@ -181,6 +233,7 @@ class RemovalTest(base.TestCase):
         (wire.RETYPE_COPY + facts.OTHER, 'bcd', True, True),
         (wire.RETYPE_SOURCE + 'abc', None, True, False),
         (wire.RETYPE_SOURCE + 'abc', 'abc', True, False),
+        (wire.RETYPE_SOURCE + 'abc', '', True, False),
         (wire.RETYPE_SOURCE + 'abc', 'bcd', True, True),
         (wire.RETYPE_SOURCE + 'abc', None, False, True),
         (wire.RETYPE_SOURCE + 'bcd', 'bcd', True, False),
@@ -192,17 +245,13 @@ class RemovalTest(base.TestCase):
         """The service died between the two renames."""
         self.proofs.has_volume.return_value = is_volume
         words = (self.image, findings.RETYPE_LEFT, 'volumes', _NAME + suffix)
-        with mock.patch.object(
-            *(objects, 'id_of'),
-            autospec=True,
-            return_value=(ident, 1) if ident else None,
-        ):
-            if is_left:
-                self.examiner.examine(*words, 'abc')
-                return
-            error = self.assertRaises(
-                outcomes.Refused, self.examiner.examine, *words, 'abc'
-            )
+        self.id_of.return_value = None if ident is None else (ident, 1)
+        if is_left:
+            self.examiner.examine(*words, 'abc')
+            return
+        error = self.assertRaises(
+            outcomes.Refused, self.examiner.examine, *words, 'abc'
+        )
         self.assertIs(removal.RETYPED, error.reason)
 
     def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:

@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import datetime
 import os
 import pathlib
 import signal
@@ -12,6 +13,7 @@ import threading
 from typing import Any
 
 import fixtures
+import requests
 
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import decisions
@@ -68,7 +70,9 @@ class RunTest(base.TestCase):
         about = outcomes.Outcome(_Status.PLANNED, 'volumes', name, 'id')
         return _Change(about, error)
 
-    def run_changes(self, *changes: _Change) -> list[outcomes.Outcome]:
+    def run_changes(
+        self, *changes: _Change, planned: datetime.datetime | None = None
+    ) -> list[outcomes.Outcome]:
         self.progress: list[tuple[str, int, int]] = []
         with journal.Journal(self.path, 'test', 'fsid') as written:
             runner = run.Runner(
@@ -77,6 +81,7 @@ class RunTest(base.TestCase):
                 pace.Pace(self.stop),
                 self.stop,
                 self.said.append,
+                planned=planned,
             )
             return list(
                 runner.run(changes, lambda *where: self.progress.append(where))
@@ -90,6 +95,7 @@ class RunTest(base.TestCase):
             self.change('c', stubs.Error('made to fail')),
             self.change('d', outcomes.NotVerified('flags')),
             self.change('e', stubs.ImageNotFound('gone')),
+            self.change('f', requests.HTTPError('503')),
         )
         self.assertEqual(
             [
@@ -98,10 +104,26 @@ class RunTest(base.TestCase):
                 (_Status.FAILED, 'made to fail'),
                 (_Status.FAILED, 'flags'),
                 (_Status.UNCHANGED, 'deleted since the scan'),
+                (_Status.FAILED, '503'),
             ],
             [(each.status, each.detail) for each in found],
         )
-        self.assertEqual(('volumes', 5, 5), self.progress[-1])
+        self.assertEqual(('volumes', 6, 6), self.progress[-1])
+
+    def test_change_that_was_undone_is_not_repeated(self) -> None:
+        """An operator has restored the image from the trash."""
+        before = datetime.datetime.now(datetime.timezone.utc)
+        self.run_changes(self.change('a'))
+        again, other = self.change('a'), self.change('b')
+        results = self.run_changes(again, other, planned=before)
+        self.assertEqual(
+            [_Status.EARLIER, _Status.DONE], [each.status for each in results]
+        )
+        self.assertEqual((0, 1), (again.applied, other.applied))
+        # A later plan has it again.
+        later = datetime.datetime.now(datetime.timezone.utc)
+        self.run_changes(again, planned=later)
+        self.assertEqual(1, again.applied)
 
     def test_fault_of_the_program(self) -> None:
         """It ends the run, and the journal shows where."""
