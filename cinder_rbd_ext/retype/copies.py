@@ -581,12 +581,7 @@ def _is_elsewhere(driver: protocols.Driver, back_end: str) -> bool:
     """
     own = marker.back_end_of(driver)
     if record.is_same_section(own, back_end):
-        admin = context.get_admin_context()
-        filters = {'is_up': True, 'backend_match_level': 'backend'}
-        return own != back_end and any(
-            objects.ServiceList.get_all(admin, {**filters, place: back_end})
-            for place in ('host', 'cluster_name')
-        )
+        return own != back_end and marker.has_service(back_end, is_up=True)
     return True
 
 

@@ -153,6 +153,21 @@ def place_of(driver: protocols.Driver) -> dict[str, str]:
     return {'host': driver.host}
 
 
+def has_service(back_end: str, **filters: bool) -> bool:
+    """Return whether Cinder has a volume service of a back end.
+
+    :param filters: which services count; by default, also those that are down
+    """
+    admin = context.get_admin_context()
+    whole_name = {'backend_match_level': 'backend'}
+    return any(
+        objects.ServiceList.get_all(
+            admin, {**filters, **whole_name, place: back_end}
+        )
+        for place in ('host', 'cluster_name')
+    )
+
+
 def marked_volumes(driver: protocols.Driver) -> list[str]:
     """Return the ids of the volumes that have a marker of a back end.
 

@@ -530,6 +530,9 @@ class Retypes:
     def settle_earlier(self, volume_id: str) -> None:
         """Act as :meth:`settle` before another retype or migration.
 
+        If the former back end of the volume has no service any more, the
+        marker is forgotten, and both images stay: the audit reports them.
+
         :raises VolumeBackendAPIException: if the former back end of the volume
             must remove the former image or the copy first
         """
@@ -538,19 +541,42 @@ class Retypes:
         mark = marker.read(volume.admin_metadata)
         if not mark or mark.is_stale or not is_unsaved(volume, mark):
             self.settle(volume_id, wait=copies.WATCHED_FOR)
-        if left := marker.of_volume(volume_id):
-            raise exception.VolumeBackendAPIException(
-                data=f'The migration of volume {volume_id} from {left.left} '
-                f'to {left.destination} is not complete: cinder-volume of '
-                f'{left.left} has not yet removed the image that is not used'
+        left = marker.of_volume(volume_id)
+        if left is None:
+            return
+        if left.is_stale and not marker.has_service(left.left):
+            LOG.error(
+                'Volume %(id)s was migrated from %(left)s, which has no '
+                'service. Its former image in the pool of %(left)s was not '
+                'removed; run "cinder-rbd-ext audit"',
+                {'id': volume_id, 'left': left.left},
             )
+            marker.forget(volume_id)
+            return
+        raise exception.VolumeBackendAPIException(
+            data=f'The migration of volume {volume_id} from {left.left} to '
+            f'{left.destination} is not complete: cinder-volume of '
+            f'{left.left} has not yet removed the image that is not used. '
+            'Start that service. If the back end was removed or renamed, '
+            f'remove the service: cinder-manage service remove cinder-volume '
+            f'{left.left}'
+        )
 
     def settle_idle(self, volume_id: str) -> None:
-        """Act as :meth:`settle` before another operation on the volume."""
+        """Act as :meth:`settle` before another operation on the volume.
+
+        :raises VolumeLocked: if Cinder may be about to save the result of a
+            migration whose status was reset
+        """
         mark = marker.of_volume(volume_id)
         # Cinder may be about to save the result of a migration.
         if mark and not (mark.pool and _is_requested(volume_id, mark)):
             with volume_lock.exclusive(volume_id):
+                admin = context.get_admin_context()
+                volume = objects.Volume.get_by_id(admin, volume_id)
+                mark = marker.read(volume.admin_metadata)
+                if mark and not mark.is_stale and is_unsaved(volume, mark):
+                    raise volume_lock.VolumeLocked(volume_id=volume_id)
                 self.settle(volume_id, copies.WATCHED_FOR)
 
     def is_swapped(self, copy: copies.Copy, mark: marker.Marker) -> bool:

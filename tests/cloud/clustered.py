@@ -14,8 +14,11 @@ import re
 import signal
 import subprocess
 
+import fixtures
+
 from sandbox_cloud import state
 from sandbox_cloud import supervise
+from tests.cloud import base
 
 #: The section and name of the back end, and the cluster of the volumes.
 BACKEND = 'rbd-aa'
@@ -122,3 +125,39 @@ def _configuration(
             rf'^{name} = .*$', f'{name} = {value}', text, flags=re.MULTILINE
         )
     return text + _SECTION.format(backend=BACKEND, ceph=ceph, folder=folder)
+
+
+class TwoServicesTestCase(base.CloudTestCase):
+    """A test with two services, which are up and in the scheduler.
+
+    :ivar services: the two services
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.addCleanup(self._able, 'disable')
+        running_services = running(pathlib.Path(folder))
+        self.services = running_services.__enter__()
+        self.addCleanup(running_services.__exit__, None, None, None)
+        self.until(self._two_are_up)
+        self._able('enable')
+        self.until(self._reported)
+
+    def _able(self, how: str) -> None:
+        """Enable or disable the cluster for the scheduler."""
+        body = {'name': CLUSTER}
+        self.request('PUT', f'/clusters/{how}', body, self.operator)
+
+    def _two_are_up(self) -> bool:
+        path = f'/clusters/{CLUSTER}'
+        response = self.respond('GET', path, cloud=self.operator)
+        if response.status_code == 404:
+            return False
+        cluster = response.json()['cluster']
+        return bool(cluster['num_hosts'] - cluster['num_down_hosts'] == 2)
+
+    def _reported(self) -> bool:
+        path = '/scheduler-stats/get_pools'
+        pools = self.request('GET', path, cloud=self.operator)['pools']
+        return any(pool['name'] == POOL for pool in pools)

@@ -2,46 +2,16 @@
 
 """Two volume services of one cluster (active-active)."""
 
-import pathlib
-
-import fixtures
-
 from tests.cloud import base
 from tests.cloud import clustered
 
 
-class ActiveActiveTest(base.CloudTestCase):
+class ActiveActiveTest(clustered.TwoServicesTestCase):
     """The API finds the back end of a volume by its cluster name."""
 
     def setUp(self) -> None:
         super().setUp()
-        folder = self.useFixture(fixtures.TempDir()).path
-        self.addCleanup(self._able, 'disable')
-        services = clustered.running(pathlib.Path(folder))
-        services.__enter__()
-        self.addCleanup(services.__exit__, None, None, None)
-        self.until(self._two_are_up)
-        self._able('enable')
-        self.until(self._reported)
         self.type = self.make_type(volume_backend_name=clustered.BACKEND)
-
-    def _able(self, how: str) -> None:
-        """Enable or disable the cluster for the scheduler."""
-        body = {'name': clustered.CLUSTER}
-        self.request('PUT', f'/clusters/{how}', body, self.operator)
-
-    def _two_are_up(self) -> bool:
-        path = f'/clusters/{clustered.CLUSTER}'
-        response = self.respond('GET', path, cloud=self.operator)
-        if response.status_code == 404:
-            return False
-        cluster = response.json()['cluster']
-        return bool(cluster['num_hosts'] - cluster['num_down_hosts'] == 2)
-
-    def _reported(self) -> bool:
-        path = '/scheduler-stats/get_pools'
-        pools = self.request('GET', path, cloud=self.operator)['pools']
-        return any(pool['name'] == clustered.POOL for pool in pools)
 
     def _retyped(self, volume: str, name: str) -> bool:
         record = self.show(volume)

@@ -21,6 +21,8 @@ import random
 import signal
 import time
 from typing import Any
+from typing import ClassVar
+import unittest
 import uuid
 
 import rados
@@ -28,6 +30,7 @@ import rbd
 
 from tests import rbd_content
 from tests.cloud import base
+from tests.cloud import clustered
 
 #: Number of trials of the long form, and how many run at the same time.
 TRIALS = 'RBD_TEST_RACES'
@@ -117,6 +120,8 @@ class _Volume:
 
 class RacesTest(base.CloudTestCase):
     timeout = 120 + 20 * int(os.environ.get(TRIALS, 15))
+    #: Extra specs of all volume types.
+    specs: ClassVar[dict[str, str]] = {}
 
     def setUp(self) -> None:
         super().setUp()
@@ -124,10 +129,10 @@ class RacesTest(base.CloudTestCase):
         self.faults: list[str] = []
         # The sizes of objects tell which type an image belongs to.
         self.types = [
-            self.make_type(rbd_object_size='4M'),
-            self.make_type(rbd_object_size='1M'),
+            self.make_type(rbd_object_size='4M', **self.specs),
+            self.make_type(rbd_object_size='1M', **self.specs),
         ]
-        self.third = self.make_type(rbd_object_size='512K')
+        self.third = self.make_type(rbd_object_size='512K', **self.specs)
         self.sizes = dict(
             zip((*self.types, self.third), (22, 20, 19), strict=True)
         )
@@ -405,3 +410,12 @@ class RacesTest(base.CloudTestCase):
             for outcome, times in sorted(self.seen.items()):
                 print(times, *outcome)
             print('\n'.join(self.faults))
+
+
+@unittest.skipUnless(TRIALS in os.environ, f'{TRIALS} is not set')
+class TwoServicesRacesTest(RacesTest, clustered.TwoServicesTestCase):
+    """The same with two volume services of one cluster."""
+
+    specs: ClassVar[dict[str, str]] = {
+        'volume_backend_name': clustered.BACKEND
+    }

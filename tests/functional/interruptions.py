@@ -16,14 +16,19 @@ _PROGRAM = pathlib.Path(__file__).with_name('removing.py')
 
 
 class ShortWatch(fixtures.Fixture):
-    """The OSD forgets a killed client after a few seconds."""
+    """The OSD forgets a killed client after a few seconds.
 
-    def __init__(self, cluster: ceph.SharedCluster) -> None:
+    A client that works for more than 5 seconds shows in these intervals that
+    it is there. With fewer seconds, it loses its watch and its lock.
+    """
+
+    def __init__(self, cluster: ceph.SharedCluster, seconds: int = 3) -> None:
         super().__init__()
         self._cluster = cluster
+        self._seconds = seconds
 
     def _setUp(self) -> None:
-        self._set(3)
+        self._set(self._seconds)
         self.addCleanup(self._set, 30)
 
     def _set(self, seconds: int) -> None:

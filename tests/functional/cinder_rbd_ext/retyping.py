@@ -49,7 +49,7 @@ from tests import rbd_content
 _GROUP, _OTHER = 'ceph', 'other'
 _POOLS = {_GROUP: 'volumes', _OTHER: 'volumes2'}
 _HOST, _DESTINATION = f'host@{_GROUP}', f'host@{_OTHER}'
-_RETYPE, _MIGRATION = 'retype', 'migration'
+_KINDS = _RETYPE, _MIGRATION = 'retype', 'migration'
 _SIZE = 128
 _OWN = {keys.STRIPE_UNIT: '1M', keys.STRIPE_COUNT: '1'}
 _STRIPED = {
@@ -490,14 +490,18 @@ def main() -> None:
         figures[kind, 'lines'] = _ended(begun(kind, ident, type_id, 0)[0])
         return {'killed': 'nothing', 'lines': figures[kind, 'lines']}
 
-    for kind in (_RETYPE, _MIGRATION):
+    for kind in _KINDS:
         tell(_trial(kind, types, chance, unharmed))
         tell(_trial(kind, types, chance, counted))
-        for number in range(given.lines):
-            line = 1 + number * figures[kind, 'lines'] // given.lines
-            tell(_trial(kind, types, chance, at_line))
-        for _ in range(given.moments):
-            tell(_trial(kind, types, chance, at_a_moment))
+    # A run that is ended early has tried lines of all steps.
+    count = max(given.lines, given.moments)
+    for number in chance.sample(range(count), count):
+        for kind in _KINDS:
+            if number < given.lines:
+                line = 1 + number * figures[kind, 'lines'] // given.lines
+                tell(_trial(kind, types, chance, at_line))
+            if number < given.moments:
+                tell(_trial(kind, types, chance, at_a_moment))
 
 
 if __name__ == '__main__':

@@ -7,6 +7,7 @@ from typing import Any
 from unittest import mock
 
 from cinder import context
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from cinder.tests.unit import utils as cinder_utils
@@ -303,3 +304,58 @@ class MigrateTest(base.DriverTestCase):
             self.assertEqual((True, None), self._moved(volume))
         mark = marker.of_volume(volume.id)
         self.assertTrue(mark and bool(mark.copy_id) and not mark.is_stale)
+
+    def _saved(self, volume: Any) -> Any:
+        """Save a migration as Cinder does, whose former service is killed."""
+        moved = {'host': 'there@ceph2#ceph2', 'migration_status': 'success'}
+        self.update(volume, moved)
+        return marker.of_volume(volume.id)
+
+    def test_marker_of_a_back_end_without_a_service_is_forgotten(self) -> None:
+        """It would refuse each retype for ever."""
+        timeutils.set_time_override()
+        self.addCleanup(timeutils.clear_time_override)
+        volume = self.made_volume(base.ASKED)
+        self.assertEqual((True, None), self._moved(volume))
+        mark = self._saved(volume)
+        own = self.driver._migrations.retypes
+        self.driver.host = 'there@ceph2'
+        # The service may only be late to start.
+        self.raised(own.settle_earlier, volume.id)
+        timeutils.advance_time_seconds(marker.STALE)
+        service = cinder_utils.create_service(
+            self.admin,
+            {'host': mark.left, 'binary': 'cinder-volume', 'topic': 'volume'},
+        )
+        error = self.raised(own.settle_earlier, volume.id)
+        self.assertIn(f'remove cinder-volume {mark.left}', str(error))
+        self.assertEqual(mark, marker.of_volume(volume.id))
+        db.service_destroy(self.admin, service.id)
+        own.settle_earlier(volume.id)
+        self.assertIsNone(marker.of_volume(volume.id))
+        # Neither image is removed.
+        self.assertEqual([volume.name], self.cluster.names())
+        self.assertEqual([volume.name], self.cluster.names('volumes2'))
+
+    @ddt.data('delete_snapshot', 'delete_volume')
+    def test_deletion_waits_for_cinder_to_save_after_a_reset(
+        self, name: str
+    ) -> None:
+        """The volume would get a back end that does not have its image."""
+        timeutils.set_time_override()
+        self.addCleanup(timeutils.clear_time_override)
+        volume = self.made_volume(base.ASKED)
+        snapshot = self.new_snapshot(volume)
+        deleted = volume if name == 'delete_volume' else snapshot
+        self.assertEqual((True, None), self._moved(volume))
+        # An administrator has reset it.
+        self.update(volume, {'migration_status': None})
+        error = self.raised(getattr(self.driver, name), deleted)
+        self.assertIsInstance(
+            error, (exception.VolumeIsBusy, exception.SnapshotIsBusy)
+        )
+        self.assertEqual([volume.name], self.cluster.names('volumes2'))
+        timeutils.advance_time_seconds(marker.STALE)
+        with mock.patch.object(copies, 'discard', _removed):
+            self.driver._retypes.settle_idle(volume.id)
+        self.assertEqual([], self.cluster.names('volumes2'))
