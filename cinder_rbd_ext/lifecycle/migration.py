@@ -11,18 +11,19 @@ then. All steps but the last two hold the exclusive lock of the volume.
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
 =========  =============================  ====================================
-marker     Cinder has set the migration   Without the marker, the volume stays
-           status ``migrating``.          in ``migrating``, as with the stock
-                                          driver: reset its status.
+marker     Cinder has set the migration   Without the marker, the request is
+           status ``migrating``.          lost: the service that starts next
+                                          returns the volume to its former
+                                          status.
 copy,      The source has no watcher, no  A copy, whose name contains the
 verify     clone and no snapshot of a     request. It is removed; the volume
            group. Its name is free in     gets its former status, and the
            the other pool.                migration status ``error``.
 marker     The copy equals the source.    As above.
 place      The marker names both images.  As above: a placed copy is recognized
-                                          by its id. While the marker is new,
-                                          neither recovery nor the next
-                                          request removes it.
+                                          by its id. While the marker is less
+                                          than 70 seconds old, neither recovery
+                                          nor another request removes it.
 record     The copy has its name.         As above; the record of the source is
                                           written again. Keys that the other
                                           back end does not accept are removed.
@@ -39,12 +40,22 @@ keep       The database has the volume    The source has its name, or is in the
 A failure before Cinder saves removes the copy and the marker, and the volume
 stays where it is. If the copy cannot be removed yet, the marker is void:
 recovery removes the copy later, and leaves the status of the volume alone,
-which may be that of the next migration. What cannot be copied in this way,
-such as an image that has clones, is left to Cinder, which creates a volume and
-copies the data (``_migrate_volume_generic`` of its manager). No code of this
-driver runs in between, so a kill leaves the volume in ``migrating``, and a
-second volume. Cinder copies with the attachments of the request: a volume
-without one that is in use now, by the database or a watcher, fails instead.
+which may be that of the next migration. For the same reason, the API voids the
+marker of an earlier request before Cinder accepts another migration.
+
+Both images stay, and the audit reports them, if the database has the volume on
+a third back end, or if the back end that it has left has no service any more.
+The marker is removed then: in the first case by recovery, in the second one by
+the next retype or migration.
+
+What cannot be copied in this way, such as an image that has clones, is left to
+Cinder, which creates a volume and copies the data
+(``_migrate_volume_generic`` of its manager). No code of this driver runs in
+between, so a kill leaves the volume in ``migrating``, and a second volume. The
+marker is removed before. If the service is killed before Cinder has created
+the second volume, the request is lost, as without the first marker. Cinder
+copies with the attachments of the request: a volume without one that is in use
+now, by the database or a watcher, fails instead.
 """
 
 from collections.abc import Callable

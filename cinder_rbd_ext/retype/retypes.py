@@ -12,11 +12,10 @@ Each step, what holds before it, and what an interruption in it leaves:
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
 =========  =============================  ====================================
-marker     Cinder has set the status.     Without the marker, the volume stays
-                                          in ``retyping``, as with the stock
-                                          driver: reset its status. Later, the
-                                          marker alone: the volume gets its
-                                          old status.
+marker     Cinder has set the status.     Without the marker, the request is
+                                          lost: the service that starts next
+                                          returns the volume to its old status.
+                                          Later, the marker alone: the same.
 obstacles  The marker names the image.    As above.
 copy       No obstacle was found.         A partial copy, whose name contains
                                           the request. It is removed; the
@@ -544,7 +543,7 @@ class Retypes:
         left = marker.of_volume(volume_id)
         if left is None:
             return
-        if left.is_stale and not marker.has_service(left.left):
+        if not is_unsaved(volume, left) and not marker.has_service(left.left):
             LOG.error(
                 'Volume %(id)s was migrated from %(left)s, which has no '
                 'service. Its former image in the pool of %(left)s was not '

@@ -19,8 +19,6 @@ _MAPS = features.to_mask(features.MAP_OFF)
 class KilledTest(object_map_case.ObjectMapTestCase):
     def setUp(self) -> None:
         super().setUp()
-        # As soon as possible, the watch of a killed run expires.
-        self.see_vanished_clients(6)
         seed = random.randrange(2**32)
         self.addDetail('seed', testtools.content.text_content(str(seed)))
         self.choice = random.Random(seed)
@@ -37,7 +35,12 @@ class KilledTest(object_map_case.ObjectMapTestCase):
         self.names = [*self.closed, self.opened]
         for name in (self.closed[1], self.opened):
             self.snapshot(name, 'one')
+        # On a busy machine, the guest may be late to renew its watch, and the
+        # command then refuses the image.
+        self.see_vanished_clients(600)
         self.guest = self.start_guest('writes', self.opened)
+        # As soon as possible, the watch of a killed run expires.
+        self.see_vanished_clients(7)
         self.before = {name: self.content(name) for name in self.names}
 
     def kill_in(self, action: str) -> None:
