@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import contextlib
 from importlib import metadata
 import os
+import pathlib
 from typing import Any
 
 from cliff import app
@@ -16,10 +17,12 @@ from cliff import lister
 from keystoneauth1 import exceptions as keystone
 import openstack
 from osc_lib import exceptions
+import yaml
 
 from rbd_command_line import answers
 from rbd_command_line import columns
 from rbd_command_line import printable
+from rbd_operator.commands import apply_types
 from rbd_operator.commands import audit
 from rbd_operator.commands import backend_types
 from rbd_operator.commands import clean
@@ -28,6 +31,7 @@ from rbd_operator.commands import exit_status
 from rbd_operator.commands import exporter
 from rbd_operator.commands import object_map
 from rbd_operator.commands import retype
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 
 DISTRIBUTION = 'rbd-volume-options'
@@ -40,7 +44,8 @@ _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 class EnsureTypes(lister.Lister):
     """Create a volume type for each RBD back end that has none.
 
-    With ``--name``, create one volume type with the given keys instead.
+    With ``--name``, create one volume type with the given keys instead; with
+    ``--file``, those of a file.
     Existing volume types are never changed or deleted.
     """
 
@@ -70,6 +75,12 @@ class EnsureTypes(lister.Lister):
             metavar='<name>',
             help='volume_backend_name of the back end of --name (default: the '
             'only back end with RBD volume options)',
+        )
+        parser.add_argument(
+            '--file',
+            metavar='<path>',
+            help='YAML file with volume types: the keys of each by its name, '
+            'and volume_backend_name if it is not that of --backend',
         )
         return parser
 
@@ -108,15 +119,43 @@ def _outcomes(
 
     :raises CommandError: for an invalid value
     """
-    given = parsed_args.property or parsed_args.backend
-    if parsed_args.name is None:
-        if given:
-            raise exceptions.CommandError(
-                '--property and --backend need --name.'
-            )
+    if parsed_args.file and (parsed_args.name or parsed_args.property):
+        raise exceptions.CommandError(
+            '--file replaces --name and --property; set one of them.'
+        )
+    named = {}
+    if parsed_args.file:
+        named = _types_in(parsed_args.file)
+    elif parsed_args.name is not None:
+        named = {parsed_args.name: _properties(parsed_args.property)}
+    elif parsed_args.property or parsed_args.backend:
+        raise exceptions.CommandError(
+            '--property and --backend need --name or --file.'
+        )
+    else:
         return backend_types.plan(pools, types)
+    try:
+        return [
+            backend_types.plan_named(
+                pools,
+                types,
+                name,
+                {
+                    k: v
+                    for k, v in specs.items()
+                    if k != backend_types.BACKEND_NAME
+                },
+                specs.get(backend_types.BACKEND_NAME, parsed_args.backend),
+            )
+            for name, specs in named.items()
+        ]
+    except errors.OptionError as error:
+        raise exceptions.CommandError(printable.text(str(error))) from error
+
+
+def _properties(words: Sequence[str]) -> dict[str, str]:
     properties = {}
-    for word in parsed_args.property:
+    for word in words:
         key, equals, value = word.partition('=')
         if not equals:
             raise exceptions.CommandError(
@@ -124,14 +163,28 @@ def _outcomes(
                 '<key>=<value>'
             )
         properties[key] = value
+    return properties
+
+
+def _types_in(path: str) -> dict[str, dict[str, str]]:
+    """Return the extra specs of the volume types in a file, by name.
+
+    :raises CommandError: for another content, or an unreadable file
+    """
     try:
-        return [
-            backend_types.plan_named(
-                pools, types, parsed_args.name, properties, parsed_args.backend
-            )
-        ]
-    except errors.OptionError as error:
-        raise exceptions.CommandError(printable.text(str(error))) from error
+        content = yaml.safe_load(pathlib.Path(path).read_text())
+        return {
+            str(name): {
+                str(key): definitions.as_text(value)
+                for key, value in specs.items()
+            }
+            for name, specs in content.items()
+        }
+    except (AttributeError, OSError, UnicodeError, yaml.YAMLError) as error:
+        raise exceptions.CommandError(
+            f'{printable.text(path)}: {printable.text(str(error))}; allowed: '
+            'names of volume types, each with its keys and values'
+        ) from error
 
 
 class Shell(app.App):
@@ -142,6 +195,7 @@ class Shell(app.App):
         # rbd_bench adds its commands by entry points of this group.
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
         commands.add_command('types ensure', EnsureTypes)
+        commands.add_command('types apply', apply_types.ApplyTypes)
         commands.add_command('audit', audit.Audit)
         commands.add_command('clean plan', clean.Plan)
         commands.add_command('clean apply', clean.Apply)

@@ -82,14 +82,19 @@ class Changes:
     ) -> Outcome:
         """Check items that are added or replace items with the same key.
 
+        A request without items makes the driver compare the image with the
+        keys of the volume, its type and the back end.
+
         :param policy: the policy of Cinder, which refuses before these checks
         :param named: the key in the path, if any
         """
         misspelled = key_spelling.is_misspelled(named)
         items_of_ours = checks.ours(items)
-        if not items_of_ours and not misspelled:
+        if items and not items_of_ours and not misspelled:
             return Outcome()
         volume = _authorized(context, volume_id, policy)
+        if not items:
+            return Outcome(is_configured=True)
         if misspelled:
             with refusals.bad_request():
                 checks.check_syntax({named: ''}, _SCOPE, _ORIGIN)

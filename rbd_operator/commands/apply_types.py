@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``cinder-rbd-ext types apply``: gives volumes the keys of their type.
+
+Nothing is removed or copied: the driver sets entries in the metadata of RBD
+images. It does nothing for volumes that are as their type requests. After an
+interruption, the same command continues.
+"""
+
+import argparse
+import threading
+from typing import Any
+
+from osc_lib import exceptions
+
+from rbd_command_line import answers
+from rbd_command_line import printable
+from rbd_operator.commands import exit_status
+from rbd_operator.commands import maintenance
+from rbd_operator.commands import volume_service
+from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import run
+
+_STOPPING = 'No more volumes are changed.'
+
+
+class ApplyTypes(exit_status.StatusLister):
+    """Give volumes the limits and hints that their type has now.
+
+    Volumes that are in use get them too, within seconds. The result lists the
+    volumes that could not be changed. The exit status is 0 if there are none,
+    2 if there are, and 3 if the command failed or was interrupted.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'type', metavar='<type>', help='Volume type (name or ID)'
+        )
+        parser.add_argument(
+            '--rate',
+            metavar='<number>',
+            type=maintenance.number_from(0, above=True),
+            help='Maximum number of volumes in a minute (default: no limit)',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Change the volumes and return those that could not be changed."""
+        shell: Any = self.app
+        storage = shell.administrator().block_storage
+        answers.need_extension(storage)
+        service = volume_service.VolumeService(storage)
+        name = service.type_of(parsed_args.type).name
+        volumes = [
+            each.ident
+            for each in service.volumes()
+            if each.volume_type == name
+        ]
+        stop = threading.Event()
+        paced = pace.Pace(stop, parsed_args.rate)
+        failed = []
+        done = 0
+        with run.stoppable(stop, maintenance.say, _STOPPING):
+            for ident in volumes:
+                if not paced.wait():
+                    break
+                paced.begun(0)
+                reason = _applied(storage, ident)
+                done += 1
+                if reason:
+                    failed.append((ident, printable.text(reason)))
+        if stop.is_set():
+            self.status = exit_status.UNKNOWN
+        elif failed:
+            self.status = 2
+        maintenance.say(
+            f'{done} of {len(volumes)} volumes of {name}; '
+            f'{len(failed)} could not be changed.'
+        )
+        return ('Volume', 'Reason'), failed
+
+
+def _applied(storage: Any, ident: str) -> str:
+    """Let the driver compare a volume with its type; return what failed."""
+    response = storage.post(
+        f'/volumes/{ident}/metadata', json={'metadata': {}}
+    )
+    if response.status_code == 404:
+        # It was deleted meanwhile.
+        return ''
+    try:
+        answers.record(response)
+    except exceptions.CommandError as error:
+        return str(error)
+    warning: str = response.headers.get('Warning', '')
+    return warning.partition('"')[2].removesuffix('"')
