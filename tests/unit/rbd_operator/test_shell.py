@@ -7,6 +7,7 @@ from importlib import metadata
 import io
 import json
 import os
+import pathlib
 from typing import Any
 from unittest import mock
 
@@ -95,6 +96,44 @@ class EnsureTypesTest(base.TestCase):
             },
             made['extra_specs'],
         )
+
+    def test_types_of_a_file_with_limits_by_size(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
+        path.write_text(
+            'gold:\n'
+            '  rbd:iops_limit_per_gib: 30\n'
+            '  rbd:iops_limit_maximum: 5000\n'
+            'silver:\n'
+            '  volume_backend_name: one\n'
+            '  rbd:object_map: true\n'
+        )
+        for _ in range(2):
+            status = shell.main(['types', 'ensure', '--file', str(path)])
+            self.assertEqual(0, status)
+        self.assertEqual(
+            {
+                'gold': {
+                    'volume_backend_name': 'one',
+                    'rbd:iops_limit_per_gib': '30',
+                    'rbd:iops_limit_maximum': '5000',
+                },
+                'silver': {
+                    'volume_backend_name': 'one',
+                    'rbd:object_map': 'true',
+                },
+            },
+            {each['name']: each['extra_specs'] for each in self.cinder.types},
+        )
+
+    def test_file_without_types_is_refused(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
+        for text in ('- a\n', 'gold: 1\n', 'gold: {other: 1}\n', '{'):
+            path.write_text(text)
+            status = shell.main(['types', 'ensure', '--file', str(path)])
+            self.assertEqual(1, status, text)
+        both = ['types', 'ensure', '--file', str(path), '--name', 'a']
+        self.assertEqual(1, shell.main(both))
+        self.assertEqual([], self.cinder.types)
 
     def test_named_type_that_is_refused(self) -> None:
         name = ['--name', 'new']

@@ -378,6 +378,15 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.ok('POST', path, {'metadata': {'rbd:iops_limit': '500'}})
         self.assertEqual([self.id], self.called)
 
+    def test_request_without_items_applies_keys_of_the_type(self) -> None:
+        volume = self.volume()
+        path = f'/volumes/{volume.id}/metadata'
+        self.ok('POST', path, {'metadata': {}})
+        self.assertEqual([], self.called)
+        self.set_specs('rbd', rbd__iops_limit='100')
+        self.ok('POST', path, {'metadata': {}})
+        self.assertEqual([volume.id], self.called)
+
     def test_types_with_limits_that_contradict_each_other_are_refused(
         self,
     ) -> None:
