@@ -62,7 +62,7 @@ class ApplyTypes(exit_status.StatusLister):
         ]
         stop = threading.Event()
         paced = pace.Pace(stop, parsed_args.rate)
-        failed = []
+        failed: list[tuple[str, ...]] = []
         done = 0
         with run.stoppable(stop, maintenance.say, _STOPPING):
             for ident in volumes:
