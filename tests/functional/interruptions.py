@@ -45,11 +45,18 @@ class ShortWatch(fixtures.Fixture):
 
 
 def kill_during_removal(
-    cluster: ceph.SharedCluster, name: str, pool: str = 'volumes'
+    cluster: ceph.SharedCluster,
+    name: str,
+    pool: str = 'volumes',
+    ident: str = '',
 ) -> None:
-    """Remove an image in a process that is killed half-way."""
+    """Remove an image in a process that is killed half-way.
+
+    :param ident: the id of the image if it is in the trash
+    """
     done = subprocess.run(
-        [sys.executable, _PROGRAM, cluster.conf, pool, name], check=False
+        [sys.executable, _PROGRAM, cluster.conf, pool, name, ident],
+        check=False,
     )
     if done.returncode != -signal.SIGKILL:
         raise AssertionError(f'the process ended with {done.returncode}')

@@ -450,9 +450,9 @@ class CleanTest(testtools.TestCase):
             for image, each in planned.items()
             if isinstance(each, removal.Removal) and each.item.stale_lock
         }
-        # The killed process of an interrupted removal had the lock, too.
+        # The killed processes of interrupted removals had the lock, too.
         self.assertIn(f'volumes/{stale}', stale_locks)
-        self.assertEqual(2, len(stale_locks))
+        self.assertEqual(3, len(stale_locks))
         for image, outcome in self.apply(planned).items():
             expected = outcomes.Status.DONE
             if image in stale_locks:
@@ -703,6 +703,11 @@ class CleanTest(testtools.TestCase):
             self.trashed(purged),
             self.interrupted(self.deleted()),
         }
+        killed = self.deleted()
+        with self.ceph.image(killed) as image:
+            image.write(b'x' * 2**25, 0)
+        trash_gone.add(ident := self.trashed(killed))
+        interruptions.kill_during_removal(self.ceph, killed, ident=ident)
         half = self.marked()
         directory = self._id_in(half)
         self.trashed(half, 86400)
