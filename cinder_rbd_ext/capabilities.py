@@ -89,10 +89,9 @@ def _reported_options(configured: options.VolumeOptions) -> dict[str, Any]:
     values = configured.values()
     return {
         option.conf_name: definitions.as_capability(values.get(option.key))
-        for option in definitions.with_values()
+        for option in definitions.with_defaults()
         # There are many of these, and hardly any is set.
-        if option.key in values
-        or option.kind is not definitions.Kind.IMAGE_CONFIGURATION
+        if option.key in values or not option.is_rarely_set
     }
 
 
@@ -154,7 +153,7 @@ def settings_of(
         return None
     texts = {
         option.key: definitions.as_text(value)
-        for option in definitions.with_values()
+        for option in definitions.with_defaults()
         if (value := report.get(option.conf_name)) is not None
     }
     try:

@@ -219,7 +219,7 @@ class RBDExtDriver(rbd.RBDDriver):
     def initialize_connection(
         self, volume: protocols.Volume, connector: protocols.Connector
     ) -> Any:
-        """Return the connection information with the cache mode.
+        """Return the connection information with the cache mode and disk.
 
         :raises AttachmentRefused: if the mode is not allowed or not offered;
             :meth:`remove_export` turns it into HTTP 400
@@ -230,12 +230,13 @@ class RBDExtDriver(rbd.RBDDriver):
                 if current is not None:
                     volume_use.check_not_migrated(volume, current)
                 mode = self._connections.mode(volume, connector, current)
+                items = self._connections.disk_items(current)
                 if current is not None:
                     self._reconfigurations.follow(current, is_current=True)
                 info = super().initialize_connection(
                     current or volume, connector
                 )
-                return connection.with_mode(info, mode)
+                return connection.with_items(info, mode, items)
         except volume_lock.VolumeLocked as error:
             raise exceptions.AttachmentRefused(str(error)) from error
 

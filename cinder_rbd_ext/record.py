@@ -140,7 +140,29 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
         names & frozenset(features.FEATURES),
         admin_metadata.get(keys.DATA_POOL),
         configuration_in(admin_metadata),
+        _disk_shown(admin_metadata),
     )
+
+
+def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the recorded properties of the disk of a volume, by key.
+
+    They are those of the data, whatever back end recorded them.
+
+    :raises OptionError: for a record that was edited and is invalid
+    """
+    return {
+        key: definitions.OPTIONS[key].parse(admin_metadata[key])
+        for key in _keys_of(definitions.Kind.DISK)
+        if key in admin_metadata
+    }
+
+
+def _disk_shown(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        return disk_in(admin_metadata)
+    except errors.OptionError:
+        return {}
 
 
 def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -159,6 +181,7 @@ def made(
     by_part: Mapping[precedence.Part, errors.Origin] | None = None,
     accepted: Mapping[str, str] | None = None,
     configuration: Mapping[str, Any] | None = None,
+    disk: Mapping[str, Any] | None = None,
 ) -> None:
     """Record the image that was created for a volume.
 
@@ -172,9 +195,14 @@ def made(
         it was not checked again
     :param configuration: what the driver set, by key; None to keep what is
         recorded
+    :param disk: the properties of the disk of a new volume, by key. They stay
+        in the record as long as the volume exists, because its data depends
+        on them.
     """
     admin = context.get_admin_context()
-    bare = dataclasses.replace(state, configuration=configuration or {})
+    bare = dataclasses.replace(
+        state, configuration=configuration or {}, disk=disk or {}
+    )
     entry = as_metadata(bare) | _accepted(accepted or {})
     if backend:
         entry[wire.RECORD_RECORDED_BY] = backend
@@ -182,14 +210,14 @@ def made(
         entry[wire.RECORD_ORIGINS] = _origins_as_text(by_part)
     # Keys that the image does not have any more, such as a data pool.
     stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
+    stale -= _keys_of(definitions.Kind.DISK)
     if configuration is None:
-        stale -= _configuration_keys()
+        stale -= _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
     _write(admin, volume_id, entry, stale)
 
 
-def _configuration_keys() -> set[str]:
-    configuring = definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
-    return {option.key for option in configuring}
+def _keys_of(kind: definitions.Kind) -> set[str]:
+    return {option.key for option in definitions.of_kind(kind)}
 
 
 def configuring(volume_id: str, families: Iterable[str]) -> None:
@@ -213,7 +241,8 @@ def families_changing(admin_metadata: Mapping[str, str]) -> set[str]:
 def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:
     """Record the configuration that the driver gave an image, by key."""
     entry = _as_texts(configuration)
-    stale = {wire.RECORD_CONFIGURING, *_configuration_keys()} - entry.keys()
+    configurable = _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
+    stale = {wire.RECORD_CONFIGURING, *configurable} - entry.keys()
     _write(context.get_admin_context(), volume_id, entry, stale)
 
 
@@ -308,13 +337,15 @@ def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
 def forgotten(volume_id: str) -> None:
     """Remove the record of a volume that has left this driver.
 
-    The marker of the migration is kept: the former image is still there. A
+    The marker of the migration is kept: the former image is still there. The
+    properties of the disk are kept: the volume may return with its data. A
     failure is logged and not raised: the volume has already left.
     """
     admin = context.get_admin_context()
+    kept = {*wire.MARKER_RECORDS, *_keys_of(definitions.Kind.DISK)}
     try:
         for key in db.volume_admin_metadata_get(admin, volume_id):
-            if key.startswith(keys.PREFIX) and key not in wire.MARKER_RECORDS:
+            if key.startswith(keys.PREFIX) and key not in kept:
                 db.volume_admin_metadata_delete(admin, volume_id, key)
     except Exception:
         LOG.exception('Could not remove the record of volume %s', volume_id)

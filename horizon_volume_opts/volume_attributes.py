@@ -77,9 +77,9 @@ def of_volume(volume: Any) -> Made:
 
 
 def _configuration(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
+    for option in definitions.OPTIONS.values():
         value = shown.get(option.attribute or '')
-        if isinstance(value, str | int):
+        if option.is_rarely_set and isinstance(value, str | int):
             yield option.key, definitions.as_text(value)
 
 

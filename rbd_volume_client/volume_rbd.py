@@ -145,7 +145,7 @@ def requested(volume: Record, specs: Record) -> Iterator[Row]:
                 yield option.key, value, origin.label
                 break
         else:
-            if option.kind is not definitions.Kind.IMAGE_CONFIGURATION:
+            if not option.is_rarely_set:
                 yield option.key, None, answers.NOT_LOADED
 
 
@@ -163,13 +163,12 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
     :param told: options that the volume's type offers
     """
     of_attachments = definitions.of_kind(definitions.Kind.CONNECTION)
-    configuring = definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
     for option in definitions.with_values():
         if option.attribute and option not in of_attachments:
             value = volume.get(option.attribute)
             if option.is_item:
                 value = (value or {}).get(option.name)
-            if option in configuring and value is None:
+            if option.is_rarely_set and value is None:
                 # There can be many of these, and hardly any is set.
                 continue
             origin = (
@@ -221,7 +220,7 @@ def _discard(volume: Record) -> Iterator[Row]:
     stripe_count = volume.get(wire.ATTRIBUTE_STRIPE_COUNT)
     if object_size and stripe_count and stripe_count > 1:
         freed = sizes.format_size(object_size * stripe_count)
-        yield 'discard', f'frees space in pieces of {freed}', 'RBD image'
+        yield 'discards', f'free space in pieces of {freed}', 'RBD image'
 
 
 def _rows_of_attachments(
@@ -237,11 +236,14 @@ def _rows_of_attachments(
         offered = told['options'].get(option.key) or {}
         next_one = offered.get('default')
         origin = offered.get(wire.DEFAULT_FROM) or 'compute host'
+    if next_one is None and option.is_rarely_set:
+        # The attachments have the default of the stock driver.
+        return
     yield option.key, next_one, origin
     attached = volume.get(option.attribute or '') or {}
     for ident, current in attached.items():
         when = 'set at attachment'
-        if next_one and next_one != current:
+        if next_one and _parsed(option, str(next_one)) != current:
             when = f'{when}; pending until the next attachment: {next_one}'
         yield f'attachment {ident}', current, when
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import enum
+import functools
 from typing import Any
 
 from rbd_volume_options import cache_modes
@@ -24,6 +25,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import lists
 from rbd_volume_options import phrases
+from rbd_volume_options import sector_sizes
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
@@ -49,6 +51,11 @@ class Kind(enum.Enum):
     IMAGE_CONFIGURATION = 'configuration of the RBD image'
     #: A rule about a limit on reads and writes, in volume types only.
     LIMIT_RULE = 'rule about a limit on reads and writes'
+    #: A property of the disk on which the data of the volume depends. It is
+    #: recorded at creation, and only a source volume can set it for a clone.
+    DISK = 'disk in the server'
+    #: What the firmware of the servers that use a volume type can do.
+    FIRMWARE = 'firmware of servers'
     #: The list of the keys that tenants may set.
     TENANTS = 'keys that tenants may set'
 
@@ -127,6 +134,8 @@ class Option:
     :ivar inherited: whether a volume made from a volume or a snapshot has the
         value of its source
     :ivar item: the item of the connection or of the image's configuration
+    :ivar connection_items: returns the items of ``connection_info['data']``
+        for a value
     :ivar choices: all values, each with an explanation; empty if there is no
         complete list
     :ivar suggestions: typical values, for volume types
@@ -161,6 +170,7 @@ class Option:
     family: str = ''
     inherited: bool = False
     item: str = ''
+    connection_items: Callable[[Any], dict[str, Any]] = lambda value: {}
     choices: Mapping[str, Phrase] = dataclasses.field(
         default_factory=dict, hash=False
     )
@@ -200,8 +210,18 @@ class Option:
             Kind.LAYOUT,
             Kind.FEATURES,
             Kind.DATA_POOL,
+            Kind.FIRMWARE,
             Kind.TENANTS,
         )
+
+    @property
+    def is_rarely_set(self) -> bool:
+        """Whether back ends and commands show it only if it is set."""
+        return self.kind in (
+            Kind.IMAGE_CONFIGURATION,
+            Kind.DISK,
+            Kind.FIRMWARE,
+        ) or (self.kind is Kind.CONNECTION and self.allowed is None)
 
     def allowed_values(self, bounds: limits.Limits) -> tuple[Any, ...] | None:
         """Return the values that a back end allows; None if all of them."""
@@ -561,6 +581,14 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
     )
 
 
+SET_DISCARD = Policy(
+    wire.POLICY_SET_DISCARD, 'Set or change whether a volume accepts discards'
+)
+
+SET_SECTOR_SIZE = Policy(
+    wire.POLICY_SET_SECTOR_SIZE, 'Set the sector size of a volume'
+)
+
 _COMPRESSION_HINTS = {
     'none': Phrase('no hint: the mode of the pool decides'),
     'compressible': Phrase('compressed in pools with the mode passive'),
@@ -831,6 +859,104 @@ OPTIONS: dict[str, Option] = {
             suggestions=('compressible', 'incompressible'),
         ),
         Option(
+            key=keys.DISCARD,
+            kind=Kind.CONNECTION,
+            value_type=ValueType.BOOLEAN,
+            title=Phrase('Discard'),
+            summary=Phrase('whether discards of the server free space'),
+            description=(
+                'Whether discards of the server (fstrim, TRIM) free space in '
+                'the cluster. true by default. If false, they succeed and '
+                'free nothing.'
+            ),
+            when_to_use=Phrase(
+                'Leave the default. false keeps deleted data in the volume, '
+                'so that writes do not allocate space again.'
+            ),
+            parse=functools.partial(features.parse_boolean, keys.DISCARD),
+            conf_type='boolean value',
+            conf_help=(
+                'Whether discards of servers free space in the cluster, by '
+                'default. The metadata and the type of a volume override it '
+                'with rbd:discard. If unset, they do.'
+            ),
+            policy=SET_DISCARD,
+            attribute=wire.ATTRIBUTE_DISCARD,
+            fixed=False,
+            takes_effect=Phrase('at the next attachment'),
+            item=wire.CONNECTION_DISCARD,
+            connection_items=lambda value: {wire.CONNECTION_DISCARD: value},
+            suggestions=('true', 'false'),
+        ),
+        Option(
+            key=keys.SECTOR_SIZE,
+            kind=Kind.DISK,
+            value_type=ValueType.WORD,
+            title=Phrase('Sector size'),
+            summary=Phrase('sector size of the disk in the server'),
+            description=(
+                'Sector size of the disk in the server: 512, 512e (512 bytes '
+                'on physical sectors of 4096 bytes) or 4096. A volume from a '
+                'volume or a snapshot has that of its source.'
+            ),
+            when_to_use=Phrase(
+                'Leave the default, unless the operating system or an '
+                'application requires another one. With 512e, file systems '
+                'and databases write whole blocks of 4096 bytes. 4096 is for '
+                'data volumes only: most servers cannot boot from them.'
+            ),
+            parse=_word(
+                keys.SECTOR_SIZE,
+                Phrase('not a sector size'),
+                tuple(sector_sizes.EXPLANATIONS),
+            ),
+            conf_type='sector size',
+            conf_help=(
+                'Default sector size of new volumes: 512, 512e or 4096. The '
+                'metadata and the type of a volume override it with '
+                'rbd:sector_size. It overrides disk_geometry. The value is '
+                'recorded with each volume: a change applies to new volumes '
+                'only. Volumes from volumes and snapshots have the sector '
+                'size of their source. If unset, disk_geometry applies.'
+            ),
+            policy=SET_SECTOR_SIZE,
+            attribute=wire.ATTRIBUTE_SECTOR_SIZE,
+            inherited=True,
+            connection_items=sector_sizes.connection_items,
+            choices=sector_sizes.EXPLANATIONS,
+            suggestions=tuple(sector_sizes.EXPLANATIONS),
+        ),
+        Option(
+            key=keys.BOOT_FROM_4096,
+            kind=Kind.FIRMWARE,
+            value_type=ValueType.BOOLEAN,
+            title=Phrase('Boot from 4096-byte sectors'),
+            summary=Phrase(
+                'whether servers can boot from sectors of 4096 bytes'
+            ),
+            description=(
+                'In volume types only: whether the firmware and the images '
+                'of servers support booting from sectors of 4096 bytes. '
+                'Otherwise bootable volumes with rbd:sector_size = 4096 are '
+                'refused.'
+            ),
+            parse=functools.partial(
+                features.parse_boolean, keys.BOOT_FROM_4096
+            ),
+            conf_type='boolean value',
+            conf_help=(
+                'Whether volumes with sectors of 4096 bytes may be bootable. '
+                'A volume type overrides it with rbd:boot_from_4096. SeaBIOS '
+                'cannot boot from them. UEFI firmware can, from an image that '
+                'was made for sectors of 4096 bytes. If unset, such volumes '
+                'are refused.'
+            ),
+            scopes=frozenset({Scope.TYPE}),
+            fixed=False,
+            takes_effect=Phrase('at once'),
+            suggestions=('true', 'false'),
+        ),
+        Option(
             key=keys.DATA_POOL,
             kind=Kind.DATA_POOL,
             value_type=ValueType.POOL,
@@ -880,10 +1006,15 @@ OPTIONS: dict[str, Option] = {
 }
 
 
-def with_values() -> Iterator[Option]:
-    """Yield the options whose values a volume can have."""
+def with_defaults() -> Iterator[Option]:
+    """Yield the options whose defaults back ends report."""
     others = (Kind.TENANTS, Kind.LIMIT_RULE)
     return (each for each in OPTIONS.values() if each.kind not in others)
+
+
+def with_values() -> Iterator[Option]:
+    """Yield the options whose values a volume can have."""
+    return (each for each in with_defaults() if each.kind is not Kind.FIRMWARE)
 
 
 def of_kind(kind: Kind) -> list[Option]:

@@ -177,6 +177,14 @@ def _refused(value: object, reason: str) -> errors.OptionError:
 def parse_object_map(value: str | bool) -> bool:
     """Return whether an object map is requested.
 
+    :raises OptionError: as :func:`parse_boolean`
+    """
+    return parse_boolean(keys.OBJECT_MAP, value)
+
+
+def parse_boolean(key: str, value: str | bool) -> bool:
+    """Return the boolean value of a key.
+
     Accepts the usual boolean strings and the extra-spec form ``<is> True``.
 
     :raises OptionError: for any other value
@@ -190,7 +198,7 @@ def parse_object_map(value: str | bool) -> bool:
     if text.isascii() and text.lower() in _FALSE:
         return False
     raise errors.OptionError(
-        keys.OBJECT_MAP,
+        key,
         value,
         phrases.Phrase('not a boolean'),
         phrases.Phrase("true, false or '<is> True'"),

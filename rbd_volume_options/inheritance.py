@@ -11,6 +11,7 @@ This is not an error, since nobody requested the value for this volume.
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -43,7 +44,7 @@ def level_of(origin: Origin, state: plan.ImageState) -> precedence.Level:
             image_features=state.image_features & features.CHOOSABLE,
             plain={
                 key: value
-                for key, value in state.configuration.items()
+                for key, value in {**state.configuration, **state.disk}.items()
                 if definitions.OPTIONS[key].inherited
             },
         ),
@@ -66,6 +67,20 @@ class Source:
     def origin_of(self, part: Part) -> Origin:
         """Return where a part was set."""
         return self.origins.get(part, Origin.CLUSTER)
+
+
+def unknown_source(disk: Mapping[str, Any]) -> Source:
+    """Return a source volume of which only the disk is known.
+
+    :param disk: the recorded properties of the disk, by key
+    """
+    return Source(
+        precedence.Level(
+            Origin.SOURCE_VOLUME,
+            options.VolumeOptions(plain=disk),
+            answers_striping=False,
+        )
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +161,7 @@ def _without(
             image_features=(
                 None if Part.FEATURES in parts else there.image_features
             ),
+            plain=there.plain,
         ),
         answers_striping=level.has_striping and Part.STRIPING not in parts,
     )

@@ -13,12 +13,12 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
 from rbd_volume_options import qos
+from rbd_volume_options import sector_sizes
 from rbd_volume_options import whole_stripes
 
 Origin = precedence.Origin
 # In the classes below, layout is an attribute.
 _Layout = layout.ImageLayout
-_CONFIGURATION = definitions.Kind.IMAGE_CONFIGURATION
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +26,17 @@ class ImageState:
     """An existing or prospective image.
 
     :ivar configuration: the values of options that configure the image, by key
+    :ivar disk: the properties of the disk, by key. Only the record of the
+        volume has them.
     """
 
     layout: _Layout
     image_features: features.Features
     data_pool: str | None = None
     configuration: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+    disk: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, hash=False
     )
 
@@ -43,6 +48,7 @@ class ImageState:
             keys.STRIPE_COUNT: self.layout.stripe_count,
             keys.FEATURES: self.image_features,
             **self.configuration,
+            **self.disk,
         }
         if self.data_pool:
             values[keys.DATA_POOL] = self.data_pool
@@ -76,6 +82,7 @@ def stock_image(
 class ImagePlan:
     """The plan for a new image; None for the values of the stock driver.
 
+    :ivar disk: the properties of the disk, by key
     :ivar origins: where each part of the plan was set; None if the plan is
         that of an existing image
     """
@@ -84,6 +91,9 @@ class ImagePlan:
     image_features: features.Features | None = None
     data_pool: str | None = None
     configuration: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+    disk: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, hash=False
     )
     origins: Mapping[precedence.Part, Origin] | None = dataclasses.field(
@@ -123,6 +133,7 @@ def plan_image(
         wanted if asked_features else None,
         resolved.data_pool.value if resolved.data_pool else None,
         configuration_of(resolved, size),
+        _of_kind(resolved, definitions.Kind.DISK),
         resolved.origins,
     )
 
@@ -137,12 +148,35 @@ def configuration_of(
         other or the volume type
     """
     values = {
-        key: choice.value
-        for key, choice in resolved.plain.items()
-        if definitions.OPTIONS[key].kind is _CONFIGURATION
-        and definitions.OPTIONS[key].policy is not definitions.SET_LIMITS
+        key: value
+        for key, value in _of_kind(
+            resolved, definitions.Kind.IMAGE_CONFIGURATION
+        ).items()
+        if definitions.OPTIONS[key].policy is not definitions.SET_LIMITS
     }
     return values | qos.limits_of(resolved.plain, size)
+
+
+def _of_kind(
+    resolved: precedence.Resolved, kind: definitions.Kind
+) -> dict[str, Any]:
+    return {
+        key: choice.value
+        for key, choice in resolved.plain.items()
+        if definitions.OPTIONS[key].kind is kind
+    }
+
+
+def check_bootable(resolved: precedence.Resolved) -> None:
+    """Check that servers can boot from a new volume.
+
+    :raises OptionError: if its sectors are too large for that
+    """
+    size, can_boot = map(
+        resolved.choice, (keys.SECTOR_SIZE, keys.BOOT_FROM_4096)
+    )
+    if size is not None:
+        sector_sizes.check_bootable(size.value, can_boot and can_boot.value)
 
 
 def check_layout(

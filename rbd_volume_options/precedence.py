@@ -11,11 +11,13 @@ from typing import Any
 from typing import Generic
 from typing import TypeVar
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
+from rbd_volume_options import phrases
 
 Origin = errors.Origin
 T = TypeVar('T')
@@ -192,7 +194,11 @@ def resolve(levels: Iterable[Level]) -> Resolved:
 
     The stripe unit and the stripe count are resolved together. A level that
     sets ``rbd:features`` also decides on the object map, so ``rbd:object_map``
-    of a level with lower precedence is ignored.
+    of a level with lower precedence is ignored. The data of a source volume
+    decides on the disk, and no other level can change that.
+
+    :raises OptionError: if the metadata of a volume requests another disk than
+        its source volume has
     """
     ordered = sorted(levels, key=lambda level: level.origin)
     chosen = _first(ordered, lambda o: o.image_features)
@@ -205,12 +211,45 @@ def resolve(levels: Iterable[Level]) -> Resolved:
         object_map=object_map,
         image_features=chosen,
         data_pool=_first(ordered, lambda o: o.data_pool),
-        plain={
-            key: Choice(value, level.origin)
-            for level in reversed(ordered)
-            for key, value in level.options.plain.items()
-        },
+        plain=_plain(ordered),
     )
+
+
+def _plain(levels: list[Level]) -> dict[str, Choice[Any]]:
+    plain = {
+        key: Choice(value, level.origin)
+        for level in reversed(levels)
+        for key, value in level.options.plain.items()
+    }
+    for level in levels:
+        if level.origin is Origin.SOURCE_VOLUME:
+            for option in definitions.of_kind(definitions.Kind.DISK):
+                value = level.options.plain.get(option.key)
+                _check_same(option.key, plain.pop(option.key, None), value)
+                if value is not None:
+                    plain[option.key] = Choice(value, level.origin)
+    return plain
+
+
+def _check_same(key: str, choice: Choice[Any] | None, value: Any) -> None:
+    """Check that nobody requests another disk than the source volume has.
+
+    :raises OptionError: if the metadata of the volume does
+    """
+    if (
+        choice is not None
+        and choice.origin is Origin.VOLUME_METADATA
+        and choice.value != value
+    ):
+        raise errors.OptionError(
+            key,
+            choice.value,
+            phrases.Phrase('differs from the source volume'),
+            phrases.Phrase('the key unset')
+            if value is None
+            else definitions.as_text(value),
+            choice.origin,
+        )
 
 
 def _first(

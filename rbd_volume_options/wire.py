@@ -41,6 +41,8 @@ ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
 #: The limits on reads and writes that are in force, by key without prefix.
 ATTRIBUTE_LIMITS = f'{ALIAS}:limits'
 ATTRIBUTE_COMPRESSION_HINT = f'{ALIAS}:compression_hint'
+ATTRIBUTE_DISCARD = f'{ALIAS}:discard'
+ATTRIBUTE_SECTOR_SIZE = f'{ALIAS}:sector_size'
 #: The cache mode of each attachment, by the attachment's ID.
 ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
 #: Where object size, striping and features were set, by these names.
@@ -112,6 +114,8 @@ POLICY_SET_FEATURES = f'{POLICY}:set_features'
 POLICY_SET_CACHE_MODE = f'{POLICY}:set_cache_mode'
 POLICY_SET_COMPRESSION_HINT = f'{POLICY}:set_compression_hint'
 POLICY_SET_LIMITS = f'{POLICY}:set_limits'
+POLICY_SET_DISCARD = f'{POLICY}:set_discard'
+POLICY_SET_SECTOR_SIZE = f'{POLICY}:set_sector_size'
 POLICY_SET_EXTRA_SPECS = f'{POLICY}:set_extra_specs'
 POLICY_OFFER_CACHE_MODES = f'{POLICY}:offer_cache_modes'
 POLICY_CORRECT_FIXED_KEYS = f'{POLICY}:correct_fixed_keys'
@@ -185,6 +189,11 @@ CONNECTOR_CACHE_MODES = 'rbd_cache_modes'
 #: stores it with the block device mapping, so that the mode persists across
 #: restarts and is used again after a migration.
 CONNECTION_CACHE_MODE = 'cache_mode'
+
+# Items of ``connection_info['data']`` of Cinder and Nova. The sizes are texts.
+CONNECTION_DISCARD = 'discard'
+CONNECTION_LOGICAL_BLOCK_SIZE = 'logical_block_size'
+CONNECTION_PHYSICAL_BLOCK_SIZE = 'physical_block_size'
 
 # The record in the admin metadata of a volume, about the image that was
 # created. Layout, features and data pool have the names of their keys.

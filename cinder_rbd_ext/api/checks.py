@@ -135,6 +135,8 @@ def check_created(
                 bounds,
                 settings.stock_state,
             )
+        if source.is_image:
+            plan.check_bootable(asked.resolve())
         resolved = asked.resolve(*levels, backend_too=source.known)
         plan.plan_image(resolved, base, bounds.size, settings.limits)
 

@@ -18,6 +18,7 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 from rbd_volume_options import options
 
 _Verdict = tuple[Any, int | None, volume_source.Source | None]
@@ -126,7 +127,12 @@ def _restricts(
     specs: Mapping[str, str], matching: tuple[pools.Pool, ...]
 ) -> bool:
     return bool(options.ours(specs)) or any(
-        pool.settings and pool.settings.options.striping for pool in matching
+        pool.settings
+        and (
+            pool.settings.options.striping
+            or keys.SECTOR_SIZE in pool.settings.options.plain
+        )
+        for pool in matching
     )
 
 
@@ -137,7 +143,7 @@ def _apparent_source(
     if volume.get('source_volid') or volume.get('snapshot_id'):
         return None
     from_image = volume_source.image_reference(volume) is not None
-    return volume_source.Source(known=not from_image)
+    return volume_source.Source(known=not from_image, is_image=from_image)
 
 
 def _may_refuse(

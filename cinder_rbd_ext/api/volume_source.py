@@ -16,6 +16,7 @@ import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import features
@@ -32,6 +33,7 @@ class Source:
     :ivar volume_type_id: for a volume whose request has no type
     :ivar state: the RBD image of the source; None if the API does not know it
     :ivar inherited: what a volume inherits from it; None if nothing is known
+    :ivar is_image: whether it is a Glance image, which makes volumes bootable
     :ivar known: False if the result depends on an RBD image that the API
         cannot read
     """
@@ -41,6 +43,7 @@ class Source:
     state: plan.ImageState | None = None
     inherited: inheritance.Source | None = None
     known: bool = True
+    is_image: bool = False
 
     @property
     def hint(self) -> str:
@@ -116,11 +119,13 @@ def of_volume(volume: protocols.Volume) -> Source:
 def _source(volume: protocols.Volume, size: int) -> Source:
     recorded = record.items_of(volume.id)
     state = record.of_volume(volume, recorded)
-    inherited = None
-    if state:
-        inherited = sources.of_volume(
-            volume, state, recorded, layout.MAX_OBJECT_SIZE
-        )
+    with refusals.bad_request():
+        if state:
+            inherited = sources.of_volume(
+                volume, state, recorded, layout.MAX_OBJECT_SIZE
+            )
+        else:
+            inherited = inheritance.unknown_source(record.disk_in(recorded))
     return Source(
         size, volume.volume_type_id, state, inherited, known=state is not None
     )
@@ -159,7 +164,7 @@ def _from_image(context: protocols.Context, reference: str) -> Source | None:
 
 def _of_image(image: Mapping[str, Any]) -> Source:
     wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
-    return Source(volume_type_id=wanted, known=False)
+    return Source(volume_type_id=wanted, known=False, is_image=True)
 
 
 def _from_image_or_snapshot(

@@ -11,9 +11,12 @@ from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
+from oslo_utils import strutils
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
+from cinder_rbd_ext import request
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import growth
@@ -31,6 +34,8 @@ from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import options
+from rbd_volume_options import sector_sizes
 
 _NEVER = 'never'
 
@@ -215,6 +220,43 @@ class VolumesController(wsgi.Controller):
         """Check new image metadata of a volume."""
         _check_image_metadata(checks.part_of(body, 'os-set_image_metadata'))
         yield
+
+    @wsgi.extends(action='os-set_bootable')
+    def set_bootable(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Check that servers can boot from a volume."""
+        wanted = checks.part_of(body, 'os-set_bootable').get('bootable')
+        if strutils.bool_from_string(wanted):
+            self._check_bootable(req.environ['cinder.context'], id)
+        yield
+
+    @wsgi.extends(action='os-reimage')
+    def reimage(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Check that servers can boot from a volume."""
+        self._check_bootable(req.environ['cinder.context'], id)
+        yield
+
+    def _check_bootable(self, context: protocols.Context, ident: str) -> None:
+        volume = cinder_volume.API().get(context, ident)
+        with refusals.bad_request():
+            disk = record.disk_in(record.items_of(volume.id))
+            if not disk:
+                return
+            holding = self._reported.holding(volume)
+            settings = holding.settings if holding else None
+            own = options.parse(
+                request.specs_of(volume.volume_type),
+                keys.Scope.TYPE,
+                errors.Origin.VOLUME_TYPE,
+            )
+            defaults = settings.options.plain if settings else {}
+            plain = {**defaults, **own.plain}
+            sector_sizes.check_bootable(
+                disk.get(keys.SECTOR_SIZE), plain.get(keys.BOOT_FROM_4096)
+            )
 
     @wsgi.extends
     def show(

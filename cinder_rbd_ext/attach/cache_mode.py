@@ -26,6 +26,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -110,26 +111,63 @@ def requested_mode(
     """
     if volume.multiattach:
         return Asked(_SHARED_MODE, None, shared=True)
-    metadata = relevant(request.metadata_of(volume))
-    specs = relevant(request.specs_of(volume.volume_type))
-    texts = request.Texts(metadata, specs)
-    mode = metadata.get(keys.CACHE_MODE)
-    if mode is not None and not record.is_accepted(
-        volume, keys.CACHE_MODE, mode
-    ):
+    choice = _choice(volume, keys.CACHE_MODE, settings)
+    return Asked(choice.value, choice.origin) if choice else None
+
+
+def other_items(
+    volume: protocols.Volume, settings: backend_settings.BackendSettings
+) -> dict[str, Any]:
+    """Return the items of a connection that options other than the mode set.
+
+    They do not prevent an attachment: one that is invalid or not allowed is
+    ignored and logged. They are the same for shared volumes.
+    """
+    items: dict[str, Any] = {}
+    for option in definitions.of_kind(definitions.Kind.CONNECTION):
+        if option.key == keys.CACHE_MODE:
+            continue
+        try:
+            choice = _choice(volume, option.key, settings)
+        except errors.OptionError as error:
+            LOG.warning(
+                'Volume %(id)s is attached without a requested option: '
+                '%(error)s',
+                {'id': volume.id, 'error': error},
+            )
+            continue
+        if choice:
+            items.update(option.connection_items(choice.value))
+    return items
+
+
+def _choice(
+    volume: protocols.Volume,
+    key: str,
+    settings: backend_settings.BackendSettings,
+) -> precedence.Choice[Any] | None:
+    """Return the requested value of an option of attachments.
+
+    :raises OptionError: if it is invalid or not allowed
+    """
+    others = set(definitions.OPTIONS) - {key, keys.TENANT_OPTIONS}
+
+    def chosen(items: Mapping[str, str]) -> dict[str, str]:
+        return {k: v for k, v in relevant(items).items() if k not in others}
+
+    metadata = chosen(request.metadata_of(volume))
+    texts = request.Texts(
+        metadata, chosen(request.specs_of(volume.volume_type))
+    )
+    value = metadata.get(key)
+    if value is not None and not record.is_accepted(volume, key, value):
         LOG.warning(
-            'Volume %(id)s: %(key)s = %(mode)s was not set through the API '
+            'Volume %(id)s: %(key)s = %(value)s was not set through the API '
             'extension. Load the extension in every cinder-api service.',
-            {
-                'id': volume.id,
-                'key': keys.CACHE_MODE,
-                'mode': errors.shown(mode),
-            },
+            {'id': volume.id, 'key': key, 'value': errors.shown(value)},
         )
         texts.check_tenant(settings)
-    resolved = texts.request(settings).resolve()
-    choice = resolved.plain.get(keys.CACHE_MODE)
-    return Asked(choice.value, choice.origin) if choice else None
+    return texts.request(settings).resolve().plain.get(key)
 
 
 def of_connector(connector: Mapping[str, Any]) -> HostModes | None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The selection of the cache mode of a connection, by the driver."""
+"""The cache mode and the disk of a connection, by the driver."""
 
+from collections.abc import Mapping
 import functools
 import sys
 from typing import Any
@@ -12,6 +13,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import conf_rbd_cache
@@ -20,19 +22,24 @@ from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
 
-def with_mode(info: Any, mode: cache_modes.CacheMode | None) -> Any:
-    """Add a cache mode to connection information, and return that.
+def with_items(
+    info: Any, mode: cache_modes.CacheMode | None, items: Mapping[str, Any]
+) -> Any:
+    """Add items to connection information, and return that.
 
-    :param mode: None to add nothing
+    :param mode: the cache mode; None to add none
+    :param items: the other items
     """
     if mode is not None:
         info['data'][wire.CONNECTION_CACHE_MODE] = mode.value
+    info['data'].update(items)
     return info
 
 
@@ -67,6 +74,34 @@ class Connections:
         if current is None:
             return None
         return self._agreed(volume, connector, current)
+
+    def disk_items(self, current: Any) -> dict[str, Any]:
+        """Return the items of a connection about the disk of a volume.
+
+        Those of the record are the same for each attachment.
+
+        :param current: the volume, as for :meth:`mode`
+        :raises AttachmentRefused: if the record was edited and is invalid: a
+            server could not read the data with another sector size
+        """
+        if current is None:
+            return {}
+        try:
+            disk = record.disk_in(current.admin_metadata)
+        except errors.OptionError as error:
+            LOG.error(
+                'Volume %(id)s is not attached: its admin metadata is '
+                'invalid: %(error)s. Correct or remove the item.',
+                {'id': current.id, 'error': error},
+            )
+            refused_attachment.tell(current, error)
+            raise exceptions.AttachmentRefused(
+                f'not attached: {error}'
+            ) from error
+        items = cache_mode.other_items(current, self._driver.settings)
+        for key, value in disk.items():
+            items.update(definitions.OPTIONS[key].connection_items(value))
+        return items
 
     def pass_on_refusal(self) -> None:
         """Raise the refusal that is being handled as HTTP 400.

@@ -79,6 +79,7 @@ class Creation:
     :ivar inherits_configuration: whether the image has inherited
         configuration of its parent
     :ivar configuration: the configuration of the image, by key
+    :ivar disk: the properties of the disk to record, by key
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
     :ivar accepted: for the target of a migration, the keys that are accepted
@@ -104,6 +105,7 @@ class Creation:
         self.parent: Parent | None = None
         self.inherits_configuration = False
         self.configuration: Mapping[str, Any] = {}
+        self.disk: Mapping[str, Any] = {}
         self.needs_default_striping = False
         self.accepted: accepted_keys.Acceptance | None = None
         self.origins: Origins = None
@@ -125,6 +127,7 @@ class Creation:
             how = self._planner(base, parent)
             self.origins = how.origins
             self.configuration = how.configuration
+            self.disk = how.disk
             return how
 
     @contextlib.contextmanager

@@ -196,6 +196,8 @@ class Maker:
             self._images.check_data_pool(
                 resolved.data_pool.value, resolved.data_pool.origin
             )
+        if from_image:
+            plan.check_bootable(resolved)
         planner: creations.Planner = made
         if arrival and arrival.state:
             pool = resolved.data_pool.value if resolved.data_pool else None
@@ -204,6 +206,10 @@ class Maker:
                 arrival.state,
                 arrival.origins,
                 pool,
+            )
+        if arrival:
+            planner = functools.partial(
+                unrequested.with_disk, planner, arrival.disk
             )
         creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
@@ -254,6 +260,7 @@ class Maker:
             creation.origins,
             request.metadata_of(volume),
             creation.configuration,
+            creation.disk,
         )
         self._images.mark(volume.name)
 

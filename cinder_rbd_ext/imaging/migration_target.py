@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from cinder import context
 from cinder import objects
@@ -35,11 +36,15 @@ class Arrival:
     :ivar state: the image to create; None to create it as its keys and its
         type request. If an operator migrates a volume, it is unchanged, even
         if its layout is inherited from another volume and not set by a key.
+    :ivar disk: the properties of the source's disk, on which its data depends.
+        The target has these, whatever its type requests: its record can become
+        that of the volume.
     """
 
     acceptance: accepted_keys.Acceptance
     state: plan.ImageState | None
     origins: Mapping[precedence.Part, errors.Origin]
+    disk: Mapping[str, Any]
 
 
 def of_volume(
@@ -69,6 +74,7 @@ def of_volume(
         accepted,
         _state_of(source) if as_is else None,
         record.origins(source.admin_metadata) or {},
+        record.disk_in(source.admin_metadata),
     )
 
 

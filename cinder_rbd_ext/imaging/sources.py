@@ -53,7 +53,11 @@ def of_volume(
     if is_cached_image(source):
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
         return of_glance_image(plain, chunk_size)
-    own = plan.ImageState(state.layout, own_features(source, state))
+    own = plan.ImageState(
+        state.layout,
+        own_features(source, state),
+        disk=record.disk_in(recorded),
+    )
     return inheritance.Source(
         inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
         record.origins(recorded) or {},

@@ -11,7 +11,9 @@ driver creates the image again. Since Cinder 29
 its layout in a migration.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import backend_settings
@@ -115,8 +117,22 @@ def plan_arrived(
         state.image_features,
         data_pool,
         state.configuration,
-        origins,
+        origins=origins,
     )
+
+
+def with_disk(
+    planner: Callable[[plan.ImageState, plan.ImageState | None], Any],
+    disk: Mapping[str, Any],
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan a migration's target with the disk of the source.
+
+    :param planner: plans the rest
+    """
+    how: plan.ImagePlan = planner(base, parent)
+    return dataclasses.replace(how, disk=disk)
 
 
 def plan_migrated(

@@ -100,6 +100,8 @@ class Restores:
             )
         contradiction = changes.contradiction(
             asked, self._images.state_of(volume.name)
+        ) or changes.disk_mismatch(
+            resolved, record.disk_in(record.items_of(volume.id))
         )
         if contradiction:
             raise contradiction

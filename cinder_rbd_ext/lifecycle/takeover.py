@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+from typing import Any
 
 from cinder import exception
 from cinder.volume.drivers import rbd
@@ -16,7 +17,10 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import changes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
@@ -82,6 +86,7 @@ class Takeovers:
                 record.backend_of(volume),
                 _origins_of(volume, specs),
                 accepted=request.metadata_of(volume),
+                disk=_disk_of(volume),
             )
             undo.pop_all()
         self._images.mark(volume.name)
@@ -115,4 +120,22 @@ def _origins_of(
             else errors.Origin.CLUSTER
         )
         for part, names in precedence.KEYS_OF_PART.items()
+    }
+
+
+def _disk_of(volume: protocols.Volume) -> dict[str, Any]:
+    """Return the properties of the disk of a managed image, by key.
+
+    Only the administrator knows what the data was written for. The defaults of
+    the type and of the back end are for new volumes.
+    """
+    own = options.parse(
+        request.metadata_of(volume),
+        keys.Scope.VOLUME,
+        errors.Origin.VOLUME_METADATA,
+    )
+    return {
+        option.key: own.plain[option.key]
+        for option in definitions.of_kind(definitions.Kind.DISK)
+        if option.key in own.plain
     }

@@ -2,10 +2,12 @@
 
 """Requested changes of an existing RBD image: retype, extend, manage."""
 
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
 from cinder_rbd_ext import request
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -88,7 +90,9 @@ def disagreement(
     """Return how an image contradicts a volume's metadata alone, or None."""
     level = precedence.Level(errors.Origin.VOLUME_METADATA, metadata)
     resolved = precedence.resolve([level])
-    mismatch = _mismatch(resolved, state)
+    mismatch = _mismatch(resolved, state) or disk_mismatch(
+        resolved, state.disk
+    )
     has = state.image_features & features.CHOOSABLE
     if not mismatch and resolved.features_over(has) != has:
         return _feature_mismatch(resolved, state)
@@ -115,6 +119,28 @@ def _mismatch(
     pool = resolved.data_pool
     if pool and pool.value != state.data_pool:
         return _differs(keys.DATA_POOL, pool, state.data_pool or 'none')
+    return None
+
+
+def disk_mismatch(
+    resolved: precedence.Resolved, disk: Mapping[str, Any]
+) -> errors.OptionError | None:
+    """Return how a volume's metadata contradicts its disk, or None.
+
+    The type of a volume may differ: it applies to new volumes.
+
+    :param disk: the recorded properties of the disk, by key
+    """
+    for option in definitions.of_kind(definitions.Kind.DISK):
+        choice = resolved.plain.get(option.key)
+        if (
+            choice is not None
+            and choice.origin is errors.Origin.VOLUME_METADATA
+            and choice.value != disk.get(option.key)
+        ):
+            return _differs(
+                option.key, choice, str(disk.get(option.key, 'none'))
+            )
     return None
 
 

@@ -98,6 +98,8 @@ class AttributesTest(base.CloudTestCase):
             self.assertEqual({}, made.pop('cache_modes'))
             self.assertIsNone(made.pop('data_pool'))
             self.assertIsNone(made.pop('compression_hint'))
+            self.assertEqual({}, made.pop('discard'))
+            self.assertIsNone(made.pop('sector_size'))
             self.assertIsNone(made.pop('refused'))
             self.assertIsNone(made.pop('conversion'))
             self.assertIsNone(made.pop('attach_refused'))

@@ -6,6 +6,7 @@ The first sector of a disk may contain a line, padded with zeros::
 
     guest, <number> write <MiB> <word>
     guest, <number> read <MiB>
+    guest, <number> discard <MiB>
 
 When the line on a disk has changed, the guest executes it and answers on the
 serial console::
@@ -17,7 +18,10 @@ its page cache, and computes the checksum of the data that it reads from the
 disk. A new number repeats the same command. When a disk appears, the guest
 writes its properties::
 
-    guest: vdb size=<bytes> cache=<write-back or write-through> serial=<id>
+    guest: vdb size=<bytes> cache=<write-back or write-through>
+        sectors=<logical>/<physical> discard=<granularity, or 0> serial=<id>
+
+This is one line.
 """
 
 from __future__ import annotations
@@ -82,7 +86,7 @@ def answer(console: str, number: str | int) -> str | None:
 
 
 def seen(console: str, serial: str) -> dict[str, str] | None:
-    """Return the last properties of a disk: size, cache, serial."""
+    """Return the last properties of a disk, by the names of its fields."""
     found = re.findall(
         rf'^guest: (\S+) (size=.* serial={serial[:20]}.*?)\r?$', console, re.M
     )
@@ -97,6 +101,10 @@ def checksum(word: str, mib: int) -> str:
     """Return the MD5 of the data that the guest writes."""
     line = f'{word}\n'.encode()
     size = mib * _MIB
-    content = (line * (size // len(line) + 1))[:size]
+    return checksum_of((line * (size // len(line) + 1))[:size])
+
+
+def checksum_of(content: bytes) -> str:
+    """Return the MD5 of data, as the guest reports it."""
     # MD5 is not used for security; the shell of the guest provides it.
     return hashlib.md5(content, usedforsecurity=False).hexdigest()

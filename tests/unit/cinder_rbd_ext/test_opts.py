@@ -38,6 +38,9 @@ _WRONG = {
     'rbd_volume_cache_mode': 'fast',
     'rbd_volume_compression_hint': 'fast',
     **dict.fromkeys(_LIMITS, '0'),
+    'rbd_volume_discard': 'perhaps',
+    'rbd_volume_sector_size': '4k',
+    'rbd_volume_boot_from_4096': 'perhaps',
     'rbd_allowed_cache_modes': 'none,fast',
     'rbd_cache_mode_enforcement': 'Strict!',
     'rbd_tenant_options': 'rbd:stripe_unit,stripe_count',
@@ -75,6 +78,9 @@ class OptionsTest(base.TestCase):
                 'rbd_volume_cache_mode': None,
                 'rbd_volume_compression_hint': None,
                 **dict.fromkeys(_LIMITS),
+                'rbd_volume_discard': None,
+                'rbd_volume_sector_size': None,
+                'rbd_volume_boot_from_4096': None,
                 'rbd_allowed_cache_modes': (
                     'none,writethrough,writeback,directsync'
                 ),

@@ -279,12 +279,12 @@ class ShowTest(base.TestCase):
         rows = {
             row[0]: row[1] for row in volume_rbd.rows_of_volume(volume, _RBD)
         }
-        self.assertEqual('frees space in pieces of 2 MiB', rows['discard'])
+        self.assertEqual('free space in pieces of 2 MiB', rows['discards'])
         volume['os-rbd-volume-options:stripe_count'] = 1
         rows = {
             row[0]: row[1] for row in volume_rbd.rows_of_volume(volume, _RBD)
         }
-        self.assertNotIn('discard', rows)
+        self.assertNotIn('discards', rows)
 
     def test_recorded_origin_overrides_changed_metadata(self) -> None:
         """A key can be changed past the API extension."""

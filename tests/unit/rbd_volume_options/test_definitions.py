@@ -88,6 +88,9 @@ class OptionsTestCase(base.TestCase):
                 'rbd:cache_mode',
                 'rbd:compression_hint',
                 *(key for each in keys.LIMITS for key in _keys_of(each)),
+                'rbd:discard',
+                'rbd:sector_size',
+                'rbd:boot_from_4096',
                 'rbd:data_pool',
                 'rbd:tenant_options',
             },
@@ -105,11 +108,13 @@ class OptionsTestCase(base.TestCase):
             'rbd:object_size, rbd:stripe_unit, rbd:stripe_count, '
             'rbd:object_map, rbd:features, rbd:cache_mode, rbd:iops_*, '
             'rbd:read_iops_*, rbd:write_iops_*, rbd:bps_*, rbd:read_bps_*, '
-            'rbd:write_bps_*, rbd:compression_hint'
+            'rbd:write_bps_*, rbd:compression_hint, rbd:discard, '
+            'rbd:sector_size'
         )
         self.assertEqual(in_a_volume, definitions.names(_VOLUME))
         self.assertEqual(
-            f'{in_a_volume}, rbd:data_pool, rbd:tenant_options',
+            f'{in_a_volume}, rbd:boot_from_4096, rbd:data_pool, '
+            'rbd:tenant_options',
             definitions.names(_TYPE),
         )
 

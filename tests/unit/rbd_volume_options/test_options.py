@@ -41,6 +41,12 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
         'compressible',
         {'plain': {keys.COMPRESSION_HINT: 'compressible'}},
     ),
+    'rbd:discard': ('off', {'plain': {keys.DISCARD: False}}),
+    'rbd:sector_size': ('512e', {'plain': {keys.SECTOR_SIZE: '512e'}}),
+    'rbd:boot_from_4096': (
+        '<is> True',
+        {'plain': {keys.BOOT_FROM_4096: True}},
+    ),
     'rbd:data_pool': ('ec-data', {'data_pool': 'ec-data'}),
     'rbd:tenant_options': (
         'rbd:cache_mode',
@@ -75,6 +81,7 @@ _BAD = [
     ],
     ['cache_mode_unknown', 'rbd:cache_mode', 'fast', 'not a cache mode'],
     ['cache_mode_newline', 'rbd:cache_mode', 'none\n', 'not a cache mode'],
+    ['sector_size_unknown', 'rbd:sector_size', '4k', 'not a sector size'],
     [
         'compression_hint_unknown',
         'rbd:compression_hint',

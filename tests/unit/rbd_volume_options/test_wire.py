@@ -114,6 +114,15 @@ _CONTRACT = {
     'ATTRIBUTE_LIMITS': 'os-rbd-volume-options:limits',
     'POLICY_SET_LIMITS': 'volume_extension:rbd_volume_options:set_limits',
     'ATTRIBUTE_COMPRESSION_HINT': 'os-rbd-volume-options:compression_hint',
+    'POLICY_SET_DISCARD': 'volume_extension:rbd_volume_options:set_discard',
+    'ATTRIBUTE_DISCARD': 'os-rbd-volume-options:discard',
+    'CONNECTION_DISCARD': 'discard',
+    'POLICY_SET_SECTOR_SIZE': (
+        'volume_extension:rbd_volume_options:set_sector_size'
+    ),
+    'ATTRIBUTE_SECTOR_SIZE': 'os-rbd-volume-options:sector_size',
+    'CONNECTION_LOGICAL_BLOCK_SIZE': 'logical_block_size',
+    'CONNECTION_PHYSICAL_BLOCK_SIZE': 'physical_block_size',
     'RECORD_MESSAGE': 'rbd:message',
     'RECORD_MESSAGE_REQUEST': 'rbd:message_request',
     'RECORD_ATTACH_REFUSED_AT': 'rbd:attach_refused_at',

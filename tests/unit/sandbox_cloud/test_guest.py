@@ -16,7 +16,8 @@ guest: vda size=1073741824 cache=write-back serial=\r
 guest: vdb size=2147483648 cache=write-through serial=0a74b295-f5b9-4038-8\r
 guest: vdb 1 wrote 4 MiB md5=aa\r
 guest: vdb gone\r
-guest: vdc size=3221225472 cache=write-back serial=0a74b295-f5b9-4038-8\r
+guest: vdc size=3221225472 cache=write-back sectors=512/4096 discard=0 \
+serial=0a74b295-f5b9-4038-8\r
 guest: vdc 11 read 4 MiB md5=bb\r
 """
 _SERIAL = '0a74b295-f5b9-4038-8a44-032e2ecb6865'
@@ -34,6 +35,8 @@ class GuestTestCase(base.TestCase):
             'disk': 'vdc',
             'size': '3221225472',
             'cache': 'write-back',
+            'sectors': '512/4096',
+            'discard': '0',
             # virtio truncates serial numbers.
             'serial': _SERIAL[:20],
         }

@@ -24,6 +24,8 @@ _NAMES = (
     'data_pool',
     'compression_hint',
     'limits',
+    'discard',
+    'sector_size',
     'origins',
     'cache_modes',
     'refused',
@@ -38,6 +40,8 @@ _SHOWN = {
     'data_pool': 'ec',
     'compression_hint': None,
     'limits': {},
+    'discard': {},
+    'sector_size': None,
     'origins': None,
     'cache_modes': {},
     'refused': None,
@@ -103,7 +107,8 @@ class AttributesTest(base.ApiTestCase):
         for made in (None, {'rbd:object_size': 'x'}, elsewhere):
             volume = self.volume(made=made)
             shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
-            wanted = dict.fromkeys(_NAMES) | {'cache_modes': {}, 'limits': {}}
+            empty = {key: {} for key in ('cache_modes', 'discard', 'limits')}
+            wanted = dict.fromkeys(_NAMES) | empty
             self.assertEqual(wanted, self.attributes(shown))
 
     def test_cache_modes(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from django.core import cache
 import requests.exceptions
 
+from rbd_volume_options import definitions
 from tests.fakes import fake_option
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
@@ -17,7 +18,7 @@ _MODE = 'rbd_cache_mode'
 _HINT = 'rbd_compression_hint'
 #: No option can be set.
 _NONE = {
-    name: {'settable': False} for name in ('cache_mode', 'compression_hint')
+    option.name: {'settable': False} for option in definitions.changeable()
 }
 
 
@@ -89,8 +90,8 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
 
     def test_shared_volume(self) -> None:
         self.volume['multiattach'] = True
-        hint = _NONE['compression_hint']
-        self.cloud.types = [fake_cloud.offered('rbd', compression_hint=hint)]
+        others = {k: v for k, v in _NONE.items() if k != 'cache_mode'}
+        self.cloud.types = [fake_cloud.offered('rbd', **others)]
         self.check_note('whose caches are not coherent')
 
     def test_each_option_that_can_be_changed_has_a_field(self) -> None:
@@ -104,9 +105,11 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
             )
         ]
         form = self.client.get(_PAGE).context['form']
-        self.assertEqual([_MODE, _HINT, 'rbd_pace_hint'], list(form.fields))
+        fields = [f'rbd_{option.name}' for option in definitions.changeable()]
+        self.assertEqual(fields, list(form.fields))
+        self.assertTrue({_MODE, _HINT, 'rbd_pace_hint'} <= set(fields))
         self.assertEqual(
-            ('Pace', 'A change takes effect in a moment.'), form.effects[2]
+            ('Pace', 'A change takes effect in a moment.'), form.effects[-1]
         )
         metadata = self.volume['metadata']
         metadata['rbd:cache_mode'] = 'none'
@@ -126,7 +129,8 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         page = self.client.get('/project/volumes/').content.decode()
         self.assertIn(_PAGE, page)
         form = self.client.get(_PAGE).context['form']
-        self.assertEqual([_HINT], list(form.fields))
+        self.assertIn(_HINT, form.fields)
+        self.assertNotIn(_MODE, form.fields)
 
     def test_last_attachment_was_refused(self) -> None:
         self.volume[f'{fake_cloud.ALIAS}:attach_refused'] = {

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Properties of a volume's disk, which depend on its data."""
+
+import functools
+from typing import Any
+
+from cinder import objects
+from cinder.db import api as db
+import ddt
+
+from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+from tests.unit.cinder_rbd_ext import creation_paths
+
+_KEY = keys.SECTOR_SIZE
+_CONNECTOR = {'host': 'compute-1'}
+_LARGE = ('4096', '4096')
+_EMULATED = ('512', '4096')
+_OTHERS = (None, None)
+
+#: Ways of creation whose source is no volume.
+_WITHOUT_SOURCE = (
+    creation_paths.Create,
+    creation_paths.CreateEncrypted,
+    creation_paths.CloneGlanceImage,
+    creation_paths.ImportGlanceImage,
+)
+
+
+@ddt.ddt
+class SectorSizeTest(base.DriverTestCase):
+    def sectors(self, volume: Any) -> tuple[Any, Any]:
+        """Return logical and physical block size of a connection."""
+        data = self.driver.initialize_connection(volume, _CONNECTOR)['data']
+        return data.get('logical_block_size'), data.get('physical_block_size')
+
+    @ddt.data(*_WITHOUT_SOURCE)
+    def test_each_way_of_creation_records_the_request(
+        self, way: type[creation_paths.Path]
+    ) -> None:
+        path = way(self, metadata={_KEY: '512e'})
+        path.make()
+        self.assertEqual('512e', self.recorded(path.volume)[_KEY])
+        self.assertEqual(_EMULATED, self.sectors(path.volume))
+
+    @ddt.data(
+        creation_paths.CloneFromSnapshot,
+        creation_paths.CloneAndFlattenSnapshot,
+        creation_paths.CloneVolume,
+        creation_paths.FullCopy,
+    )
+    def test_clone_has_sector_size_of_its_source_whatever_its_type(
+        self, way: type[creation_paths.Path]
+    ) -> None:
+        made = self.made_volume
+        for own, expected in (('4096', _LARGE), (None, _OTHERS)):
+            metadata = {_KEY: own} if own else {}
+            self.mock_object(
+                self, 'made_volume', functools.partial(made, metadata)
+            )
+            path = way(self, volume_type=self.make_type(rbd_sector_size='512'))
+            path.make()
+            self.assertEqual(expected, self.sectors(path.volume))
+
+    def test_clone_refuses_another_sector_size_than_its_source(self) -> None:
+        for own in ({}, {_KEY: '512'}):
+            source = self.made_volume(own)
+            clone = self.new_volume({_KEY: '4096'}, source_volid=source.id)
+            error = self.raised(
+                self.driver.create_cloned_volume, clone, source
+            )
+            self.assertIn('differs from the source volume', str(error))
+        clone = self.new_volume({_KEY: '512'}, source_volid=source.id)
+        self.driver.create_cloned_volume(clone, source)
+
+    def test_changed_type_and_back_end_do_not_change_a_volume(self) -> None:
+        kind = self.make_type(rbd_sector_size='4096')
+        volume = self.made_volume(volume_type=kind)
+        plain = self.made_volume()
+        db.volume_type_extra_specs_update_or_create(
+            self.admin, kind.id, {_KEY: '512'}
+        )
+        other = self.make_driver(rbd_volume_sector_size='512e')
+        for each, expected in ((volume, _LARGE), (plain, _OTHERS)):
+            stored = objects.Volume.get_by_id(self.admin, each.id)
+            data = other.initialize_connection(stored, _CONNECTOR)['data']
+            self.assertEqual(expected[0], data.get('logical_block_size'))
+
+    def test_retype_keeps_the_sector_size(self) -> None:
+        volume = self.made_volume({_KEY: '4096'})
+        new_type = self.make_type(rbd_sector_size='512')
+        done = self.driver.retype(self.admin, volume, new_type, {}, None)
+        self.assertTrue(done[0] if isinstance(done, tuple) else done)
+        volume.volume_type_id = new_type.id
+        volume.save()
+        self.assertEqual(_LARGE, self.sectors(volume))
+
+    def test_target_of_a_migration_has_that_of_its_source(self) -> None:
+        for own, expected in (('4096', '4096'), (None, None)):
+            source = self.made_volume({_KEY: own} if own else {})
+            target = self.new_volume(
+                volume_type=self.make_type(rbd_sector_size='512'),
+                migration_status=f'target:{source.id}',
+            )
+            self.driver.create_volume(target)
+            self.assertEqual(expected, self.recorded(target).get(_KEY))
+
+    def test_edited_record_refuses_the_attachment(self) -> None:
+        volume = self.made_volume({_KEY: '4096'})
+        db.volume_admin_metadata_update(
+            self.admin, volume.id, {_KEY: '8192'}, False
+        )
+        error = self.assertRaises(
+            exceptions.AttachmentRefused, self.sectors, volume
+        )
+        self.assertIn("'8192'", str(error))
+
+    def test_managed_image_has_what_its_administrator_says(self) -> None:
+        kind = self.make_type(rbd_sector_size='512')
+        for own, expected in (({_KEY: '4096'}, _LARGE), ({}, _OTHERS)):
+            former = self.made_volume()
+            volume = self.new_volume(own, volume_type=kind)
+            self.driver.manage_existing(volume, {'source-name': former.name})
+            self.assertEqual(expected, self.sectors(volume))
+
+    def test_bootable_volume_of_4096_needs_a_type_that_says_so(self) -> None:
+        large = self.make_type(rbd_sector_size='4096')
+        refused = creation_paths.CloneGlanceImage(self, volume_type=large)
+        self.assertIn('cannot boot', str(self.raised(refused.make)))
+        # The second volume is made from the same Glance image.
+        self.mock_object(self, 'glance_image', return_value=refused.location)
+        boots = self.make_type(
+            rbd_sector_size='4096', rbd_boot_from_4096='true'
+        )
+        path = creation_paths.CloneGlanceImage(self, volume_type=boots)
+        path.make()
+        self.assertEqual(_LARGE, self.sectors(path.volume))
+
+
+class DiscardTest(base.DriverTestCase):
+    def discard(self, volume: Any) -> Any:
+        """Return whether a new connection of a volume accepts discards."""
+        stored = objects.Volume.get_by_id(self.admin, volume.id)
+        info = self.driver.initialize_connection(stored, _CONNECTOR)
+        return info['data']['discard']
+
+    def test_volume_before_type_before_back_end(self) -> None:
+        refusing = self.make_type(rbd_discard='false')
+        self.assertTrue(self.discard(self.made_volume()))
+        self.assertFalse(self.discard(self.made_volume(volume_type=refusing)))
+        chosen = {keys.DISCARD: 'true'}
+        own = self.made_volume(chosen, volume_type=refusing)
+        self.assertTrue(self.discard(own))
+        self.driver = self.make_driver(rbd_volume_discard='off')
+        self.assertFalse(self.discard(self.made_volume()))
+        self.assertTrue(self.discard(own))
+
+    def test_change_applies_to_the_next_connection(self) -> None:
+        volume = self.made_volume({keys.DISCARD: 'false'})
+        self.assertFalse(self.discard(volume))
+        changed = {keys.DISCARD: 'true'}
+        db.volume_metadata_update(self.admin, volume.id, changed, False)
+        record.accepted(volume.id, changed)
+        self.assertTrue(self.discard(volume))
+
+    def test_what_tenants_may_not_set_is_ignored_and_logged(self) -> None:
+        volume = self.made_volume(
+            volume_type=self.make_type(rbd_tenant_options='')
+        )
+        for value in ('false', 'perhaps'):
+            changed = {keys.DISCARD: value}
+            db.volume_metadata_update(self.admin, volume.id, changed, False)
+            self.assertTrue(self.discard(volume))
+            self.assertIn(f"{keys.DISCARD} = '{value}'", self.log.output)
+
+    def test_shared_volume_has_the_request_of_its_type(self) -> None:
+        shared = self.make_type(multiattach='<is> True', rbd_discard='false')
+        volume = self.made_volume(volume_type=shared, multiattach=True)
+        self.assertFalse(self.discard(volume))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import sector_sizes
+from tests.unit import base
+
+
+class SectorSizesTestCase(base.TestCase):
+    def test_connection_has_both_block_sizes_as_texts(self) -> None:
+        items = {
+            size: sector_sizes.connection_items(size)
+            for size in definitions.OPTIONS[keys.SECTOR_SIZE].choices
+        }
+        self.assertEqual(
+            {
+                '512': {
+                    'logical_block_size': '512',
+                    'physical_block_size': '512',
+                },
+                '512e': {
+                    'logical_block_size': '512',
+                    'physical_block_size': '4096',
+                },
+                '4096': {
+                    'logical_block_size': '4096',
+                    'physical_block_size': '4096',
+                },
+            },
+            items,
+        )
+
+    def test_only_a_type_that_says_so_boots_from_4096(self) -> None:
+        for size, can_boot in (
+            ('4096', True),
+            ('512e', None),
+            ('512', False),
+            (None, None),
+        ):
+            sector_sizes.check_bootable(size, can_boot)
+        for can_boot in (None, False):
+            error = self.assertRaises(
+                errors.OptionError,
+                sector_sizes.check_bootable,
+                '4096',
+                can_boot,
+            )
+            self.assertIn('rbd:boot_from_4096 = true', str(error))
