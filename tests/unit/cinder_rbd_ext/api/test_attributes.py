@@ -107,8 +107,8 @@ class AttributesTest(base.ApiTestCase):
         for made in (None, {'rbd:object_size': 'x'}, elsewhere):
             volume = self.volume(made=made)
             shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
-            empty = {key: {} for key in ('cache_modes', 'discard', 'limits')}
-            wanted = dict.fromkeys(_NAMES) | empty
+            wanted: dict[str, Any] = dict.fromkeys(_NAMES)
+            wanted |= {'cache_modes': {}, 'discard': {}, 'limits': {}}
             self.assertEqual(wanted, self.attributes(shown))
 
     def test_cache_modes(self) -> None:
