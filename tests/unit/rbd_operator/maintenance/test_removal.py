@@ -201,6 +201,21 @@ class RemovalTest(base.TestCase):
             error = self.assertRaises(outcomes.Refused, *examine, 'abc')
         self.assertIs(removal.DEFERRED, error.reason)
 
+    def test_name_stays_while_a_pool_cannot_be_listed(self) -> None:
+        """There may be data, which nothing else would name."""
+        listed = objects.Inventory()
+        self.image.inventory = lambda progress: listed
+        examine = (self.examiner.examine, self.image, findings.HALF_REMOVED)
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=False
+        ):
+            examine[0](*examine[1:], 'volumes', _NAME, 'abc')
+            listed.unlisted['data'] = 'not permitted'
+            error = self.assertRaises(
+                outcomes.Refused, *examine, 'volumes', _NAME, 'abc'
+            )
+        self.assertIs(removal.UNLISTED, error.reason)
+
     def test_name_that_has_another_image_is_not_moved(self) -> None:
         item = self.item()
         now = datetime.datetime.now(datetime.timezone.utc)
