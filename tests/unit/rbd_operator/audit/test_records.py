@@ -195,6 +195,9 @@ class RecordsTest(base.TestCase):
 
         def get(path: str, **kwargs: Any) -> Any:
             asked.append(path)
+            if path == '/servers/1':
+                # A server of a cell that does not respond is there.
+                self.assertEqual({'microversion': '2.69'}, kwargs)
             return _response(status)
 
         service = types.SimpleNamespace(get=get)
