@@ -153,9 +153,7 @@ def main(given: str, path: str, *arguments: str) -> int:
 
     with (
         mock.patch.object(records, 'of_cloud', autospec=True) as of_cloud,
-        mock.patch.object(
-            *(records, 'CloudNow'), side_effect=lambda cloud: _Now(read())
-        ),
+        mock.patch.object(records, 'CloudNow', lambda cloud: _Now(read())),
         mock.patch.object(shell.Shell, 'cloud', autospec=True) as cloud,
         mock.patch.object(object_maps, 'ObjectMaps', _Disturbed),
         mock.patch('importlib.metadata.version', autospec=True) as version,
