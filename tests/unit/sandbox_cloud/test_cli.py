@@ -130,7 +130,7 @@ class PlatformTestCase(base.TestCase):
             self.assertEqual('13', release.partition('.')[0])
             self.assertEqual('trixie', platform)
             # With a name, there is only the loopback device.
-            self.assertEqual(bool(name), len(devices) == 3, devices)
+            self.assertEqual(bool(name), len(devices) == 3, str(devices))
             self.assertIn('is down', sandbox('down'))
             self.assertFalse(root.exists())
 
