@@ -886,6 +886,7 @@ OPTIONS: dict[str, Option] = {
             takes_effect=Phrase('at the next attachment'),
             item=wire.CONNECTION_DISCARD,
             connection_items=lambda value: {wire.CONNECTION_DISCARD: value},
+            bounds={'allowed': [False, True]},
             suggestions=('true', 'false'),
         ),
         Option(
