@@ -45,8 +45,8 @@ def _require_clock(cloud: Any) -> None:
     text = response.headers.get('Date')
     if not text:
         maintenance.say(
-            'Cinder does not tell the time, so that the clock of this host '
-            'was not compared.'
+            'The clock of this host was not compared: the response of Cinder '
+            'has no Date header.'
         )
         return
     now = datetime.datetime.now(datetime.timezone.utc)
