@@ -386,6 +386,17 @@ class RBDExtDriver(rbd.RBDDriver):
         self._recovery.start()
         return result
 
+    def before_volume_copy(
+        self,
+        context: protocols.Context,
+        src_vol: protocols.Volume,
+        dest_vol: protocols.Volume,
+        remote: str | None = None,
+    ) -> None:
+        """Refuse a migration by Cinder that makes data unreadable."""
+        self._migrations.check_copied(src_vol, dest_vol)
+        super().before_volume_copy(context, src_vol, dest_vol, remote)
+
     def update_migrated_volume(
         self,
         ctxt: protocols.Context,

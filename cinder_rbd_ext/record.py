@@ -144,6 +144,11 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
     )
 
 
+def has_disk(admin_metadata: Mapping[str, str]) -> bool:
+    """Return whether properties of the disk of a volume are recorded."""
+    return not _keys_of(definitions.Kind.DISK).isdisjoint(admin_metadata)
+
+
 def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the recorded properties of the disk of a volume, by key.
 

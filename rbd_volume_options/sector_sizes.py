@@ -9,6 +9,7 @@ with the volume (:attr:`.definitions.Kind.DISK`). A clone or a volume from a
 snapshot has the sector size of its source, or none if its source has none.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from rbd_volume_options import errors
@@ -33,6 +34,11 @@ _LOGICAL_AND_PHYSICAL = {
     LARGE: ('4096', '4096'),
 }
 
+_ALLOWED = {
+    '512': f'a volume with {keys.SECTOR_SIZE} = 512 or 512e, or without it',
+    LARGE: f'a volume that was created with {keys.SECTOR_SIZE} = 4096',
+}
+
 
 def connection_items(sector_size: str) -> dict[str, Any]:
     """Return the items of the connection; Nova expects texts."""
@@ -41,6 +47,51 @@ def connection_items(sector_size: str) -> dict[str, Any]:
         wire.CONNECTION_LOGICAL_BLOCK_SIZE: logical,
         wire.CONNECTION_PHYSICAL_BLOCK_SIZE: physical,
     }
+
+
+def _logical(disk: Mapping[str, Any]) -> str:
+    """Return the logical sector size of a disk, which is 512 by default."""
+    size = disk.get(keys.SECTOR_SIZE)
+    return LARGE if size == LARGE else '512'
+
+
+def check_leaves(disk: Mapping[str, Any]) -> None:
+    """Check that another volume driver can have the data of a volume.
+
+    Other drivers do not know the sector size of a volume: servers would see
+    sectors of 512 bytes.
+
+    :param disk: the recorded properties of the disk, by key
+    :raises OptionError: for data that servers could not read there
+    """
+    if _logical(disk) == LARGE:
+        raise errors.OptionError(
+            keys.SECTOR_SIZE,
+            LARGE,
+            'servers could not read the data on a back end that does not '
+            'support RBD volume options',
+            'back ends that support them; for another back end, copy the '
+            'files to a new volume, in a server that has both volumes',
+        )
+
+
+def check_receives(
+    disk: Mapping[str, Any], written: Mapping[str, Any]
+) -> None:
+    """Check that servers can read data that a volume receives.
+
+    :param disk: the properties of the disk of the volume, by key
+    :param written: those of the disk for which the data was written
+    :raises OptionError: if the logical sector sizes differ
+    """
+    if _logical(disk) != _logical(written):
+        raise errors.OptionError(
+            keys.SECTOR_SIZE,
+            disk.get(keys.SECTOR_SIZE, 'none'),
+            'servers could not read the data, which was written for another '
+            'sector size',
+            _ALLOWED[_logical(written)],
+        )
 
 
 def check_bootable(sector_size: object, can_boot: object) -> None:

@@ -2,7 +2,9 @@
 
 """Checks of a retype."""
 
+from collections.abc import Collection
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 
 from cinder import objects
@@ -20,6 +22,7 @@ from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import plan as retype_plan
 from rbd_volume_options import options
+from rbd_volume_options import sector_sizes
 
 _ON_DEMAND = 'set migration_policy to on-demand'
 # Only an image that no client has open can be copied.
@@ -40,19 +43,25 @@ def check(
         None if it removes none
     :raises HTTPBadRequest: for a type that no volume of this size can have, or
         a type that requires a migration that the caller does not allow or
-        Cinder cannot perform
+        Cinder cannot perform, or after which servers could not read the data
     """
     specs = request.specs_of(new_type)
     former = request.specs_of(volume.volume_type)
     metadata = request.metadata_of(volume)
-    if not any(
-        options.ours(each) for each in (metadata, specs, former)
-    ) and not sources.layout_requested(record.items_of(volume.id)):
+    recorded = record.items_of(volume.id)
+    if not (
+        any(options.ours(each) for each in (metadata, specs, former))
+        or sources.layout_requested(recorded)
+        or record.has_disk(recorded)
+    ):
         return None
     matching = reported.matching(specs)
     if not matching:
         raise refusals.no_backend(new_type['name'])
     here = reported.holding(volume)
+    if may_migrate or here not in matching:
+        # The scheduler may choose any of them.
+        check_readable(recorded, matching)
     if here in matching:
         return _check_here(
             _Retyped(volume, metadata, former, specs),
@@ -67,6 +76,23 @@ def check(
             f'{_ON_DEMAND}.'
         )
     return _check_there(metadata, specs, volume.size, matching)
+
+
+def check_readable(
+    recorded: Mapping[str, str], there: Collection[pools.Pool]
+) -> None:
+    """Check that servers can read the data of a volume on other back ends.
+
+    :param recorded: the admin metadata of the volume
+    :param there: the possible pools; none if the back end has not reported,
+        so that it counts as one without our driver
+    :raises HTTPBadRequest: for a back end that ignores the sector size
+    """
+    if not there or not all(
+        capabilities.is_ours(pool.capabilities) for pool in there
+    ):
+        with refusals.bad_request():
+            sector_sizes.check_leaves(record.disk_in(recorded))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -195,15 +195,29 @@ class VolumesController(wsgi.Controller):
     def migrate(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Note that the marker of an earlier migration ends nothing.
+        """Check the destination of a migration.
 
-        Cinder may copy the data itself, without a call of the driver.
+        Cinder may copy the data itself, without a call of the driver. The
+        marker of an earlier migration ends nothing then.
         """
         context = req.environ['cinder.context']
         volume = cinder_volume.API().get(context, id)
         context.authorize(action_policies.MIGRATE_POLICY, target_obj=volume)
+        self._check_destination(
+            volume, checks.part_of(body, 'os-migrate_volume')
+        )
         _disown(volume)
         yield
+
+    def _check_destination(
+        self, volume: protocols.Volume, asked: dict[str, Any]
+    ) -> None:
+        recorded = record.items_of(volume.id)
+        if record.has_disk(recorded):
+            there = self._reported.named(
+                asked.get('host'), asked.get('cluster')
+            )
+            retypes.check_readable(recorded, there)
 
     @wsgi.extends(action='os-extend')
     def extend(

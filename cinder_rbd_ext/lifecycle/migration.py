@@ -88,6 +88,7 @@ from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
+from rbd_volume_options import sector_sizes
 
 LOG = logging.getLogger(__name__)
 
@@ -335,6 +336,25 @@ class Migrations:
             record.configuration_in(recorded),
         )
 
+    def check_copied(
+        self, volume: protocols.Volume, new_volume: protocols.Volume
+    ) -> None:
+        """Check a new volume before Cinder copies the data of another to it.
+
+        Each back end with this driver has recorded the disk of the source.
+
+        :raises VolumeOptionRefused: if servers could not read the data there
+        """
+        with option_errors.of_volume(
+            volume,
+            self._driver.backend_name,
+            user_messages.Operation.MIGRATION,
+        ):
+            sector_sizes.check_receives(
+                record.disk_in(record.items_of(new_volume.id)),
+                record.disk_in(record.items_of(volume.id)),
+            )
+
     def accepted(
         self, volume: protocols.Volume, host: dict[str, Any] | None
     ) -> accepted_keys.Acceptance | None:
@@ -342,7 +362,7 @@ class Migrations:
 
         :returns: None if the image cannot be migrated unchanged
         :raises VolumeOptionRefused: for options that are not possible on any
-            volume
+            volume, or data that servers could not read there
         """
         with option_errors.of_volume(
             volume,
@@ -358,7 +378,11 @@ class Migrations:
         specs = request.specs_of(volume.volume_type)
         report = (host or {}).get('capabilities') or {}
         settings = capabilities.settings_of(report)
-        if settings is None and capabilities.is_ours(report):
+        if not capabilities.is_ours(report):
+            sector_sizes.check_leaves(
+                record.disk_in(record.items_of(volume.id))
+            )
+        elif settings is None:
             # A newer release of our driver applies its own rules.
             return accepted_keys.Acceptance(metadata, {})
         if settings and self._needs_another_data_pool(volume, host, settings):

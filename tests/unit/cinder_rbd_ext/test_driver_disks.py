@@ -108,6 +108,30 @@ class SectorSizeTest(base.DriverTestCase):
             self.driver.create_volume(target)
             self.assertEqual(expected, self.recorded(target).get(_KEY))
 
+    def test_data_of_4096_do_not_leave_the_driver(self) -> None:
+        report = {'storage_protocol': 'iSCSI'}
+        host = {'host': 'there@lvm#lvm', 'capabilities': report}
+        for own, is_large in (('4096', True), ('512e', False), (None, False)):
+            volume = self.made_volume({_KEY: own} if own else {})
+            moved = functools.partial(
+                self.driver.migrate_volume, self.admin, volume, host
+            )
+            target = self.new_volume(migration_status=f'target:{volume.id}')
+            copied = functools.partial(
+                self.driver.before_volume_copy, self.admin, volume, target
+            )
+            for leave in (moved, copied):
+                if is_large:
+                    error = self.assertRaises(
+                        exceptions.VolumeOptionRefused, leave
+                    )
+                    self.assertIn(_KEY, str(error))
+                else:
+                    leave()
+            # The target of a back end with this driver has the same disk.
+            self.driver.create_volume(target)
+            copied()
+
     def test_edited_record_refuses_the_attachment(self) -> None:
         volume = self.made_volume({_KEY: '4096'})
         db.volume_admin_metadata_update(

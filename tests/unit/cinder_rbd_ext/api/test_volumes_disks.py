@@ -2,11 +2,15 @@
 
 """Requests about the disk of a volume, which depends on its data."""
 
+from typing import Any
+
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext.api import base
 
 _KEY = keys.SECTOR_SIZE
+#: Method, path and body of a request.
+_Call = tuple[str, str, Any]
 
 
 class SectorSizeTest(base.ApiTestCase):
@@ -53,6 +57,44 @@ class SectorSizeTest(base.ApiTestCase):
             'DELETE',
             f'/volumes/{volume.id}/metadata/{_KEY}',
         )
+
+    def test_volume_of_4096_cannot_leave_our_driver(self) -> None:
+        ours = self.get_pools.return_value[0]
+        other = base.pool('rbd2', base.settings())
+        self.get_pools.return_value = [ours, other, base.pool('fake')]
+        words = (f"{_KEY} = '4096'", 'could not read', 'new volume')
+
+        def migrated(volume: Any, **there: Any) -> _Call:
+            path = f'/volumes/{volume.id}/action'
+            return 'POST', path, {'os-migrate_volume': there}
+
+        def retyped(volume: Any, name: str, policy: str = 'on-demand') -> Any:
+            body = {'new_type': name, 'migration_policy': policy}
+            return 'POST', f'/volumes/{volume.id}/action', {'os-retype': body}
+
+        large = self.volume(made={_KEY: '4096'})
+        for wanted in (
+            {'host': 'host@fake#fake'},
+            {'host': 'host@fake#fake', 'force_host_copy': True},
+            {'cluster': 'host@fake'},
+            # A back end that has not reported yet.
+            {'host': 'host@new#new'},
+        ):
+            self.refused(
+                400, words, *migrated(large, **wanted), app=self.admin
+            )
+        for name in ('fake', 'any'):
+            self.ok(*retyped(self.volume(), name))
+            self.refused(400, words, *retyped(large, name))
+        self.ok(*retyped(large, 'any', 'never'))
+        for name, value in ('fake', '512e'), ('rbd2', '4096'):
+            volume = self.volume(made={_KEY: value})
+            there = f'host@{name}#{name}'
+            self.assertNotIn(
+                'could not read',
+                self.call(*migrated(volume, host=there), app=self.admin).text,
+            )
+            self.ok(*retyped(volume, name))
 
     def test_volume_of_4096_is_made_bootable_only_by_a_type(self) -> None:
         large = self.volume(made={_KEY: '4096'})
