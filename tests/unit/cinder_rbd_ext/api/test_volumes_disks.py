@@ -68,7 +68,9 @@ class SectorSizeTest(base.ApiTestCase):
             path = f'/volumes/{volume.id}/action'
             return 'POST', path, {'os-migrate_volume': there}
 
-        def retyped(volume: Any, name: str, policy: str = 'on-demand') -> Any:
+        def retyped(
+            volume: Any, name: str, policy: str = 'on-demand'
+        ) -> _Call:
             body = {'new_type': name, 'migration_policy': policy}
             return 'POST', f'/volumes/{volume.id}/action', {'os-retype': body}
 
