@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cinder import exception
-from cinder import objects
 from cinder.api.openstack import wsgi
-from cinder.common import constants
 from cinder.policies import manageable_volumes as stock
-from cinder.volume import volume_utils
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
@@ -63,7 +60,7 @@ class ManageController(wsgi.Controller):
         specs = _specs(context, volume.get('volume_type'))
         if specs is None or not (metadata or options.ours(specs)):
             return
-        matching = self._pools(context, volume)
+        matching = self._reported.destination(context, volume)
         if not matching:
             # Cinder refuses a host that does not exist.
             return
@@ -72,32 +69,6 @@ class ManageController(wsgi.Controller):
             offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
                 request.read(metadata, specs, settings).resolve()
-
-    def _pools(
-        self, context: protocols.Context, volume: dict[str, Any]
-    ) -> tuple[pools.Pool, ...]:
-        """Return the pools of the host or cluster in a request."""
-        host = volume.get('host')
-        matching = self._reported.named(host, volume.get('cluster'))
-        if not matching and isinstance(host, str):
-            # A member of a cluster: the pools have the name of the cluster.
-            matching = self._reported.named(None, _cluster_of(context, host))
-        return matching
-
-
-def _cluster_of(context: protocols.Context, host: str) -> str | None:
-    """Return the cluster of a volume service; None if it has none."""
-    try:
-        service = objects.Service.get_by_id(
-            context.elevated(),
-            None,
-            host=volume_utils.extract_host(host, 'backend'),
-            binary=constants.VOLUME_BINARY,
-        )
-    except exception.ServiceNotFound:
-        return None
-    name: str | None = service.cluster_name
-    return name
 
 
 def _specs(

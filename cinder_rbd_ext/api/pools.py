@@ -11,8 +11,11 @@ from typing import Any
 
 from cinder import context as cinder_context
 from cinder import exception
+from cinder import objects
+from cinder.common import constants
 from cinder.scheduler import rpcapi
 from cinder.scheduler.filters import capabilities_filter
+from cinder.volume import volume_utils
 from oslo_log import log as logging
 import oslo_messaging
 
@@ -196,6 +199,20 @@ class ReportedPools:
         suitable = self._found(lambda pool: pool.name == name)
         return suitable[0] if suitable else None
 
+    def destination(
+        self, context: protocols.Context, asked: Mapping[str, Any]
+    ) -> tuple[Pool, ...]:
+        """Return the pools of the host or cluster in a request.
+
+        :param asked: the request, not checked yet
+        """
+        host = asked.get('host')
+        matching = self.named(host, asked.get('cluster'))
+        if not matching and isinstance(host, str):
+            # A member of a cluster: the pools have the name of the cluster.
+            matching = self.named(None, _cluster_of(context, host))
+        return matching
+
     def named(
         self, host: object, cluster: object, is_optional: bool = False
     ) -> tuple[Pool, ...]:
@@ -211,6 +228,21 @@ class ReportedPools:
             for pool in (self.known() if is_optional else self.all())
             if {pool.name, pool.backend} & {str(host), str(cluster)}
         )
+
+
+def _cluster_of(context: protocols.Context, host: str) -> str | None:
+    """Return the cluster of a volume service; None if it has none."""
+    try:
+        service = objects.Service.get_by_id(
+            context.elevated(),
+            None,
+            host=volume_utils.extract_host(host, 'backend'),
+            binary=constants.VOLUME_BINARY,
+        )
+    except exception.ServiceNotFound:
+        return None
+    name: str | None = service.cluster_name
+    return name
 
 
 def _good_for(reported: tuple[Pool, ...] | None) -> float:

@@ -190,6 +190,26 @@ def _from_image_or_snapshot(
         return None
 
 
+def disk_of_image(
+    context: protocols.Context, reference: str
+) -> Mapping[str, Any] | None:
+    """Return the disk for which the data of Nova's image were written, by key.
+
+    :returns: None for an image that names no snapshot
+    """
+    image = _glance_image(context, reference)
+    mapping = _boot_mapping(image) if image else None
+    ident = mapping.get('snapshot_id') if mapping else None
+    if not isinstance(ident, str):
+        return None
+    try:
+        snapshot = cinder_volume.API().get_snapshot(context, ident)
+    except exception.SnapshotNotFound:
+        return None
+    with refusals.bad_request():
+        return record.disk_in(record.items_of(snapshot.volume_id))
+
+
 def _boot_mapping(image: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return where Nova's image names the snapshot of a server's boot volume.
 

@@ -203,21 +203,13 @@ class VolumesController(wsgi.Controller):
         context = req.environ['cinder.context']
         volume = cinder_volume.API().get(context, id)
         context.authorize(action_policies.MIGRATE_POLICY, target_obj=volume)
-        self._check_destination(
-            volume, checks.part_of(body, 'os-migrate_volume')
-        )
-        _disown(volume)
-        yield
-
-    def _check_destination(
-        self, volume: protocols.Volume, asked: dict[str, Any]
-    ) -> None:
         recorded = record.items_of(volume.id)
         if record.has_disk(recorded):
-            there = self._reported.named(
-                asked.get('host'), asked.get('cluster')
-            )
+            asked = checks.part_of(body, 'os-migrate_volume')
+            there = self._reported.destination(context, asked)
             retypes.check_readable(recorded, there)
+        _disown(volume)
+        yield
 
     @wsgi.extends(action='os-extend')
     def extend(
@@ -249,8 +241,17 @@ class VolumesController(wsgi.Controller):
     def reimage(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Check that servers can boot from a volume."""
-        self._check_bootable(req.environ['cinder.context'], id)
+        """Check that servers can boot from a volume and read its new data."""
+        context = req.environ['cinder.context']
+        self._check_bootable(context, id)
+        image_id = checks.part_of(body, 'os-reimage').get('image_id')
+        if isinstance(image_id, str):
+            written = volume_source.disk_of_image(context, image_id)
+            if written is not None:
+                with refusals.bad_request():
+                    sector_sizes.check_receives(
+                        record.disk_in(record.items_of(id)), written
+                    )
         yield
 
     def _check_bootable(self, context: protocols.Context, ident: str) -> None:

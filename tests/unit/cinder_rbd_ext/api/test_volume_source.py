@@ -2,6 +2,7 @@
 
 """Unit tests of cinder_rbd_ext.api.volume_source."""
 
+import itertools
 import pathlib
 from typing import Any
 import uuid
@@ -15,6 +16,7 @@ import fixtures
 from tests.unit.cinder_rbd_ext.api import base
 
 _IMAGE = '11111111-0000-4000-8000-000000000000'
+_SECTOR_SIZE = 'rbd:sector_size'
 _WRONG_UNIT = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
 
 
@@ -232,6 +234,28 @@ class NovaImageTest(SourceTestCase):
         self.source = self.volume(made=base.MADE, volume_type='striped')
         self.snapshot = self._snapshot(self.source)
         self._glance(_Glance.of_a_server(self.snapshot))
+
+    def test_reimage_with_data_of_another_sector_size_is_refused(self) -> None:
+        self.set_specs('rbd', rbd__boot_from_4096='true')
+        sizes = (None, '512', '512e', '4096')
+        volumes = {
+            size: self.volume(made={_SECTOR_SIZE: size} if size else None)
+            for size in sizes
+        }
+        for written, of_target in itertools.product(sizes, sizes):
+            snapshot = self._snapshot(volumes[written])
+            self._glance(_Glance.of_a_server(snapshot))
+            response = self.call(
+                'POST',
+                f'/volumes/{volumes[of_target].id}/action',
+                {'os-reimage': {'image_id': _IMAGE}},
+            )
+            is_refused = 'could not read' in response.text
+            expected = '4096' in (written, of_target) and written != of_target
+            self.assertEqual(expected, is_refused, response.text)
+            if is_refused:
+                self.assertEqual(400, response.status_int)
+                self.assertIn(_SECTOR_SIZE, response.text)
 
     def test_layout_of_nova_image_is_part_of_the_plan(self) -> None:
         for reference in (_IMAGE, 'linux'):
