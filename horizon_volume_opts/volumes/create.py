@@ -24,6 +24,7 @@ from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import passed_metadata
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
@@ -51,9 +52,15 @@ def options_group(
     """
     context = {'sources': rest.sources_url()}
     if by_type:
-        context['data'] = packing.attribute(
-            packing.packed(by_type, tuple(fields.kinds()))
+        # Scripts need no description of an option that depends on no other
+        # and has no field. There are many, such as limits.
+        wanted = tuple(
+            key
+            for key in fields.kinds()
+            if fields.name_of(key) in members
+            or not definitions.OPTIONS[key].is_plain
         )
+        context['data'] = packing.attribute(packing.packed(by_type, wanted))
     return group.GroupField(members, _TEMPLATE, context)
 
 

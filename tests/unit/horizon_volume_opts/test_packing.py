@@ -8,13 +8,14 @@ import re
 from django.core import cache
 
 from horizon_volume_opts import packing
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
 
 # Bytes: all of our markup in a page, and what each volume type adds.
-_FORM = 7500
+_FORM = 8300
 _TYPE = 300
 
 # As Cinder returns them, with all features.
@@ -74,9 +75,17 @@ class AttributeTestCase(test_rest.RestTestCase):
 
 
 class SizeTestCase(test_rest.RestTestCase):
-    """Every type has another object size and other allowed keys."""
+    """Every type has another object size and other allowed keys.
+
+    By default, tenants may set no limits on reads and writes.
+    """
 
     def types(self, count: int) -> None:
+        limits = {
+            option.name: {'settable': False}
+            for option in definitions.with_values()
+            if option.policy is definitions.SET_LIMITS
+        }
         cache.cache.clear()
         self.cloud.asked.clear()
         self.cloud.types = [
@@ -87,6 +96,7 @@ class SizeTestCase(test_rest.RestTestCase):
                     'maximum_objects': 1 << 24,
                 },
                 features={'settable': number % 2 == 0, **_FEATURES},
+                **limits,
             )
             for number in range(count)
         ]

@@ -107,7 +107,9 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         form = self.client.get(_PAGE).context['form']
         fields = [f'rbd_{option.name}' for option in definitions.changeable()]
         self.assertEqual(fields, list(form.fields))
-        self.assertTrue({_MODE, _HINT, 'rbd_pace_hint'} <= set(fields))
+        self.assertEqual(
+            set(), {_MODE, _HINT, 'rbd_pace_hint'}.difference(fields)
+        )
         self.assertEqual(
             ('Pace', 'A change takes effect in a moment.'), form.effects[-1]
         )
