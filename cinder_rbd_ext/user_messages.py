@@ -72,6 +72,12 @@ class Operation(enum.Enum):
         _Action.SCHEDULE_ALLOCATE_VOLUME,
         _Detail.NO_BACKEND_AVAILABLE,
     )
+    #: Keys of a backup that do not match the volume.
+    RESTORE = (
+        'keys of the backup',
+        _Action.BACKUP_RESTORE,
+        _Detail.BACKUP_RESTORE_ERROR,
+    )
     #: A change of layout that was started and has failed.
     LAYOUT = (
         'change of layout',

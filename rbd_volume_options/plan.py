@@ -133,7 +133,7 @@ def plan_image(
         wanted if asked_features else None,
         resolved.data_pool.value if resolved.data_pool else None,
         configuration_of(resolved, size),
-        _of_kind(resolved, definitions.Kind.DISK),
+        disk_of(resolved),
         resolved.origins,
     )
 
@@ -155,6 +155,11 @@ def configuration_of(
         if definitions.OPTIONS[key].policy is not definitions.SET_LIMITS
     }
     return values | qos.limits_of(resolved.plain, size)
+
+
+def disk_of(resolved: precedence.Resolved) -> dict[str, Any]:
+    """Return the properties of the disk of a new volume, by key."""
+    return _of_kind(resolved, definitions.Kind.DISK)
 
 
 def _of_kind(

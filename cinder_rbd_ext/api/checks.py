@@ -29,6 +29,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import sector_sizes
 from rbd_volume_options import whole_stripes
 
 Items = Mapping[str, str]
@@ -159,6 +160,22 @@ def check_type(
             refusals.append(error)
     if refusals and len(refusals) == len(offer.settings):
         raise refusals[0]
+
+
+def check_readable(
+    offer: offers.TypeOffer, items: Items, written: Mapping[str, Any]
+) -> None:
+    """Check that servers can read a backup that a new volume receives.
+
+    :param items: the ``rbd:`` keys of the volume
+    :param written: the disk for which the data were written, by key
+    :raises OptionError: if they could not on one of the possible back ends
+    """
+    disks = [
+        plan.disk_of(asked.resolve()) for asked, _ in offer.requests(items)
+    ]
+    for disk in disks or [{}]:
+        sector_sizes.check_receives(disk, written)
 
 
 def whole_number(value: Any) -> int | None:

@@ -8,6 +8,7 @@ from cinder.api import extensions
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
+from cinder_rbd_ext.api import backups
 from cinder_rbd_ext.api import groups
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import managing
@@ -71,6 +72,7 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
                 'consistencygroups',
                 groups.ConsistencyGroupsController(reported, known),
             ),
+            ('backups', backups.BackupsController(reported)),
             ('snapshots', snapshots.SnapshotsController()),
             ('os-snapshot-manage', snapshots.SnapshotsController()),
             ('manageable_snapshots', snapshots.SnapshotsController()),

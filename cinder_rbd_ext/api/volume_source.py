@@ -7,7 +7,9 @@ import contextlib
 import dataclasses
 from typing import Any
 
+from cinder import context as cinder_context
 from cinder import exception
+from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.backup import api as backup_api
@@ -33,6 +35,8 @@ class Source:
     :ivar volume_type_id: for a volume whose request has no type
     :ivar state: the RBD image of the source; None if the API does not know it
     :ivar inherited: what a volume inherits from it; None if nothing is known
+    :ivar written: the disk for which the data of a backup were written, by
+        key; None if it is unknown, or for another source
     :ivar is_image: whether it is a Glance image, which makes volumes bootable
     :ivar known: False if the result depends on an RBD image that the API
         cannot read
@@ -44,6 +48,7 @@ class Source:
     inherited: inheritance.Source | None = None
     known: bool = True
     is_image: bool = False
+    written: Mapping[str, Any] | None = None
 
     @property
     def hint(self) -> str:
@@ -154,7 +159,29 @@ def _from_snapshot(context: protocols.Context, ident: str) -> Source:
 
 def _from_backup(context: protocols.Context, ident: str) -> Source:
     # Cinder creates an empty volume and then restores the backup to it.
-    return Source(backup_api.API().get(context, backup_id=ident).size)
+    backup = backup_api.API().get(context, backup_id=ident)
+    return Source(backup.size, written=_disk_of_backup(backup))
+
+
+def disk_of_backup(
+    context: protocols.Context, ident: str
+) -> Mapping[str, Any] | None:
+    """Return the disk for which the data of a backup were written, by key.
+
+    :returns: None if it is unknown, because the volume was deleted
+    :raises NotFound: for a backup that does not exist for the caller
+    """
+    return _disk_of_backup(backup_api.API().get(context, backup_id=ident))
+
+
+def _disk_of_backup(backup: Any) -> Mapping[str, Any] | None:
+    admin = cinder_context.get_admin_context()
+    try:
+        volume = objects.Volume.get_by_id(admin, backup.volume_id)
+    except exception.VolumeNotFound:
+        return None
+    with refusals.bad_request():
+        return record.disk_in(volume.admin_metadata)
 
 
 def _from_image(context: protocols.Context, reference: str) -> Source | None:

@@ -101,16 +101,20 @@ class VolumesController(wsgi.Controller):
             checks.check_created(
                 offer, metadata, size, source, policies.settable(context)
             )
+            if source.written is not None:
+                checks.check_readable(offer, metadata, source.written)
 
     def _check_type(
         self, req: protocols.Request, volume: dict[str, Any]
     ) -> None:
         """Check a volume without keys of its own against its type.
 
-        This checks only that the layout matches the size. Cinder checks the
-        rest.
+        This checks only that the layout matches the size, and that servers
+        can read the data of a backup. Cinder checks the rest.
         """
-        if not self._restrictions.may_refuse(volume):
+        if not volume.get('backup_id') and not self._restrictions.may_refuse(
+            volume
+        ):
             return
         context = req.environ['cinder.context']
         if not context.authorize(_policy(req, volume), fatal=False):
@@ -131,6 +135,11 @@ class VolumesController(wsgi.Controller):
         if offer is not None:
             with refusals.bad_request(source.hint):
                 checks.check_type(offer, size, source)
+        if source.written is not None:
+            with refusals.bad_request():
+                checks.check_readable(
+                    self._offer(volume_type), {}, source.written
+                )
 
     def _offer(self, volume_type: protocols.VolumeType) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}

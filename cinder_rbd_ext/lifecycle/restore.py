@@ -20,6 +20,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import changes
@@ -28,6 +29,8 @@ from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import limits
+from rbd_volume_options import plan
+from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -98,13 +101,33 @@ class Restores:
                 self._driver.settings.limits,
                 resolved.striping.origin,
             )
-        contradiction = changes.contradiction(
+        disk = record.disk_in(record.items_of(volume.id))
+        mismatch = changes.disk_mismatch(resolved, disk)
+        if mismatch:
+            _warn_if_unreadable(volume, disk, plan.disk_of(resolved))
+        contradiction = mismatch or changes.contradiction(
             asked, self._images.state_of(volume.name)
-        ) or changes.disk_mismatch(
-            resolved, record.disk_in(record.items_of(volume.id))
         )
         if contradiction:
             raise contradiction
+
+
+def _warn_if_unreadable(
+    volume: protocols.Volume,
+    disk: Mapping[str, Any],
+    written: Mapping[str, Any],
+) -> None:
+    """Tell the tenant if servers cannot read the restored data.
+
+    :param disk: the disk of the volume, by key
+    :param written: the disk of the volume that was backed up
+    """
+    try:
+        sector_sizes.check_receives(disk, written)
+    except errors.OptionError as unreadable:
+        user_messages.refused(
+            volume, user_messages.Operation.RESTORE, unreadable
+        )
 
 
 #: Checks the metadata of a volume; raises OptionError. The arguments are the

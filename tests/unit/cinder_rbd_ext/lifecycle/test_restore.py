@@ -12,6 +12,7 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.lifecycle import restore
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
 
@@ -36,6 +37,16 @@ class RestoringTest(base.DriverTestCase):
         self._connect()
         self.driver.terminate_connection(self.volume, _CONNECTOR)
         self.assertEqual(base.ASKED, self._keys())
+
+    def test_tenant_is_told_of_data_for_another_sector_size(self) -> None:
+        for value, is_told in (('512e', False), ('4096', True)):
+            self._connect()
+            came = {keys.SECTOR_SIZE: value}
+            db.volume_metadata_update(self.admin, self.volume.id, came, False)
+            self.driver.terminate_connection(self.volume, _CONNECTOR)
+            self.assertEqual(base.ASKED, self._keys())
+            told = self.recorded(self.volume).get(wire.RECORD_MESSAGE, '')
+            self.assertEqual(is_told, 'could not read' in told)
 
     def test_failure_does_not_keep_the_volume_connected(self) -> None:
         self._connect()

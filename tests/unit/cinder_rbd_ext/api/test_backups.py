@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Restores of backups, whose data were written for one sector size."""
+
+from typing import Any
+import uuid
+
+from cinder.db import api as db
+
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext.api import base
+
+_KEY = keys.SECTOR_SIZE
+_LARGE = {_KEY: '4096'}
+_UNREADABLE = ('could not read', _KEY)
+
+
+class RestoreTest(base.ApiTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.restored = self.patch(
+            'cinder.backup.api.API.restore',
+            return_value={
+                'backup_id': '',
+                'volume_id': '',
+                'volume_name': '',
+            },
+        )
+
+    def _backup(self, volume_id: str) -> str:
+        """Create a backup of a volume in the database; return its ID."""
+        values = {
+            'size': 1,
+            'status': 'available',
+            'project_id': self.app.project,
+            'user_id': 'u',
+            'volume_id': volume_id,
+        }
+        return str(db.backup_create(self.admin_context, values)['id'])
+
+    def _restore(self, backup: str, volume: Any = None) -> Any:
+        """Return the request to restore a backup."""
+        body = {'volume_id': volume.id} if volume else {}
+        return 'POST', f'/backups/{backup}/restore', {'restore': body}
+
+    def test_existing_volume_has_the_sectors_of_the_backup(self) -> None:
+        plain, large = self.volume(), self.volume(made=_LARGE)
+        emulated = self.volume(made={_KEY: '512e'})
+        of_plain, of_large = map(self._backup, (plain.id, large.id))
+        for backup, volume in ((of_plain, large), (of_large, emulated)):
+            self.refused(400, _UNREADABLE, *self._restore(backup, volume))
+        self.restored.assert_not_called()
+        for backup, volume in ((of_plain, emulated), (of_large, large)):
+            self.ok(*self._restore(backup, volume))
+        self.ok(*self._restore(self._backup(str(uuid.uuid4())), large))
+
+    def test_new_volume_of_cinder_has_the_sectors_of_the_backup(self) -> None:
+        of_plain = self._backup(self.volume().id)
+        of_large = self._backup(self.volume(made=_LARGE).id)
+        self.refused(400, _UNREADABLE, *self._restore(of_large))
+        self.ok(*self._restore(of_plain))
+        self.set_specs('rbd', rbd__sector_size='4096')
+        self.refused(400, _UNREADABLE, *self._restore(of_plain))
+        self.ok(*self._restore(of_large))
+
+    def test_requested_volume_has_the_sectors_of_the_backup(self) -> None:
+        of_plain = self._backup(self.volume().id)
+        of_large = self._backup(self.volume(made=_LARGE).id)
+        for backup, metadata, volume_type in (
+            (of_large, None, 'rbd'),
+            (of_large, {_KEY: '512e'}, 'rbd'),
+            (of_large, None, 'fake'),
+            (of_plain, _LARGE, 'rbd'),
+        ):
+            body = self.create(
+                metadata, volume_type=volume_type, backup_id=backup
+            )
+            self.refused(400, _UNREADABLE, 'POST', '/volumes', body)
+        for backup, metadata in (
+            (of_large, _LARGE),
+            (of_plain, None),
+            (self._backup(str(uuid.uuid4())), _LARGE),
+        ):
+            body = self.create(metadata, backup_id=backup)
+            self.ok('POST', '/volumes', body)
