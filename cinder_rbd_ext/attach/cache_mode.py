@@ -111,7 +111,9 @@ def requested_mode(
     """
     if volume.multiattach:
         return Asked(_SHARED_MODE, None, shared=True)
-    choice = _choice(volume, keys.CACHE_MODE, settings)
+    choice = _choice(
+        volume, keys.CACHE_MODE, settings, request.metadata_of(volume)
+    )
     return Asked(choice.value, choice.origin) if choice else None
 
 
@@ -120,22 +122,25 @@ def other_items(
 ) -> dict[str, Any]:
     """Return the items of a connection that options other than the mode set.
 
-    They do not prevent an attachment: one that is invalid or not allowed is
-    ignored and logged. They are the same for shared volumes.
+    They do not prevent an attachment: metadata that is invalid or not allowed
+    is ignored and logged. They are the same for shared volumes.
     """
     items: dict[str, Any] = {}
     for option in definitions.of_kind(definitions.Kind.CONNECTION):
         if option.key == keys.CACHE_MODE:
             continue
-        try:
-            choice = _choice(volume, option.key, settings)
-        except errors.OptionError as error:
-            LOG.warning(
-                'Volume %(id)s is attached without a requested option: '
-                '%(error)s',
-                {'id': volume.id, 'error': error},
-            )
-            continue
+        choice = None
+        for metadata in request.metadata_of(volume), {}:
+            try:
+                choice = _choice(volume, option.key, settings, metadata)
+            except errors.OptionError as error:
+                LOG.warning(
+                    'Volume %(id)s is attached without a requested option: '
+                    '%(error)s',
+                    {'id': volume.id, 'error': error},
+                )
+            else:
+                break
         if choice:
             items.update(option.connection_items(choice.value))
     return items
@@ -145,9 +150,11 @@ def _choice(
     volume: protocols.Volume,
     key: str,
     settings: backend_settings.BackendSettings,
+    items: Mapping[str, str],
 ) -> precedence.Choice[Any] | None:
     """Return the requested value of an option of attachments.
 
+    :param items: the metadata of the volume; empty to ignore it
     :raises OptionError: if it is invalid or not allowed
     """
     others = set(definitions.OPTIONS) - {key, keys.TENANT_OPTIONS}
@@ -155,7 +162,7 @@ def _choice(
     def chosen(items: Mapping[str, str]) -> dict[str, str]:
         return {k: v for k, v in relevant(items).items() if k not in others}
 
-    metadata = chosen(request.metadata_of(volume))
+    metadata = chosen(items)
     texts = request.Texts(
         metadata, chosen(request.specs_of(volume.volume_type))
     )
