@@ -184,6 +184,17 @@ def check_bootable(resolved: precedence.Resolved) -> None:
         sector_sizes.check_bootable(size.value, can_boot and can_boot.value)
 
 
+def check_managed(resolved: precedence.Resolved) -> None:
+    """Check that the metadata of a volume to manage describe its disk.
+
+    :raises OptionError: if the type or the back end sets sectors of 4096
+        bytes, so that the image was perhaps written for them
+    """
+    size = resolved.choice(keys.SECTOR_SIZE)
+    if size and size.origin is not Origin.VOLUME_METADATA:
+        sector_sizes.check_stated(size.value, size.origin)
+
+
 def check_layout(
     resolved: precedence.Resolved,
     base: layout.ImageLayout,

@@ -75,6 +75,22 @@ def check_leaves(disk: Mapping[str, Any]) -> None:
         )
 
 
+def check_stated(default: str, origin: errors.Origin) -> None:
+    """Check a default that does not apply to an existing image.
+
+    :raises OptionError: if the data were perhaps written for it
+    """
+    if default == LARGE:
+        raise errors.OptionError(
+            keys.SECTOR_SIZE,
+            LARGE,
+            'an existing image may have been written for another sector size',
+            f'{keys.SECTOR_SIZE} in the metadata of the volume, with the '
+            'sector size for which its data were written',
+            origin,
+        )
+
+
 def check_receives(
     disk: Mapping[str, Any], written: Mapping[str, Any]
 ) -> None:

@@ -20,6 +20,7 @@ from cinder_rbd_ext.api import visible_types
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import plan
 
 
 class ManageController(wsgi.Controller):
@@ -68,7 +69,8 @@ class ManageController(wsgi.Controller):
         with refusals.bad_request():
             offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
-                request.read(metadata, specs, settings).resolve()
+                asked = request.read(metadata, specs, settings)
+                plan.check_managed(asked.resolve())
 
 
 def _specs(

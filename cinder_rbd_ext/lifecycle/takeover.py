@@ -48,6 +48,7 @@ class Takeovers:
                 request.specs_of(volume.volume_type),
                 self._driver.settings,
             )
+            plan.check_managed(asked.resolve())
             state = self._images.state_of(name)
             contradiction = changes.contradiction(asked, state)
             if contradiction:
@@ -127,7 +128,8 @@ def _disk_of(volume: protocols.Volume) -> dict[str, Any]:
     """Return the properties of the disk of a managed image, by key.
 
     Only the administrator knows what the data was written for. The defaults of
-    the type and of the back end are for new volumes.
+    the type and of the back end are for new volumes. With a default of 4096,
+    the administrator must say it.
     """
     own = options.parse(
         request.metadata_of(volume),

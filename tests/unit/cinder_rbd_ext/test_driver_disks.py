@@ -5,6 +5,7 @@
 import functools
 from typing import Any
 
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 import ddt
@@ -150,6 +151,23 @@ class SectorSizeTest(base.DriverTestCase):
             self.driver.manage_existing(volume, {'source-name': former.name})
             self.assertEqual(expected, self.sectors(volume))
 
+    def test_managed_image_of_a_type_with_4096_needs_the_key(self) -> None:
+        large = self.make_type(rbd_sector_size='4096')
+        former = self.made_volume()
+        there = {'source-name': former.name}
+        unsaid = self.new_volume(volume_type=large)
+        error = self.assertRaises(
+            exception.ManageExistingVolumeTypeMismatch,
+            self.driver.manage_existing,
+            unsaid,
+            there,
+        )
+        self.assertIn(f"{_KEY} = '4096'", str(error))
+        self.assertIn(former.name, self.cluster.names())
+        said = self.new_volume({_KEY: '512'}, volume_type=large)
+        self.driver.manage_existing(said, there)
+        self.assertEqual(('512', '512'), self.sectors(said))
+
     def test_bootable_volume_of_4096_needs_a_type_that_says_so(self) -> None:
         large = self.make_type(rbd_sector_size='4096')
         refused = creation_paths.CloneGlanceImage(self, volume_type=large)
@@ -191,14 +209,22 @@ class DiscardTest(base.DriverTestCase):
         self.assertTrue(self.discard(volume))
 
     def test_what_tenants_may_not_set_is_ignored_and_logged(self) -> None:
-        volume = self.made_volume(
-            volume_type=self.make_type(rbd_tenant_options='')
-        )
-        for value in ('false', 'perhaps'):
-            changed = {keys.DISCARD: value}
-            db.volume_metadata_update(self.admin, volume.id, changed, False)
-            self.assertTrue(self.discard(volume))
-            self.assertIn(f"{keys.DISCARD} = '{value}'", self.log.output)
+        for of_type, values in (
+            (True, ('false', 'perhaps')),
+            (False, ('true', 'never')),
+        ):
+            volume = self.made_volume(
+                volume_type=self.make_type(
+                    rbd_tenant_options='', rbd_discard=str(of_type).lower()
+                )
+            )
+            for value in values:
+                changed = {keys.DISCARD: value}
+                db.volume_metadata_update(
+                    self.admin, volume.id, changed, False
+                )
+                self.assertEqual(of_type, self.discard(volume))
+                self.assertIn(f"{keys.DISCARD} = '{value}'", self.log.output)
 
     def test_shared_volume_has_the_request_of_its_type(self) -> None:
         shared = self.make_type(multiattach='<is> True', rbd_discard='false')

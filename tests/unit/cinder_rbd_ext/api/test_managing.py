@@ -58,6 +58,10 @@ class ManageTest(base.ApiTestCase):
         self.set_specs('striped', rbd__stripe_unit='3K')
         body = self._body({}, 'rbd', volume_type='striped')
         self._refused('not a power of two', body)
+        self.set_specs('rbd', rbd__sector_size='4096')
+        words = 'rbd:sector_size in the metadata of the volume'
+        self._refused(words, self._body({}, 'rbd'))
+        self._accepted(self._body({'rbd:sector_size': '512'}, 'rbd'))
         metadata = {'rbd:object_map': 'true'}
         body = self._body(metadata, 'rbd', volume_type='shared')
         self._refused('multi-attach', body)
