@@ -14,6 +14,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
 
@@ -81,6 +82,12 @@ class BackendSettings:
             for key, option in definitions.conf_names().items()
             if (value := configuration.safe_get(option)) is not None
         }
+        # Cinder applies it to volumes without a sector size of their own, and
+        # would do so with another value after a change or a migration.
+        geometry = configuration.safe_get('disk_geometry')
+        if geometry:
+            size = sector_sizes.OF_DISK_GEOMETRY[geometry]
+            texts.setdefault(keys.SECTOR_SIZE, size)
         try:
             bounds = _read_limits(configuration, texts)
             parsed = options.parse(

@@ -34,6 +34,9 @@ _LOGICAL_AND_PHYSICAL = {
     LARGE: ('4096', '4096'),
 }
 
+#: The sizes of Cinder's option ``disk_geometry``.
+OF_DISK_GEOMETRY = {'512': '512', '512e': '512e', '4k': LARGE}
+
 _ALLOWED = {
     '512': f'a volume with {keys.SECTOR_SIZE} = 512 or 512e, or without it',
     LARGE: f'a volume that was created with {keys.SECTOR_SIZE} = 4096',

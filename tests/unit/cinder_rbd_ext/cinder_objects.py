@@ -38,6 +38,7 @@ def section(**options: Any) -> Section:
     conf = cfg.ConfigOpts()
     opts.register_opts(conf, _GROUP)
     conf.register_opt(cfg.IntOpt('rbd_store_chunk_size', default=4), _GROUP)
+    conf.register_opt(cfg.StrOpt('disk_geometry'), _GROUP)
     conf(args=[], default_config_files=[], default_config_dirs=[])
     for name, value in options.items():
         conf.set_override(name, value, _GROUP)

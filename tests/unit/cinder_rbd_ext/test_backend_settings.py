@@ -140,6 +140,19 @@ class ReadTest(base.TestCase):
         )
         self.assertEqual(8 * _MIB, read.chunk_size)
 
+    def test_disk_geometry_is_the_default_sector_size(self) -> None:
+        for own, geometry, expected in (
+            (None, '4k', '4096'),
+            (None, '512e', '512e'),
+            ('512', '4k', '512'),
+            (None, None, None),
+        ):
+            settings = cinder_objects.settings(
+                rbd_volume_sector_size=own, disk_geometry=geometry
+            )
+            plain = settings.options.plain
+            self.assertEqual(expected, plain.get(keys.SECTOR_SIZE))
+
     def test_enforcement_is_strict_by_default(self) -> None:
         for given, strict in (('strict', True), ('lenient', False)):
             settings = cinder_objects.settings(

@@ -8,6 +8,7 @@ from typing import Any
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
+from cinder.volume import driver as cinder_driver
 import ddt
 
 from cinder_rbd_ext import exceptions
@@ -17,6 +18,7 @@ from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
 
 _KEY = keys.SECTOR_SIZE
+_GEOMETRY = 'disk_geometry'
 _CONNECTOR = {'host': 'compute-1'}
 _LARGE = ('4096', '4096')
 _EMULATED = ('512', '4096')
@@ -132,6 +134,15 @@ class SectorSizeTest(base.DriverTestCase):
             # The target of a back end with this driver has the same disk.
             self.driver.create_volume(target)
             copied()
+
+    def test_disk_geometry_is_recorded_at_creation(self) -> None:
+        if _GEOMETRY not in {each.name for each in cinder_driver.volume_opts}:
+            self.skipTest('Cinder has the option since 2026.1')
+        self.driver = self.make_driver(disk_geometry='4k')
+        volume = self.made_volume()
+        self.assertEqual('4096', self.recorded(volume)[_KEY])
+        self.driver = self.make_driver(disk_geometry='512')
+        self.assertEqual(_LARGE, self.sectors(volume))
 
     def test_edited_record_refuses_the_attachment(self) -> None:
         volume = self.made_volume({_KEY: '4096'})
