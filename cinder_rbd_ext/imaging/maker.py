@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import functools
@@ -54,12 +55,16 @@ class Maker:
         volume: protocols.Volume,
         source: protocols.Volume | None = None,
         from_image: bool = False,
+        is_filled: bool = False,
+        disk: Mapping[str, Any] | None = None,
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a volume's image; undo it on failure.
 
         :param source: the source volume, if any
         :param from_image: whether the image may be a clone of a Glance image.
             Cinder tries this before it downloads the Glance image.
+        :param is_filled: whether a new volume gets the data of a Glance image
+        :param disk: the disk of an existing volume, by key; None for a new one
         :raises VolumeOptionRefused: for options that are invalid or not
             allowed
         """
@@ -77,7 +82,9 @@ class Maker:
                 volume,
                 self._copy(volume, source)
                 if source and unrequested.is_copy(volume)
-                else self._new_creation(volume, source, from_image),
+                else self._new_creation(
+                    volume, source, from_image, is_filled, disk
+                ),
             ) as creation,
         ):
             yield creation
@@ -127,9 +134,12 @@ class Maker:
         """
         if has_data and releases.REIMAGE_KEEPS_IMAGE:
             return contextlib.nullcontext()
-        if not has_data or not self._images.exists(volume.name):
-            # No image exists if an earlier re-image was interrupted.
-            return self.creating(volume)
+        if not has_data:
+            return self.creating(volume, is_filled=True)
+        if not self._images.exists(volume.name):
+            # An earlier re-image was interrupted.
+            disk = record.disk_in(record.items_of(volume.id))
+            return self.creating(volume, disk=disk)
         planner = functools.partial(
             unrequested.plan_remade, volume, self._images.state_of(volume.name)
         )
@@ -170,6 +180,8 @@ class Maker:
         volume: protocols.Volume,
         source: protocols.Volume | None,
         from_image: bool,
+        is_filled: bool,
+        disk: Mapping[str, Any] | None,
     ) -> creations.Creation:
         arrival = migration_target.of_volume(volume, self._driver.settings)
         asked = migration_target.request_of(
@@ -196,7 +208,7 @@ class Maker:
             self._images.check_data_pool(
                 resolved.data_pool.value, resolved.data_pool.origin
             )
-        if from_image:
+        if from_image or is_filled:
             plan.check_bootable(resolved)
         planner: creations.Planner = made
         if arrival and arrival.state:
@@ -208,9 +220,9 @@ class Maker:
                 pool,
             )
         if arrival:
-            planner = functools.partial(
-                unrequested.with_disk, planner, arrival.disk
-            )
+            disk = arrival.disk
+        if disk is not None:
+            planner = functools.partial(unrequested.with_disk, planner, disk)
         creation = self._undone(volume, planner)
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping

@@ -127,7 +127,7 @@ def with_disk(
     base: plan.ImageState,
     parent: plan.ImageState | None,
 ) -> plan.ImagePlan:
-    """Plan a migration's target with the disk of the source.
+    """Plan an image for data that were written for a disk.
 
     :param planner: plans the rest
     """

@@ -9,6 +9,7 @@ from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from cinder.volume import driver as cinder_driver
+from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 
 from cinder_rbd_ext import exceptions
@@ -144,6 +145,15 @@ class SectorSizeTest(base.DriverTestCase):
         self.driver = self.make_driver(disk_geometry='512')
         self.assertEqual(_LARGE, self.sectors(volume))
 
+    def test_repeated_reimage_keeps_the_sector_size(self) -> None:
+        self._patch('cinder_rbd_ext.releases.REIMAGE_KEEPS_IMAGE', False)
+        volume = self.made_volume({_KEY: '512e'})
+        self.driver.images.discard(volume.name)
+        volume.metadata = {_KEY: '4096'}
+        with self.driver._maker.filling(volume, has_data=True):
+            stock_rbd.RBDDriver.create_volume(self.driver, volume)
+        self.assertEqual('512e', self.recorded(volume)[_KEY])
+
     def test_edited_record_refuses_the_attachment(self) -> None:
         volume = self.made_volume({_KEY: '4096'})
         db.volume_admin_metadata_update(
@@ -185,6 +195,16 @@ class SectorSizeTest(base.DriverTestCase):
         self.assertIn('cannot boot', str(self.raised(refused.make)))
         # The second volume is made from the same Glance image.
         self.mock_object(self, 'glance_image', return_value=refused.location)
+        # Cinder downloads the image of an encrypted volume without a clone.
+        filled = creation_paths.ImportGlanceImage(self, volume_type=large)
+        refusing = functools.partial(
+            self.driver.copy_image_to_volume,
+            self.context,
+            filled.volume,
+            None,
+            'image',
+        )
+        self.assertIn('cannot boot', str(self.raised(refusing)))
         boots = self.make_type(
             rbd_sector_size='4096', rbd_boot_from_4096='true'
         )
