@@ -38,8 +38,12 @@ _LOGICAL_AND_PHYSICAL = {
 OF_DISK_GEOMETRY = {'512': '512', '512e': '512e', '4k': LARGE}
 
 _ALLOWED = {
-    '512': f'a volume with {keys.SECTOR_SIZE} = 512 or 512e, or without it',
-    LARGE: f'a volume that was created with {keys.SECTOR_SIZE} = 4096',
+    '512': phrases.Phrase(
+        'a volume with rbd:sector_size = 512 or 512e, or without it'
+    ),
+    LARGE: phrases.Phrase(
+        'a volume that was created with rbd:sector_size = 4096'
+    ),
 }
 
 
@@ -71,10 +75,14 @@ def check_leaves(disk: Mapping[str, Any]) -> None:
         raise errors.OptionError(
             keys.SECTOR_SIZE,
             LARGE,
-            'servers could not read the data on a back end that does not '
-            'support RBD volume options',
-            'back ends that support them; for another back end, copy the '
-            'files to a new volume, in a server that has both volumes',
+            phrases.Phrase(
+                'servers could not read the data on a back end that does not '
+                'support RBD volume options'
+            ),
+            phrases.Phrase(
+                'back ends that support them; for another back end, copy the '
+                'files to a new volume, in a server that has both volumes'
+            ),
         )
 
 
@@ -107,8 +115,10 @@ def check_receives(
         raise errors.OptionError(
             keys.SECTOR_SIZE,
             disk.get(keys.SECTOR_SIZE, 'none'),
-            'servers could not read the data, which was written for another '
-            'sector size',
+            phrases.Phrase(
+                'servers could not read the data, which was written for '
+                'another sector size'
+            ),
             _ALLOWED[_logical(written)],
         )
 
