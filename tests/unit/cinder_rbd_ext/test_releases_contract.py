@@ -161,6 +161,12 @@ CLAUSES = (
         for name, (takes, calls, used_in) in METHODS.items()
     ),
     contract.Clause(
+        'cinder.volume.driver',
+        'BaseVD.before_volume_copy',
+        _DRIVER,
+        ('context', 'src_vol', 'dest_vol', 'remote'),
+    ),
+    contract.Clause(
         _RBD,
         'RBDVolumeProxy',
         _LOOKUP,
@@ -252,4 +258,4 @@ class ContractTest(base.TestCase):
             and hasattr(stock.RBDDriver, name)
             and not (name.startswith('__') and name != '__init__')
         }
-        self.assertEqual(set(), overridden - set(METHODS))
+        self.assertEqual({'before_volume_copy'}, overridden - set(METHODS))
