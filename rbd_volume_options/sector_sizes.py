@@ -95,9 +95,14 @@ def check_stated(default: str, origin: errors.Origin) -> None:
         raise errors.OptionError(
             keys.SECTOR_SIZE,
             LARGE,
-            'an existing image may have been written for another sector size',
-            f'{keys.SECTOR_SIZE} in the metadata of the volume, with the '
-            'sector size for which its data were written',
+            phrases.Phrase(
+                'an existing image may have been written for another sector '
+                'size'
+            ),
+            phrases.Phrase(
+                'rbd:sector_size in the metadata of the volume, with the '
+                'sector size for which its data were written'
+            ),
             origin,
         )
 
