@@ -238,9 +238,16 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
     )
 
 
-def families_changing(admin_metadata: Mapping[str, str]) -> set[str]:
-    """Return the families of a change that was interrupted."""
-    return set(admin_metadata.get(wire.RECORD_CONFIGURING, '').split(','))
+def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
+    """Return the families of the options that the driver may have set.
+
+    They include those of a change that was interrupted.
+    """
+    changing = admin_metadata.get(wire.RECORD_CONFIGURING, '')
+    return {
+        definitions.OPTIONS[key].family
+        for key in configuration_in(admin_metadata)
+    }.union(filter(None, changing.split(',')))
 
 
 def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:

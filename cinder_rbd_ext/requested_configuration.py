@@ -109,21 +109,15 @@ class Target:
         )
 
     def difference(
-        self,
-        settings: backend_settings.BackendSettings,
-        is_retyped: bool = False,
+        self, settings: backend_settings.BackendSettings
     ) -> dict[str, Any] | None:
         """Return the new configuration; None if the image has it already.
 
         It is compared with the record. A change that was interrupted counts as
         a difference.
-
-        :param is_retyped: whether the stock driver has just set the limits of
-            QoS specs
         """
         recorded = self.volume.admin_metadata
         wanted = self.configuration(settings)
         is_interrupted = wire.RECORD_CONFIGURING in recorded
         is_changed = wanted != record.configuration_in(recorded)
-        is_replaced = is_retyped and bool(wanted)
-        return wanted if is_changed or is_interrupted or is_replaced else None
+        return wanted if is_changed or is_interrupted else None

@@ -84,22 +84,20 @@ class Reconfigurations:
             admin metadata
         """
         try:
-            is_retyped = new_type is not None
             target: requested_configuration.Target | None
             if is_current:
                 target = self._of(volume, new_type, new_size)
             else:
                 target = self._target(volume.id, new_type, new_size)
             for _ in range(_ATTEMPTS):
-                if target is None or not self._differs(target, is_retyped):
+                if target is None or not self._differs(target):
                     return
                 with (
                     volume_lock.shared(volume.id, _WAIT),
                     # Two requests may change it at the same time.
                     lockutils.lock(f'rbd-configuration-{volume.id}'),
                 ):
-                    self._change(volume, new_type, new_size, is_retyped)
-                is_retyped = False
+                    self._change(volume, new_type, new_size)
                 target = self._target(volume.id, new_type, new_size)
         except Exception:
             LOG.exception(
@@ -131,34 +129,24 @@ class Reconfigurations:
             volume, new_type or volume.volume_type, new_size or volume.size
         )
 
-    def _differs(
-        self, target: requested_configuration.Target, is_retyped: bool
-    ) -> bool:
-        settings = self._driver.settings
-        return target.difference(settings, is_retyped) is not None
+    def _differs(self, target: requested_configuration.Target) -> bool:
+        return target.difference(self._driver.settings) is not None
 
     def _change(
         self,
         requested: protocols.Volume,
         new_type: protocols.VolumeType | None,
         new_size: int,
-        is_retyped: bool,
     ) -> None:
         target = self._target(requested.id, new_type, new_size)
-        wanted = (
-            target.difference(self._driver.settings, is_retyped)
-            if target
-            else None
-        )
+        wanted = target.difference(self._driver.settings) if target else None
         if target is None or wanted is None:
             # It was changed during the wait for the lock.
             return
         volume = target.volume
         if new_type is None:
             volume_use.check_not_migrated(requested, volume)
-        recorded = volume.admin_metadata
-        former = configuration.families(record.configuration_in(recorded))
-        former |= record.families_changing(recorded)
+        former = record.families_set(volume.admin_metadata)
         record.configuring(volume.id, former | configuration.families(wanted))
         with self._driver.images.opened(volume.name) as image:
             configuration.change(

@@ -38,6 +38,28 @@ keep       Cinder has saved the type.     The source has its other name, or is
                                           there, and the marker is removed.
 =========  =============================  ====================================
 
+The step "complete" is the whole change if no copy is needed. What it does with
+the limits on reads and writes:
+
+==========  ============================  ====================================
+Step        Before it                     After a kill, or a failure
+==========  ============================  ====================================
+mark        The image has the limits of   The same.
+            the former type.
+stock       The mark says that the image  Limits are missing or those of the
+            may have other limits than    new type. Recovery compares them
+            the record.                   because of the mark, after it has
+                                          returned or completed the retype. So
+                                          does each later attachment.
+configure   The stock driver has removed  As above.
+            limits that no QoS specs set.
+features,   The image has the limits of   As above: the record has the limits
+record,     the new type.                 of the new type.
+keys
+configure   The volume has only keys      As above.
+again       that its new type accepts.
+==========  ============================  ====================================
+
 What can fail, and what follows. Before the swap, the copy is removed, the
 volume keeps its type, and its owner gets a message. After the swap, the step
 is repeated until it succeeds.
@@ -396,12 +418,19 @@ class Retypes:
         :param volume: the object that is saved afterwards
         :returns: the model update of the stock driver
         """
+        families = record.families_set(record.items_of(volume.id))
+        if families:
+            # The stock driver removes limits that are not of QoS specs.
+            record.configuring(volume.id, families)
         _, update = stock()
+        # At once: a volume that is in use has no limits meanwhile.
+        self._configure(volume, new_type)
         if decided.stock_changes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)
         self._change_features(volume, decided)
         self._remove_keys(volume, decided.acceptance)
+        # Without the keys that were removed.
         self._configure(volume, new_type)
         return update
 
@@ -459,6 +488,8 @@ class Retypes:
         else:
             copy.discard(wait)
         self._correct_keys(volume)
+        # A retype that failed may have removed limits.
+        self._configure(volume, None)
         marker.forget(volume_id)
 
     def _settle_migration(

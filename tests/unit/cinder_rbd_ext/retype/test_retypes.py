@@ -14,6 +14,7 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
+from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
@@ -23,6 +24,8 @@ from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
 _LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
+
+_LIMIT = 'conf_rbd_qos_iops_limit'
 
 
 @ddt.ddt
@@ -177,3 +180,63 @@ class DefaultFeaturesTest(base.DriverTestCase):
         self.assertEqual(
             errors.Origin.CLUSTER, given[precedence.Part.FEATURES]
         )
+
+
+class LimitsTest(base.DriverTestCase):
+    """The stock driver removes each limit that no QoS specs set."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume({'rbd:iops_limit': '200'})
+        stock = mock.patch.object(
+            self.driver, '_stock_retype', side_effect=self._stock
+        )
+        stock.start()
+        self.addCleanup(stock.stop)
+
+    def _stock(self, *args: Any) -> tuple[bool, None]:
+        del self.cluster.stored(self.volume.name).metadata[_LIMIT]
+        return True, None
+
+    def _limit(self) -> str | None:
+        stored = self.cluster.stored(self.volume.name)
+        limit: str | None = stored.metadata.get(_LIMIT)
+        return limit
+
+    def _retype(self) -> Any:
+        self.update(self.volume, {'status': 'retyping'})
+        return self.driver.retype(
+            self.context, self.volume, self.make_type(), {}, None
+        )
+
+    def test_limit_is_in_force_while_the_features_change(self) -> None:
+        seen = []
+        change = retypes.Retypes._change_features
+
+        def changed(*args: Any) -> None:
+            seen.append(self._limit())
+            change(*args)
+
+        with mock.patch.object(retypes.Retypes, '_change_features', changed):
+            self._retype()
+        self.assertEqual(['200'], seen)
+        self.assertEqual('200', self._limit())
+
+    def test_limit_is_set_again_after_a_retype_that_failed(self) -> None:
+        with (
+            mock.patch.object(
+                configuration, 'change', autospec=True, side_effect=OSError
+            ),
+            mock.patch.object(
+                retypes.Retypes,
+                '_change_features',
+                autospec=True,
+                side_effect=self.librbd.Error,
+            ),
+        ):
+            self.assertRaises(self.librbd.Error, self._retype)
+        self.assertIsNone(self._limit())
+        # Cinder returns the volume to its status; recovery follows.
+        self.update(self.volume, {'status': 'in-use'})
+        self.driver._retypes.settle(self.volume.id)
+        self.assertEqual('200', self._limit())
