@@ -12,6 +12,7 @@ from typing import Any
 from oslo_log import log as logging
 from oslo_utils import units
 
+from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
@@ -65,23 +66,46 @@ class Target:
     ) -> dict[str, Any]:
         """Return the configuration that the image should have, by key.
 
-        Keys of the volume that are not possible any more do not prevent the
-        configuration by its type.
+        :raises OptionError: for invalid keys of the type
+        """
+        accepted, wanted = self._accepted(settings)
+        if accepted.dropped:
+            LOG.warning(
+                'Volume %(id)s: keys about the configuration of the image are '
+                'ignored: %(keys)s',
+                {'id': self.volume.id, 'keys': accepted.reasons},
+            )
+        return wanted
+
+    def acceptance(
+        self, settings: backend_settings.BackendSettings
+    ) -> accepted_keys.Acceptance:
+        """Return which keys of the volume configure its image.
 
         :raises OptionError: for invalid keys of the type
         """
-        own = _relevant(request.metadata_of(self.volume))
-        try:
-            return self._requested(own, settings)
-        except errors.OptionError as error:
-            if not own:
-                raise
-            LOG.warning(
-                'Volume %(id)s: its keys about the configuration of the image '
-                'are ignored: %(error)s',
-                {'id': self.volume.id, 'error': error},
-            )
-            return self._requested({}, settings)
+        return self._accepted(settings)[0]
+
+    def _accepted(
+        self, settings: backend_settings.BackendSettings
+    ) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
+        """Return the keys of the volume that are in force, and the result.
+
+        An invalid key, or one that is not possible any more, is ignored with
+        those of its family. All others, and those of the type, apply.
+        """
+        own = request.metadata_of(self.volume)
+        accepted = accepted_keys.Acceptance(
+            {key: own[key] for key in configuration_keys() if key in own}, {}
+        )
+        while True:
+            try:
+                return accepted, self._requested(accepted.kept, settings)
+            except errors.OptionError as error:
+                rest = accepted.without(error)
+                if rest == accepted:
+                    raise
+                accepted = rest
 
     def _requested(
         self,

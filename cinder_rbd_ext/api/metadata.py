@@ -19,6 +19,7 @@ from cinder.volume import rpcapi
 from oslo_log import log as logging
 import webob
 
+from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
@@ -181,47 +182,56 @@ class Changes:
         allowed = {k: v for k, v in items.items() if k in outcome.different}
         record.accepted(volume_id, allowed)
         notice = outcome.notice
-        if outcome.is_configured and not self._configured(context, volume_id):
-            notice = (
-                'The change of the keys is stored, but not in force yet; send '
-                'it again, or attach the volume again'
-            )
+        if outcome.is_configured:
+            ignored = self._configured(context, volume_id)
+            if ignored is None:
+                notice = (
+                    'The change of the keys is stored, but not in force yet; '
+                    'send it again, or attach the volume again'
+                )
+            else:
+                notice = _ignored_notice(ignored, outcome.different) or notice
         tell(response, notice)
 
-    def _configured(self, context: protocols.Context, volume_id: str) -> bool:
-        """Make the driver configure the image; return whether it did.
+    def _configured(
+        self, context: protocols.Context, volume_id: str
+    ) -> Mapping[str, str] | None:
+        """Make the driver configure the image; return the ignored keys.
 
         The driver does so when Cinder removes the export of the volume. Other
         drivers than ours are not called: they would remove it.
+
+        :returns: None if the driver did not
         """
         try:
-            volume, is_in_force = self._state(volume_id)
-            if is_in_force or _is_replaced(volume):
-                return is_in_force
-            rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
-            _, is_in_force = self._state(volume_id)
+            volume, is_in_force, ignored = self._state(volume_id)
+            if not is_in_force and not _is_replaced(volume):
+                rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
+                volume, is_in_force, ignored = self._state(volume_id)
         except Exception:
             # Cinder has already made the change.
             LOG.exception('Could not configure volume %s', volume_id)
-            return False
-        return is_in_force
+            return None
+        return ignored if is_in_force else None
 
-    def _state(self, volume_id: str) -> tuple[Any, bool]:
+    def _state(self, volume_id: str) -> tuple[Any, bool, Mapping[str, str]]:
         """Return a volume, and whether its image is as its keys request.
 
-        It is unknown as long as the back end has not reported.
+        It is unknown as long as the back end has not reported. The keys that
+        are ignored come with the reasons.
         """
         admin = cinder_context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
         here = self._reported.holding(volume)
         if here is None:
-            return volume, not volume.host
+            return volume, not volume.host, {}
         if here.settings is None:
-            return volume, True
+            return volume, True, {}
         target = requested_configuration.Target(
             volume, volume.volume_type, volume.size
         )
-        return volume, target.difference(here.settings) is None
+        is_in_force = target.difference(here.settings) is None
+        return volume, is_in_force, target.acceptance(here.settings).dropped
 
     def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
@@ -278,6 +288,30 @@ def _notice(volume: protocols.Volume, different: frozenset[str]) -> str | None:
         f'{", ".join(changed)} takes effect at the next attachment; '
         f'existing attachments ({kept}) keep their mode'
     )
+
+
+def _ignored_notice(
+    ignored: Mapping[str, str], different: frozenset[str]
+) -> str | None:
+    """Return a notice of the keys that a change has made invalid.
+
+    A key is removed even if others are invalid without it, because clients
+    remove one key after the other.
+    """
+    families = {
+        definitions.OPTIONS[key].family
+        for key in different & definitions.OPTIONS.keys()
+    }
+    dropped = {
+        key: reason
+        for key, reason in ignored.items()
+        if definitions.OPTIONS[key].family in families
+    }
+    if not dropped:
+        return None
+    # The text is suitable for a quoted string in a header.
+    reasons = accepted_keys.Acceptance({}, dropped).reasons.replace('"', "'")
+    return f'keys of the volume are ignored, correct or remove them: {reasons}'
 
 
 def tell(response: Any, notice: str | None) -> None:

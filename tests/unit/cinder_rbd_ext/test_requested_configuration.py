@@ -41,6 +41,17 @@ class RequestedConfigurationTest(base.DriverTestCase):
         )
         self.assertEqual(_HINT, self._wanted(volume))
 
+    def test_invalid_key_of_a_volume_leaves_keys_of_other_families(
+        self,
+    ) -> None:
+        """It is ignored together with the other keys of its family."""
+        volume = self.new_volume(
+            {**_HINT, 'rbd:write_bps_limit': '1M', 'rbd:iops_burst': '300'}
+        )
+        wanted = {**_HINT, 'rbd:write_bps_limit': 1 << 20}
+        self.assertEqual(wanted, self._wanted(volume))
+        self.assertIn('rbd:iops_burst (set without', self.log.output)
+
     def test_accepted_value_is_kept_if_tenants_may_not_set_it_now(
         self,
     ) -> None:

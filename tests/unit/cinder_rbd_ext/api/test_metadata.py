@@ -261,6 +261,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         super().setUp()
         self.called: list[str] = []
         self.applies = True
+        self.limits: dict[str, Any] = {}
         self.useFixture(
             fixtures.MockPatchObject(
                 rpcapi.VolumeAPI, 'remove_export', self._remove_export
@@ -275,7 +276,8 @@ class ImageConfigurationTest(base.ApiTestCase):
         hint = volume.metadata.get(keys.COMPRESSION_HINT)
         if self.applies:
             record.configured(
-                volume.id, {keys.COMPRESSION_HINT: hint} if hint else {}
+                volume.id,
+                {keys.COMPRESSION_HINT: hint} if hint else self.limits,
             )
 
     def _warning(self, method: str, path: str, body: Any) -> str | None:
@@ -377,6 +379,32 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.assertEqual([], self.called)
         self.ok('POST', path, {'metadata': {'rbd:iops_limit': '500'}})
         self.assertEqual([self.id], self.called)
+
+    def test_removal_that_makes_another_key_invalid_is_told(self) -> None:
+        """It is not refused: clients remove one key after the other."""
+        metadata = {
+            'rbd:iops_limit': '100',
+            'rbd:iops_burst': '300',
+            'rbd:write_bps_limit': '1M',
+        }
+        self.limits = {
+            'rbd:iops_limit': 100,
+            'rbd:iops_burst': 300,
+            'rbd:write_bps_limit': 1 << 20,
+        }
+        path = f'/volumes/{self.id}/metadata'
+        self.assertIsNone(
+            self._warning('POST', '/metadata', {'metadata': metadata})
+        )
+        self.limits = {'rbd:write_bps_limit': 1 << 20}
+        answer = self.call('DELETE', f'{path}/rbd:iops_limit')
+        self.assertEqual(
+            '299 - "keys of the volume are ignored, correct or remove them: '
+            'rbd:iops_burst (set without rbd:iops_limit)"',
+            answer.headers.get('Warning'),
+        )
+        answer = self.call('DELETE', f'{path}/rbd:iops_burst')
+        self.assertNotIn('Warning', answer.headers)
 
     def test_request_without_items_applies_keys_of_the_type(self) -> None:
         volume = self.volume()
