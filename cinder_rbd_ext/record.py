@@ -197,7 +197,8 @@ def made(
         recorded one
     :param by_part: where each part was set; None to keep the recorded origins
     :param accepted: the metadata with which the volume was accepted; None if
-        it was not checked again
+        it was not checked again. Values that were accepted earlier, and are
+        not in it, are checked again if somebody sets them.
     :param configuration: what the driver set, by key; None to keep what is
         recorded
     :param disk: the properties of the disk of a new volume, by key. They stay
@@ -216,6 +217,8 @@ def made(
     # Keys that the image does not have any more, such as a data pool.
     stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
     stale -= _keys_of(definitions.Kind.DISK)
+    if accepted is not None:
+        stale |= _names_accepted(definitions.OPTIONS) - entry.keys()
     if configuration is None:
         stale -= _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
     _write(admin, volume_id, entry, stale)
@@ -266,24 +269,44 @@ def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def accepted(volume_id: str, metadata: Mapping[str, str]) -> None:
+def _names_accepted(of_keys: Iterable[str]) -> set[str]:
+    return {
+        f'{wire.RECORD_ACCEPTED}{option.name}'
+        for option in definitions.changeable()
+        if option.key in set(of_keys)
+    }
+
+
+def accepted(
+    volume_id: str, metadata: Mapping[str, str], removed: Iterable[str] = ()
+) -> None:
     """Record that changes of a volume's metadata were accepted.
 
     Only changeable keys are recorded: they take effect later, and who may set
     them can change in between. A failure is logged and not raised, because the
     change is already made. The value is then checked where it takes effect.
+
+    :param removed: keys that were removed. Their values are checked again if
+        somebody sets them.
     """
-    entry = _accepted(metadata)
-    if not entry:
+    entry, stale = _accepted(metadata), _names_accepted(removed)
+    if not entry and not stale:
         return
     try:
-        db.volume_admin_metadata_update(
-            context.get_admin_context(), volume_id, entry, False
-        )
+        _write(context.get_admin_context(), volume_id, entry, stale)
     except Exception:
         LOG.exception(
             'Could not record the accepted keys of volume %s', volume_id
         )
+
+
+def values_accepted(admin_metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of changeable keys that were accepted, by key."""
+    return {
+        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_ACCEPTED)}': value
+        for name, value in admin_metadata.items()
+        if name.startswith(wire.RECORD_ACCEPTED)
+    }
 
 
 def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
@@ -317,6 +340,7 @@ def moved(
     backend: str | None = None,
     by_part: Mapping[precedence.Part, errors.Origin] | None = None,
     configuration: Mapping[str, Any] | None = None,
+    accepted: Mapping[str, str] | None = None,
 ) -> None:
     """Record the image of a volume after a migration.
 
@@ -326,12 +350,11 @@ def moved(
     :param backend: as for :func:`made`
     :param by_part: as for :func:`made`
     :param configuration: as for :func:`made`
+    :param accepted: as for :func:`made`
     """
     try:
         if state:
-            made(
-                volume_id, state, backend, by_part, configuration=configuration
-            )
+            made(volume_id, state, backend, by_part, accepted, configuration)
         else:
             _moved_as_it_is(volume_id, backend)
     except Exception:

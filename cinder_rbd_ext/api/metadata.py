@@ -57,11 +57,13 @@ class Outcome:
     :ivar is_configured: whether the driver must configure the image
     :ivar different: the keys whose values the check has allowed. A value that
         is sent again unchanged was not checked.
+    :ivar type_id: the volume type for which the keys were checked
     """
 
     notice: str | None = None
     is_configured: bool = False
     different: frozenset[str] = frozenset()
+    type_id: str | None = None
 
 
 class Changes:
@@ -164,6 +166,7 @@ class Changes:
                 requested_configuration.configuration_keys()
             ),
             different,
+            volume.volume_type_id,
         )
 
     def complete(
@@ -179,8 +182,7 @@ class Changes:
         :param items: the items of the request
         :param response: gets the notice, if Cinder returns one
         """
-        allowed = {k: v for k, v in items.items() if k in outcome.different}
-        record.accepted(volume_id, allowed)
+        self._accept(volume_id, outcome, items)
         notice = outcome.notice
         if outcome.is_configured:
             ignored = self._configured(context, volume_id)
@@ -192,6 +194,24 @@ class Changes:
             else:
                 notice = _ignored_notice(ignored, outcome.different) or notice
         tell(response, notice)
+
+    def _accept(
+        self, volume_id: str, outcome: Outcome, items: Mapping[str, str]
+    ) -> None:
+        """Record the values that were accepted.
+
+        If the volume was retyped meanwhile, they are checked for its new type
+        where they take effect.
+        """
+        if not outcome.different:
+            return
+        admin = cinder_context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        allowed = {k: v for k, v in items.items() if k in outcome.different}
+        removed = outcome.different - items.keys()
+        if volume.volume_type_id != outcome.type_id or _is_replaced(volume):
+            allowed = {}
+        record.accepted(volume_id, allowed, removed)
 
     def _configured(
         self, context: protocols.Context, volume_id: str
@@ -388,6 +408,7 @@ class MetadataController(wsgi.Controller):
         context = req.environ['cinder.context']
         outcome = self._changes.check_removed(context, volume_id, id)
         if not outcome.is_configured:
+            record.accepted(volume_id, {}, outcome.different)
             yield None
             return
         volumes = cinder_volume.API()

@@ -80,6 +80,8 @@ class Creation:
         configuration of its parent
     :ivar configuration: the configuration of the image, by key
     :ivar disk: the properties of the disk to record, by key
+    :ivar checked: the metadata of the volume that was checked; None for an
+        image that replaces an earlier one, for which nothing is checked
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
     :ivar accepted: for the target of a migration, the keys that are accepted
@@ -106,6 +108,7 @@ class Creation:
         self.inherits_configuration = False
         self.configuration: Mapping[str, Any] = {}
         self.disk: Mapping[str, Any] = {}
+        self.checked: Mapping[str, str] | None = None
         self.needs_default_striping = False
         self.accepted: accepted_keys.Acceptance | None = None
         self.origins: Origins = None

@@ -173,7 +173,9 @@ class Maker:
         planner = functools.partial(
             unrequested.plan_copy, volume, source, self._driver.settings
         )
-        return self._undone(volume, planner)
+        creation = self._undone(volume, planner)
+        creation.checked = {}
+        return creation
 
     def _new_creation(
         self,
@@ -228,6 +230,9 @@ class Maker:
             resolved.object_size and not resolved.striping
         )
         creation.accepted = arrival.acceptance if arrival else None
+        creation.checked = (
+            arrival.checked if arrival else request.metadata_of(volume)
+        )
         return creation
 
     def _source_of(
@@ -270,7 +275,7 @@ class Maker:
             state,
             record.backend_of(volume),
             creation.origins,
-            request.metadata_of(volume),
+            creation.checked,
             creation.configuration,
             creation.disk,
         )

@@ -32,6 +32,8 @@ class Arrival:
     the source when the migration is complete.
 
     :ivar acceptance: the keys that are accepted here
+    :ivar checked: those of them that were accepted on the source. A migration
+        does not accept values that were set without a check.
     :ivar origins: where each part of the source's image was set
     :ivar state: the image to create; None to create it as its keys and its
         type request. If an operator migrates a volume, it is unchanged, even
@@ -42,6 +44,7 @@ class Arrival:
     """
 
     acceptance: accepted_keys.Acceptance
+    checked: Mapping[str, str]
     state: plan.ImageState | None
     origins: Mapping[precedence.Part, errors.Origin]
     disk: Mapping[str, Any]
@@ -70,8 +73,10 @@ def of_volume(
         volume.size,
         as_is,
     )
+    values = record.values_accepted(source.admin_metadata)
     return Arrival(
         accepted,
+        {k: v for k, v in accepted.kept.items() if values.get(k) == v},
         _state_of(source) if as_is else None,
         record.origins(source.admin_metadata) or {},
         record.disk_in(source.admin_metadata),

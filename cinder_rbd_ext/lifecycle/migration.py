@@ -334,6 +334,7 @@ class Migrations:
             record.backend_of(new_volume),
             record.origins(recorded),
             record.configuration_in(recorded),
+            record.values_accepted(recorded),
         )
 
     def check_copied(

@@ -450,7 +450,13 @@ class Retypes:
                     self._rebuild_object_maps(image, volume.name)
             origins = _origins_of_features(volume, change.to_default)
         state = images.state_of(volume.name)
-        record.made(volume.id, state, record.backend_of(volume), origins)
+        record.made(
+            volume.id,
+            state,
+            record.backend_of(volume),
+            origins,
+            decided.acceptance.kept,
+        )
         # A copy inherits a mark that is not valid for it.
         images.mark(volume.name)
 

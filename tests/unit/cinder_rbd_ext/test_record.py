@@ -182,6 +182,24 @@ class AcceptedTest(RecordTestCase):
             record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
         )
 
+    def test_acceptance_ends_with_the_key(self) -> None:
+        record.accepted(self.volume.id, self._MODE)
+        record.accepted(self.volume.id, {}, ['rbd:cache_mode', 'a'])
+        self.assertEqual(
+            {}, record.values_accepted(record.items_of(self.volume.id))
+        )
+
+    def test_image_that_is_made_ends_earlier_acceptances(self) -> None:
+        record.accepted(self.volume.id, self._MODE)
+        record.made(self.volume.id, _PLAIN)
+        self.assertEqual(
+            self._MODE, record.values_accepted(record.items_of(self.volume.id))
+        )
+        record.made(self.volume.id, _PLAIN, accepted={})
+        self.assertEqual(
+            {}, record.values_accepted(record.items_of(self.volume.id))
+        )
+
     def test_failure_to_record_is_only_logged(self) -> None:
         db.volume_destroy(self.admin, self.volume.id)
         record.accepted(self.volume.id, self._MODE)

@@ -2,6 +2,7 @@
 
 """Unit tests of cinder_rbd_ext.api.metadata."""
 
+import dataclasses
 from typing import Any
 from urllib import parse
 
@@ -11,6 +12,7 @@ from cinder.volume import rpcapi
 import fixtures
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -143,6 +145,38 @@ class MetadataTest(base.ApiTestCase):
         response = self.call('POST', path, body, app=self.reader)
         self.assertEqual(403, response.status_int)
         self.assertIsNone(self._accepted(volume))
+
+    def test_removed_key_loses_its_mark(self) -> None:
+        mode = {'rbd:cache_mode': 'none'}
+        volume = self.volume()
+        path = f'/volumes/{volume.id}/metadata'
+        for method, where, body in (
+            ('DELETE', f'{path}/rbd:cache_mode', None),
+            ('PUT', path, {'metadata': {}}),
+        ):
+            self.ok('POST', path, {'metadata': mode})
+            self.assertEqual('none', self._accepted(volume))
+            self.ok(method, where, body)
+            self.assertIsNone(self._accepted(volume))
+
+    def test_value_that_was_checked_for_another_type_gets_no_mark(
+        self,
+    ) -> None:
+        """The volume was retyped between the check and the change."""
+        volume = self.volume()
+        outcome = metadata.Outcome(
+            different=frozenset({'rbd:cache_mode'}), type_id='former'
+        )
+        changes = metadata.Changes(pools.ReportedPools())
+        for type_id in ('former', volume.volume_type_id):
+            self.assertIsNone(self._accepted(volume))
+            changes.complete(
+                self.admin_context,
+                volume.id,
+                dataclasses.replace(outcome, type_id=type_id),
+                {'rbd:cache_mode': 'none'},
+            )
+        self.assertEqual('none', self._accepted(volume))
 
     def test_value_that_is_sent_again_was_not_checked_and_gets_no_mark(
         self,
@@ -364,18 +398,16 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.set_specs(
             'rbd', rbd__iops_limit='100', rbd__iops_limit_maximum='500'
         )
-        for metadata, reason in (
+        for items, reason in (
             ({'rbd:iops_burst': '50'}, 'less than rbd:iops_limit = 100'),
             ({'rbd:iops_limit': '501'}, 'more than the volume type allows'),
             ({'rbd:bps_burst': '1M'}, 'set without rbd:bps_limit'),
             ({'rbd:iops_limit_maximum': '9'}, 'not a key of volume metadata'),
         ):
-            body = {'metadata': metadata}
+            body = {'metadata': items}
             path = f'/volumes/{self.id}/metadata'
             self.refused(400, reason, 'POST', path, body)
-            self.refused(
-                400, reason, 'POST', '/volumes', self.create(metadata)
-            )
+            self.refused(400, reason, 'POST', '/volumes', self.create(items))
         self.assertEqual([], self.called)
         self.ok('POST', path, {'metadata': {'rbd:iops_limit': '500'}})
         self.assertEqual([self.id], self.called)

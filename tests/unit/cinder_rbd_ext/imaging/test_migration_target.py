@@ -8,6 +8,7 @@ from cinder import objects
 from cinder.db import api as db
 import ddt
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext.imaging import migration_target
 from rbd_volume_options import keys
 from tests import feature_bits
@@ -54,6 +55,21 @@ class ArrivalsTest(base.DriverTestCase):
             'host@volumes2', self.recorded(target)['rbd:recorded_by']
         )
         self.assertEqual('data', self.recorded(target)[keys.DATA_POOL])
+
+    def test_values_are_accepted_as_they_were_on_the_source(self) -> None:
+        """One of them was set past the API extension."""
+        same = self.make_type()
+        source = self.made_volume({keys.CACHE_MODE: 'none'}, same)
+        metadata = {
+            keys.CACHE_MODE: 'none',
+            keys.COMPRESSION_HINT: 'compressible',
+        }
+        target = self._arrived(source, metadata, same)
+        self.assertEqual(metadata, target.metadata)
+        self.assertEqual(
+            {keys.CACHE_MODE: 'none'},
+            record.values_accepted(self.recorded(target)),
+        )
 
     def test_source_is_read_once(self) -> None:
         same = self.make_type()

@@ -160,6 +160,17 @@ class MigratedTest(base.DriverTestCase):
         self.assertEqual([volume.name], self.cluster.names())
         self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
 
+    def test_acceptances_are_those_of_the_new_volume(self) -> None:
+        volume = self.made_volume({keys.CACHE_MODE: 'none'})
+        target = self.made_volume({keys.COMPRESSION_HINT: 'none'})
+        self.driver.update_migrated_volume(
+            self.admin, volume, target, 'in-use'
+        )
+        self.assertEqual(
+            {keys.COMPRESSION_HINT: 'none'},
+            record.values_accepted(self.recorded(volume)),
+        )
+
     def test_in_use(self) -> None:
         """The image of a volume in use keeps the name of the target."""
         volume = self.new_volume(base.ASKED)

@@ -109,6 +109,21 @@ class RetypeTest(base.DriverTestCase):
         self.assertTrue(self._retype(volume, **locked))
         self.assertEqual({}, self._metadata(volume))
 
+    def test_value_of_a_key_that_was_removed_is_not_accepted_later(
+        self,
+    ) -> None:
+        """Also if an API node without the extension removed the key."""
+        mode = {keys.CACHE_MODE: 'none'}
+        volume = self.made_volume({**mode, keys.COMPRESSION_HINT: 'none'})
+        db.volume_metadata_delete(self.admin, volume.id, keys.CACHE_MODE)
+        self.assertTrue(
+            self._retype(volume, rbd_tenant_options=keys.COMPRESSION_HINT)
+        )
+        self.assertEqual(
+            {keys.COMPRESSION_HINT: 'none'},
+            record.values_accepted(record.items_of(volume.id)),
+        )
+
     def test_data_pool_of_the_former_type(self) -> None:
         volume = self.made_volume(
             volume_type=self.make_type(rbd_data_pool='data')
@@ -189,7 +204,10 @@ class LimitsTest(base.DriverTestCase):
         super().setUp()
         self.volume = self.made_volume({'rbd:iops_limit': '200'})
         stock = mock.patch.object(
-            self.driver, '_stock_retype', side_effect=self._stock
+            self.driver,
+            '_stock_retype',
+            autospec=True,
+            side_effect=self._stock,
         )
         stock.start()
         self.addCleanup(stock.stop)
