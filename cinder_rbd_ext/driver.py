@@ -286,9 +286,8 @@ class RBDExtDriver(rbd.RBDDriver):
             self._in_place.extending(current),
         ):
             super().extend_volume(current, new_size)
-            self._reconfigurations.follow(
-                current, new_size=new_size, is_current=True
-            )
+            # Keys can have changed meanwhile.
+            self._reconfigurations.follow(volume, new_size=int(new_size))
 
     def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""

@@ -276,7 +276,8 @@ class Maker:
             record.backend_of(volume),
             creation.origins,
             creation.checked,
-            creation.configuration,
+            # A copied entry can be that of somebody else.
+            None if creation.checked is None else creation.configuration,
             creation.disk,
         )
         self._images.mark(volume.name)

@@ -5,7 +5,9 @@
 The configuration of an image follows the keys of its volume, of its volume
 type and of the back end, and the size of the volume. It is compared with the
 record and changed if it differs: when the API extension has changed a key,
-when the volume is attached or detached, extended, retyped or managed.
+when the volume is attached or detached, extended, retyped or managed. During
+an extension or a retype, only that changes it: Cinder has not saved the new
+size or type yet.
 
 =============  =============================  ================================
 Step           Before it                      After a kill, or a failure
@@ -57,6 +59,8 @@ _KEPT = frozenset(
         *requester.RESTORING,
     }
 )
+
+_EXTENDING = 'extending'
 
 
 class Reconfigurations:
@@ -124,6 +128,9 @@ class Reconfigurations:
         new_size: int,
     ) -> requested_configuration.Target | None:
         if volume.status in _KEPT and new_type is None:
+            return None
+        if volume.status == _EXTENDING and not new_size:
+            # The driver has set the limits of a size that is not saved yet.
             return None
         return requested_configuration.Target(
             volume, new_type or volume.volume_type, new_size or volume.size

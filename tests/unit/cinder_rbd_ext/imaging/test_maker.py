@@ -293,6 +293,22 @@ class ReimageTest(base.DriverTestCase):
         self.reimage()
         self.assertEqual(base.MADE, self.layout_of(self.volume.name))
 
+    def test_entries_of_an_operator_stay_and_are_not_recorded(self) -> None:
+        """The record has those that the driver has set, which it removes."""
+        entry = {'conf_rbd_qos_iops_limit': '9'}
+        self.cluster.stored(self.volume.name).metadata.update(entry)
+        self.reimage()
+        stored = self.cluster.stored(self.volume.name)
+        self.assertLessEqual(entry.items(), stored.metadata.items())
+        self.assertNotIn('rbd:iops_limit', self.recorded(self.volume))
+
+    def test_reimage_accepts_no_values(self) -> None:
+        self.volume.metadata = {keys.CACHE_MODE: 'none'}
+        self.reimage()
+        self.assertEqual(
+            {}, record.values_accepted(self.recorded(self.volume))
+        )
+
     def test_source_it_was_made_from_has_no_say(self) -> None:
         """Without a request, the layout is that of the previous image."""
         self.volume.metadata = {}

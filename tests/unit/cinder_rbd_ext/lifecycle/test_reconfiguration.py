@@ -12,6 +12,7 @@ from unittest import mock
 
 from cinder import objects
 from cinder.db import api as db
+from cinder.volume.drivers import rbd as stock
 import ddt
 import fixtures
 
@@ -92,6 +93,36 @@ class ReconfigurationsTest(base.DriverTestCase):
         self.volume.save()
         self.driver.remove_export(self.context, self.volume)
         self.assertIsNone(self._entry())
+
+    def test_limit_of_the_new_size_is_kept_until_the_size_is_saved(
+        self,
+    ) -> None:
+        self.volume.volume_type_id = self.make_type(
+            rbd_iops_limit_per_gib='100'
+        ).id
+        self.volume.status = 'extending'
+        self.volume.save()
+        self.driver.extend_volume(self.volume, 3)
+        self.driver.remove_export(self.context, self.volume)
+        stored = self.cluster.stored(self.volume.name).metadata
+        self.assertEqual('300', stored['conf_rbd_qos_iops_limit'])
+
+    def test_key_that_changes_during_an_extension_is_in_force_afterwards(
+        self,
+    ) -> None:
+        self.volume.status = 'extending'
+        self.volume.save()
+        extend = stock.RBDDriver.extend_volume
+
+        def extended(*args: Any) -> None:
+            extend(*args)
+            self._set('compressible')
+            self.driver.remove_export(self.context, self.volume)
+            self.assertIsNone(self._entry())
+
+        with mock.patch.object(stock.RBDDriver, 'extend_volume', extended):
+            self.driver.extend_volume(self.volume, 2)
+        self.assertEqual('compressible', self._entry())
 
     def test_former_image_of_a_migrated_volume_is_left_alone(self) -> None:
         """The record of the new one would say that it has the entry."""
