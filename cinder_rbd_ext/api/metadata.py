@@ -55,6 +55,8 @@ class Outcome:
 
     :ivar notice: what the caller should know; None for nothing
     :ivar is_configured: whether the driver must configure the image
+    :ivar is_compared: whether it must also look whether the image is as it
+        left it
     :ivar different: the keys whose values the check has allowed. A value that
         is sent again unchanged was not checked.
     :ivar type_id: the volume type for which the keys were checked
@@ -62,6 +64,7 @@ class Outcome:
 
     notice: str | None = None
     is_configured: bool = False
+    is_compared: bool = False
     different: frozenset[str] = frozenset()
     type_id: str | None = None
 
@@ -97,7 +100,7 @@ class Changes:
             return Outcome()
         volume = _authorized(context, volume_id, policy)
         if not items:
-            return Outcome(is_configured=True)
+            return Outcome(is_configured=True, is_compared=True)
         if misspelled:
             with refusals.bad_request():
                 checks.check_syntax({named: ''}, _SCOPE, _ORIGIN)
@@ -165,8 +168,8 @@ class Changes:
             not (different | items_of_ours.keys()).isdisjoint(
                 requested_configuration.configuration_keys()
             ),
-            different,
-            volume.volume_type_id,
+            different=different,
+            type_id=volume.volume_type_id,
         )
 
     def complete(
@@ -185,7 +188,9 @@ class Changes:
         self._accept(volume_id, outcome, items)
         notice = outcome.notice
         if outcome.is_configured:
-            ignored = self._configured(context, volume_id)
+            ignored = self._configured(
+                context, volume_id, outcome.is_compared
+            )
             if ignored is None:
                 notice = (
                     'The change of the keys is stored, but not in force yet; '
@@ -214,7 +219,10 @@ class Changes:
         record.accepted(volume_id, allowed, removed)
 
     def _configured(
-        self, context: protocols.Context, volume_id: str
+        self,
+        context: protocols.Context,
+        volume_id: str,
+        is_compared: bool,
     ) -> Mapping[str, str] | None:
         """Make the driver configure the image; return the ignored keys.
 
@@ -224,7 +232,7 @@ class Changes:
         :returns: None if the driver did not
         """
         try:
-            volume, is_in_force, ignored = self._state(volume_id)
+            volume, is_in_force, ignored = self._state(volume_id, is_compared)
             if not is_in_force and not _is_replaced(volume):
                 rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
                 volume, is_in_force, ignored = self._state(volume_id)
@@ -234,11 +242,16 @@ class Changes:
             return None
         return ignored if is_in_force else None
 
-    def _state(self, volume_id: str) -> tuple[Any, bool, Mapping[str, str]]:
+    def _state(
+        self, volume_id: str, is_compared: bool = False
+    ) -> tuple[Any, bool, Mapping[str, str]]:
         """Return a volume, and whether its image is as its keys request.
 
         It is unknown as long as the back end has not reported. The keys that
         are ignored come with the reasons.
+
+        :param is_compared: whether to mark the image, so that the driver reads
+            it although the record is as the keys request
         """
         admin = cinder_context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
@@ -251,6 +264,10 @@ class Changes:
             volume, volume.volume_type, volume.size
         )
         is_in_force = target.difference(here.settings) is None
+        families = record.families_set(volume.admin_metadata)
+        if is_in_force and is_compared and families:
+            record.configuring(volume_id, families)
+            is_in_force = False
         return volume, is_in_force, target.acceptance(here.settings).dropped
 
     def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:

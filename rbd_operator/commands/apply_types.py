@@ -2,9 +2,9 @@
 
 """``cinder-rbd-ext types apply``: gives volumes the keys of their type.
 
-Nothing is removed or copied: the driver sets entries in the metadata of RBD
-images. It does nothing for volumes that are as their type requests. After an
-interruption, the same command continues.
+No data is removed or copied: the driver compares the metadata of RBD images
+with the keys of the volume and its type, and changes entries that differ.
+After an interruption, the same command continues.
 """
 
 import argparse

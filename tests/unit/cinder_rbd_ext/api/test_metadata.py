@@ -447,6 +447,23 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.ok('POST', path, {'metadata': {}})
         self.assertEqual([volume.id], self.called)
 
+    def test_request_without_items_compares_an_image_with_its_record(
+        self,
+    ) -> None:
+        """An operator can have removed the entries of the image."""
+        self.set_specs('rbd', rbd__iops_limit='100')
+        volume = self.volume()
+        record.configured(volume.id, {'rbd:iops_limit': 100})
+        self.applies = False
+        body: Any = {'metadata': {}}
+        answer = self.call('POST', f'/volumes/{volume.id}/metadata', body)
+        self.assertEqual([volume.id], self.called)
+        self.assertIn('not in force yet', answer.headers['Warning'])
+        # The driver then compares the image and not only the record.
+        self.assertEqual(
+            'iops', record.items_of(volume.id)[wire.RECORD_CONFIGURING]
+        )
+
     def test_types_with_limits_that_contradict_each_other_are_refused(
         self,
     ) -> None:
