@@ -46,8 +46,15 @@ class EnsureTypes(lister.Lister):
 
     With ``--name``, create one volume type with the given keys instead; with
     ``--file``, those of a file.
-    Existing volume types are never changed or deleted.
+    Existing volume types are never changed or deleted. The exit status is 2 if
+    a type of ``--name`` or ``--file`` exists with other keys.
     """
+
+    _status = 0
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command; return the exit status."""
+        return super().run(parsed_args) or self._status
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -95,6 +102,9 @@ class EnsureTypes(lister.Lister):
         )['pools']
         types = answers.record(api.get('/types?is_public=None'))
         outcomes = _outcomes(parsed_args, pools, types['volume_types'])
+        if parsed_args.name or parsed_args.file:
+            taken = [each for each in outcomes if each.is_taken]
+            self._status = 2 if taken else 0
         for each in outcomes:
             if each.is_new and not parsed_args.dry_run:
                 body = {

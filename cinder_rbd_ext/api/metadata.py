@@ -188,9 +188,7 @@ class Changes:
         self._accept(volume_id, outcome, items)
         notice = outcome.notice
         if outcome.is_configured:
-            ignored = self._configured(
-                context, volume_id, outcome.is_compared
-            )
+            ignored = self._configured(context, volume_id, outcome.is_compared)
             if ignored is None:
                 notice = (
                     'The change of the keys is stored, but not in force yet; '

@@ -11,14 +11,13 @@ import argparse
 import threading
 from typing import Any
 
-from osc_lib import exceptions
-
 from rbd_command_line import answers
 from rbd_command_line import printable
 from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
 from rbd_operator.commands import volume_service
 from rbd_operator.maintenance import pace
+from rbd_operator.maintenance import retypes
 from rbd_operator.maintenance import run
 
 _STOPPING = 'No more volumes are changed.'
@@ -69,7 +68,7 @@ class ApplyTypes(exit_status.StatusLister):
                 if not paced.wait():
                     break
                 paced.begun(0)
-                reason = _applied(storage, ident)
+                reason = _applied(service, ident)
                 done += 1
                 if reason:
                     failed.append((ident, printable.text(reason)))
@@ -84,17 +83,11 @@ class ApplyTypes(exit_status.StatusLister):
         return ('Volume', 'Reason'), failed
 
 
-def _applied(storage: Any, ident: str) -> str:
+def _applied(service: volume_service.VolumeService, ident: str) -> str:
     """Let the driver compare a volume with its type; return what failed."""
-    response = storage.post(
-        f'/volumes/{ident}/metadata', json={'metadata': {}}
-    )
-    if response.status_code == 404:
-        # It was deleted meanwhile.
-        return ''
     try:
-        answers.record(response)
-    except exceptions.CommandError as error:
+        return service.apply_type(ident)
+    except retypes.Refusal as error:
         return str(error)
-    warning: str = response.headers.get('Warning', '')
-    return warning.partition('"')[2].removesuffix('"')
+    except retypes.Unavailable as error:
+        return f'the API did not answer: {error}'

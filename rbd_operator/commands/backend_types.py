@@ -38,6 +38,11 @@ class Outcome:
         """Whether a type is created."""
         return self.action == 'make'
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether another type has the name."""
+        return self.action == 'name is taken'
+
 
 def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     """Return the action for each back end with our driver.

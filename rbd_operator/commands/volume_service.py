@@ -79,18 +79,28 @@ class VolumeService:
             'new_type': wanted.target_id,
             'migration_policy': wanted.policy,
         }
-        response = self._answered(
-            'post', f'/volumes/{ident}/action', json={'os-retype': action}
-        )
-        if response.status_code >= 400:
-            try:
-                answers.record(response)
-            except exceptions.CommandError as error:
-                raise retypes.Refusal(str(error)) from error
         # The API extension returns a warning with the keys that the retype
         # removes.
-        warning: str = response.headers.get('Warning', '')
-        return warning.partition('"')[2].removesuffix('"')
+        return _warning(
+            self._answered(
+                'post', f'/volumes/{ident}/action', json={'os-retype': action}
+            )
+        )
+
+    def apply_type(self, ident: str) -> str:
+        """Let the driver compare a volume with its type.
+
+        :returns: the warning of the answer; empty if the volume is as its type
+            requests, or was deleted
+        :raises Refusal: if the API refuses it, with its message
+        :raises Unavailable: if the API does not answer
+        """
+        response = self._answered(
+            'post', f'/volumes/{ident}/metadata', json={'metadata': {}}
+        )
+        if response.status_code == _NOT_FOUND:
+            return ''
+        return _warning(response)
 
     def _answered(self, method: str, path: str, **given: Any) -> Any:
         try:
@@ -103,3 +113,17 @@ class VolumeService:
         if status == _TOO_MANY or (status >= _SERVER_ERROR and not is_fault):
             raise retypes.Unavailable(f'HTTP {status}')
         return response
+
+
+def _warning(response: Any) -> str:
+    """Return the warning of an answer; empty for none.
+
+    :raises Refusal: if the answer is an error
+    """
+    if response.status_code >= 400:
+        try:
+            answers.record(response)
+        except exceptions.CommandError as error:
+            raise retypes.Refusal(str(error)) from error
+    warning: str = response.headers.get('Warning', '')
+    return warning.partition('"')[2].removesuffix('"')

@@ -125,6 +125,24 @@ class EnsureTypesTest(base.TestCase):
             {each['name']: each['extra_specs'] for each in self.cinder.types},
         )
 
+    def test_existing_type_with_other_keys_ends_with_status_2(self) -> None:
+        """The others are created."""
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
+        path.write_text('gold: {rbd:iops_limit: 30}\n')
+        command = ['types', 'ensure', '--file', str(path)]
+        self.assertEqual(0, shell.main(command))
+        path.write_text(
+            'gold: {rbd:iops_limit: 40}\nsilver: {rbd:iops_limit: 20}\n'
+        )
+        self.assertEqual(2, shell.main(command))
+        self.assertEqual(
+            [('gold', '30'), ('silver', '20')],
+            [
+                (each['name'], each['extra_specs']['rbd:iops_limit'])
+                for each in self.cinder.types
+            ],
+        )
+
     def test_file_without_types_is_refused(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
         for text in ('- a\n', 'gold: 1\n', 'gold: {other: 1}\n', '{'):

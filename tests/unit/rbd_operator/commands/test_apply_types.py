@@ -8,6 +8,7 @@ import json
 from typing import Any
 from unittest import mock
 
+from keystoneauth1 import exceptions as keystone
 import requests
 
 from rbd_operator import shell
@@ -29,7 +30,7 @@ class _Cinder:
 
     def __init__(self) -> None:
         self.applied: list[tuple[str, Any]] = []
-        self.answers: dict[str, requests.Response] = {}
+        self.answers: dict[str, requests.Response | Exception] = {}
 
     def get(self, path: str, **given: Any) -> requests.Response:
         if path.startswith('/types'):
@@ -46,7 +47,10 @@ class _Cinder:
     def post(self, path: str, json: Any) -> requests.Response:
         ident = path.split('/')[2]
         self.applied.append((ident, json))
-        return self.answers.get(ident, _response(200, {'metadata': {}}))
+        answer = self.answers.get(ident, _response(200, {'metadata': {}}))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class ApplyTypesTest(base.TestCase):
@@ -94,6 +98,15 @@ class ApplyTypesTest(base.TestCase):
                 {'Volume': '3', 'Reason': 'not in force yet'},
             ],
             rows,
+        )
+
+    def test_volume_without_an_answer_does_not_end_the_others(self) -> None:
+        self.cinder.answers = {'1': keystone.ConnectFailure('reset')}
+        status, rows = self.run_command('fast')
+        self.assertEqual(['1', '3'], [each[0] for each in self.cinder.applied])
+        reason = 'the API did not answer: reset'
+        self.assertEqual(
+            (2, [{'Volume': '1', 'Reason': reason}]), (status, rows)
         )
 
     def test_deleted_volume_and_unknown_type(self) -> None:
