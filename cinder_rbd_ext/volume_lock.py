@@ -71,6 +71,7 @@ _RELEASE_PAUSE = 5.0
 _LOCAL = 'file:'
 
 _GATE = 'gate'
+_CONFIGURATION = 'configuration'
 _NAME = 'rbd-volume-{}-{}'
 
 
@@ -228,6 +229,22 @@ def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
         _take_all(places, stack, deadline)
         stack.enter_context(_marked(volume_id, exclusive=True))
         yield Held(volume_id, names)
+
+
+@contextlib.contextmanager
+def configuring(volume_id: str, wait: float = WAIT) -> Iterator[None]:
+    """Change the configuration of the image of a volume alone.
+
+    This is a lock of its own, for a holder of the shared lock: the data can be
+    used meanwhile. It is not re-entrant.
+
+    :param wait: maximum seconds to wait
+    :raises VolumeLocked: if it could not be taken
+    """
+    with contextlib.ExitStack() as stack:
+        names = [_name(volume_id, _CONFIGURATION)]
+        _take_all(names, stack, _Deadline(volume_id, wait))
+        yield
 
 
 def warn_if_local(cluster_name: str | None) -> None:

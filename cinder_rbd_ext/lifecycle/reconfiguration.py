@@ -23,13 +23,15 @@ compare again  The record has the entries,    Keys that were changed meanwhile
                                               comparison.
 =============  =============================  ================================
 
-No data is read or written, and the image is shared with other users.
+Only one service of a cluster changes an image at a time
+(:func:`~cinder_rbd_ext.volume_lock.configuring`): otherwise the record could
+have the values of one and the image those of another. No data is read or
+written, and the image is shared with other users.
 """
 
 from cinder import context
 from cinder import objects
 from cinder.volume.drivers import rbd
-from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
@@ -99,7 +101,7 @@ class Reconfigurations:
                 with (
                     volume_lock.shared(volume.id, _WAIT),
                     # Two requests may change it at the same time.
-                    lockutils.lock(f'rbd-configuration-{volume.id}'),
+                    volume_lock.configuring(volume.id, _WAIT),
                 ):
                     self._change(volume, new_type, new_size)
                 target = self._target(volume.id, new_type, new_size)

@@ -245,6 +245,7 @@ class ThreadsTest(VolumeLockTest):
     def test_nothing_is_left_of_a_lock(self) -> None:
         with volume_lock.shared(self.volume), volume_lock.exclusive('b'):
             self.can(volume_lock.exclusive)
+            self.can(volume_lock.configuring)
         self.assertEqual({}, volume_lock._process().taken)
         self.assertEqual({}, volume_lock._process().sharing)
         volume_lock.clean(self.volume)
@@ -272,6 +273,13 @@ class ProcessesTest(VolumeLockTest):
         self.assertFalse(self.can(volume_lock.exclusive))
         other.release()
         self.assertTrue(self.can(volume_lock.exclusive))
+
+    def test_only_one_process_changes_the_configuration(self) -> None:
+        other = self.other('configuring')
+        self.assertFalse(self.can(volume_lock.configuring))
+        self.assertTrue(self.can(volume_lock.shared))
+        other.release()
+        self.assertTrue(self.can(volume_lock.configuring))
 
     def test_killed_process_holds_nothing(self) -> None:
         for how in ('exclusive', 'shared'):

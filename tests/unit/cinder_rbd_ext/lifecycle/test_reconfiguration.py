@@ -17,7 +17,9 @@ import ddt
 import fixtures
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.imaging import configuration
+from cinder_rbd_ext.lifecycle import reconfiguration
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
@@ -133,6 +135,18 @@ class ReconfigurationsTest(base.DriverTestCase):
         self.driver.remove_export(self.context, requested)
         self.assertIsNone(self._entry())
         self.assertNotIn(keys.COMPRESSION_HINT, self.recorded(self.volume))
+
+    def test_image_that_another_service_changes_is_left_alone(self) -> None:
+        """The lock applies to all services of a cluster."""
+        self._set('compressible')
+        self.useFixture(
+            fixtures.MockPatchObject(reconfiguration, '_WAIT', 0.1)
+        )
+        with volume_lock.configuring(self.volume.id):
+            self.driver.remove_export(self.context, self.volume)
+        self.assertIsNone(self._entry())
+        self.driver.remove_export(self.context, self.volume)
+        self.assertEqual('compressible', self._entry())
 
     def test_only_one_request_changes_an_image_at_a_time(self) -> None:
         self._set('compressible')
