@@ -79,17 +79,17 @@ def check(
 
 
 def check_readable(
-    recorded: Mapping[str, str], there: Collection[pools.Pool]
+    recorded: Mapping[str, str], possible: Collection[pools.Pool]
 ) -> None:
     """Check that servers can read the data of a volume on other back ends.
 
     :param recorded: the admin metadata of the volume
-    :param there: the possible pools; none if the back end has not reported,
+    :param possible: the possible pools; none if the back end has not reported,
         so that it counts as one without our driver
     :raises HTTPBadRequest: for a back end that ignores the sector size
     """
-    if not there or not all(
-        capabilities.is_ours(pool.capabilities) for pool in there
+    if not possible or not all(
+        capabilities.is_ours(pool.capabilities) for pool in possible
     ):
         with refusals.bad_request():
             sector_sizes.check_leaves(record.disk_in(recorded))

@@ -215,8 +215,8 @@ class VolumesController(wsgi.Controller):
         recorded = record.items_of(volume.id)
         if record.has_disk(recorded):
             asked = checks.part_of(body, 'os-migrate_volume')
-            there = self._reported.destination(context, asked)
-            retypes.check_readable(recorded, there)
+            possible = self._reported.destination(context, asked)
+            retypes.check_readable(recorded, possible)
         _disown(volume)
         yield
 

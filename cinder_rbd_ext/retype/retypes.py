@@ -423,8 +423,9 @@ class Retypes:
             # The stock driver removes limits that are not of QoS specs.
             record.configuring(volume.id, families)
         _, update = stock()
-        # At once: a volume that is in use has no limits meanwhile.
-        self._configure(volume, new_type)
+        if families:
+            # At once: a volume that is in use has no limits meanwhile.
+            self._configure(volume, new_type)
         if decided.stock_changes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)

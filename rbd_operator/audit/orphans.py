@@ -23,9 +23,9 @@ def of_image(
         names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
         names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
     }
-    kind, there = missing.get(name.owner, (None, None))
+    kind, recorded = missing.get(name.owner, (None, None))
     # A service that was not queried knows of no orphan.
-    if there is None or name.ident in there:
+    if recorded is None or name.ident in recorded:
         kind = None
     if name.owner is names.Owner.BACKUP_IMAGE and not _has_backup(
         image, known
@@ -60,7 +60,7 @@ def of_snapshots(
 
     :param volume: the volume of the image, if it is known
     """
-    there = {
+    unknown_to = {
         names.Owner.VOLUME_SNAPSHOT: (
             findings.ORPHAN_SNAPSHOT,
             known.snapshots,
@@ -69,7 +69,7 @@ def of_snapshots(
     }
     for each in image.snapshots:
         name = names.of_snapshot(each.name)
-        kind, idents = there.get(name.owner, (None, frozenset[str]()))
+        kind, idents = unknown_to.get(name.owner, (None, frozenset[str]()))
         if kind and name.ident not in idents and each.namespace == 'user':
             yield findings.Finding(
                 kind,

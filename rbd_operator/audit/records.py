@@ -141,7 +141,7 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         _cloud_id(pools),
         frozenset(backups.values()),
         cluster,
-        {ident: there for ident, there in images.items() if there},
+        {ident: pools for ident, pools in images.items() if pools},
         newest,
     )
 
@@ -362,6 +362,6 @@ def _backends(
         # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
         location = wire.location_in(report)
         if location.startswith('ceph:'):
-            _, fsid, _, there = location.rsplit(':', 3)
+            _, fsid, _, rbd_pool = location.rsplit(':', 3)
             if fsid == cluster:
-                yield pool['name'], there
+                yield pool['name'], rbd_pool

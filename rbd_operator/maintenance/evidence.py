@@ -121,8 +121,8 @@ def _pools_of_image(
     """
     if ident not in (known.images or ()):
         return frozenset()
-    if there := known.located.get(ident):
-        return there
+    if pools := known.located.get(ident):
+        return pools
     row = stored.image(ident)
     if row is None or row.is_deleted:
         return frozenset()
@@ -328,10 +328,14 @@ class Evidence:
         if name.owner is _Owner.GLANCE_IMAGE:
             row = self.stored.image(name.ident)
             if row and row.is_deleted:
-                there = pool in records.pools_of_image(
+                pools = records.pools_of_image(
                     row.locations, self.known.cluster, name.ident
                 )
-                return word if there else '', row.deleted_at, row.project
+                return (
+                    word if pool in pools else '',
+                    row.deleted_at,
+                    row.project,
+                )
         if name.owner is _Owner.SERVER_DISK:
             # Nova does not tell in which pool the disk was.
             since = self.cloud.server_deleted(name.ident)

@@ -69,7 +69,7 @@ class CountsTest(base.DriverTestCase):
         )
         copy = self._loaded(source_volid=volume.id)
         self._costs((1, 2, 6), self.driver.create_cloned_volume, copy, volume)
-        self._costs((1, 1, 1), self.driver.extend_volume, volume, 2)
+        self._costs((1, 1, 2), self.driver.extend_volume, volume, 2)
         # The addresses of the monitors are cached for some time.
         self.useFixture(
             fixtures.MonkeyPatch(f'{monitors.__name__}.LIFETIME', 3600.0)
@@ -95,15 +95,15 @@ class CountsTest(base.DriverTestCase):
             metadata={}, type_id=type_id, source_volid=volume.id
         )
         self._costs((1, 2, 6), self.driver.create_cloned_volume, copy, volume)
-        self._costs((1, 1, 1), self.driver.extend_volume, volume, 2)
+        self._costs((1, 1, 2), self.driver.extend_volume, volume, 2)
 
     def test_retype_in_place(self) -> None:
         volume = self._loaded()
         self.driver.create_volume(volume)
         for specs, expected in (
-            ({'rbd_cache_mode': 'none'}, (3, 2, 23)),
+            ({'rbd_cache_mode': 'none'}, (3, 2, 25)),
             # The image is opened to change its features.
-            ({'rbd_object_map': 'false'}, (4, 3, 22)),
+            ({'rbd_object_map': 'false'}, (4, 3, 24)),
         ):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)

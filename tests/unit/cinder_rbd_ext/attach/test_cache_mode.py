@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from typing import Any
+from unittest import mock
 
 import ddt
 import fixtures
@@ -398,7 +399,7 @@ class AgreeTest(base.TestCase):
                     here,
                     cinder_objects.settings(**options),
                     True,
-                    lambda earlier=earlier: earlier,  # type: ignore[misc]
+                    mock.Mock(return_value=earlier),
                 )
                 kept = found.asked.mode if found.asked else None
                 self.assertIs(before, kept)
