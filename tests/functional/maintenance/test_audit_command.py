@@ -81,6 +81,13 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
             *('--objects', '--objects-per-second', '1000000'), user='audit'
         )
         self.assertEqual(2, status, self.messages)
+        # Ceph lists the objects of earlier tests until it has trimmed their
+        # snapshots.
+        rows = [
+            row
+            for row in rows
+            if row['Image'].rpartition('.')[2] in (headless, nameless)
+        ]
         self.assertEqual(
             {
                 ('data-without-header', 'volumes', f'rbd_data.{headless}'),

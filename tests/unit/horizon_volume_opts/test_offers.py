@@ -11,6 +11,7 @@ import ddt
 from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
 from horizon_volume_opts.volumes import create
+from horizon_volume_opts.volumes import fields
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -180,7 +181,8 @@ class OffersOfScriptsTestCase(test_rest.RestTestCase):
 
     def test_of_the_form(self) -> None:
         request = self.request('/')
-        group = create.options_group({}, discovery.by_type(request))
+        members = fields.of_keys(fields.kinds())
+        group = create.options_group(members, discovery.by_type(request))
         drawn = f'<p data-rbd-offers={group.context["data"]}>'
         self.assertEqual(
             self.offers['form'],
