@@ -2,9 +2,8 @@
 
 """Unit tests of rbd_operator.audit.scan."""
 
-from collections.abc import Iterator
 import errno
-from typing import Any
+from unittest import mock
 
 from rbd_operator.audit import scan
 from rbd_volume_options import ownership
@@ -84,11 +83,13 @@ class ScanTest(base.TestCase):
         self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
 
     def test_namespaces_that_may_not_be_read_are_named(self) -> None:
-        def refuse(ioctx: Any) -> Iterator[str]:
-            raise stubs.PermissionError('namespaces')
-
-        self.pool.namespace_list = refuse  # type: ignore[method-assign]
-        scanned = self.cluster.scan('volumes')
+        with mock.patch.object(
+            self.pool,
+            'namespace_list',
+            autospec=True,
+            side_effect=stubs.PermissionError('namespaces'),
+        ):
+            scanned = self.cluster.scan('volumes')
         self.assertIn('namespaces', scanned.forbidden['/'])
         self.assertFalse(scanned.is_forbidden)
 

@@ -72,9 +72,9 @@ class EvidenceTest(base.TestCase):
         )
 
     def proof(self, owner: str = '', **how: Any) -> evidence.Proof:
-        there = self.made(**how)
-        owners = there.owners_in('volumes', {f'volume-{facts.IDENT}'})
-        return there.proof(
+        proofs = self.made(**how)
+        owners = proofs.owners_in('volumes', {f'volume-{facts.IDENT}'})
+        return proofs.proof(
             'volumes', 'abc', _NAME, owner, owners, self.created
         )
 
@@ -141,18 +141,18 @@ class EvidenceTest(base.TestCase):
     def test_image_that_a_tenant_gave_a_foreign_id_is_not_marked(self) -> None:
         """Anybody can create an image record with the ID of another cloud."""
         scanned = facts.pool(facts.image(facts.OTHER))
-        there = self.made()
-        unmarked = evidence.unmarked(scanned, there.known, there.stored)
+        proofs = self.made()
+        unmarked = evidence.unmarked(scanned, proofs.known, proofs.stored)
         self.assertEqual([], list(unmarked))
-        self.assertEqual(set(), there.owners_in('volumes', {facts.OTHER}))
+        self.assertEqual(set(), proofs.owners_in('volumes', {facts.OTHER}))
         for cluster, is_ours in (('other', False), ('fsid', True)):
             url = f'rbd://{cluster}/volumes/{facts.OTHER}/snap'
             self.image_rows[facts.OTHER] = databases.Row(
                 False, locations=(url,)
             )
-            unmarked = evidence.unmarked(scanned, there.known, there.stored)
+            unmarked = evidence.unmarked(scanned, proofs.known, proofs.stored)
             self.assertEqual(is_ours, bool(list(unmarked)))
-            owners = there.owners_in('volumes', {facts.OTHER})
+            owners = proofs.owners_in('volumes', {facts.OTHER})
             self.assertEqual(is_ours, bool(owners))
 
     @ddt.data(
@@ -167,10 +167,10 @@ class EvidenceTest(base.TestCase):
         self, values: dict[str, Any] | None, is_ours: bool
     ) -> None:
         now = None if values is None else facts.volume(**values)
-        there = self.made(volume=now)
+        proofs = self.made(volume=now)
         self.assertEqual(
             is_ours,
-            evidence.is_still_ours(facts.image(), there.known, there.cloud),
+            evidence.is_still_ours(facts.image(), proofs.known, proofs.cloud),
         )
 
     def test_any_record_of_the_id_protects_a_bare_id(self) -> None:
@@ -189,30 +189,31 @@ class EvidenceTest(base.TestCase):
 
     def test_retype_of_a_migrated_volume_is_seen(self) -> None:
         """The image has another ID than the volume."""
-        there = self.made(volume=facts.volume(status='retyping'))
+        proofs = self.made(volume=facts.volume(status='retyping'))
         moved = facts.volume(image_id=facts.OTHER)
-        there = dataclasses.replace(there, known=facts.known(moved))
+        proofs = dataclasses.replace(proofs, known=facts.known(moved))
         name = names.Name(names.Owner.RETYPED_SOURCE, facts.OTHER)
-        self.assertRaises(outcomes.Refused, there.require_no_record, name)
-        there.cloud.volume.assert_called_once_with(facts.IDENT)  # type: ignore[attr-defined]
-        self.assertTrue(there.has_volume(facts.OTHER))
+        self.assertRaises(outcomes.Refused, proofs.require_no_record, name)
+        cloud: Any = proofs.cloud
+        cloud.volume.assert_called_once_with(facts.IDENT)
+        self.assertTrue(proofs.has_volume(facts.OTHER))
 
     def test_mark_without_an_id_of_this_cloud_proves_nothing(self) -> None:
-        there = evidence.Evidence(
+        proofs = evidence.Evidence(
             facts.known(), mock.Mock(), databases.Databases()
         )
         self.assertRaises(
             outcomes.Refused,
-            *(there.proof, 'volumes', 'abc', _NAME, ''),
+            *(proofs.proof, 'volumes', 'abc', _NAME, ''),
             {names.Owner.VOLUME},
         )
 
     def test_pool_without_an_image_of_this_cloud_is_left_alone(self) -> None:
-        there = self.made(_DELETED)
-        owners = there.owners_in('other', {f'volume-{facts.IDENT}'})
+        proofs = self.made(_DELETED)
+        owners = proofs.owners_in('other', {f'volume-{facts.IDENT}'})
         error = self.assertRaises(
             outcomes.Refused,
-            *(there.proof, 'other', 'abc', _NAME, _OURS, owners),
+            *(proofs.proof, 'other', 'abc', _NAME, _OURS, owners),
         )
         self.assertIs(evidence.FOREIGN_POOL, error.reason)
 
@@ -238,19 +239,19 @@ class EvidenceTest(base.TestCase):
         self.made(volume=ended).require_no_record(name)
 
     def test_backup_of_another_volume_proves_nothing(self) -> None:
-        there: Any = self.made()
+        proofs: Any = self.made()
         image = names.Name(names.Owner.BACKUP_IMAGE, facts.OTHER)
         snapshot = names.Name(names.Owner.BACKUP, facts.IDENT)
         for volume, is_proof in ((facts.OTHER, True), (facts.IDENT, False)):
-            there.stored.backup.return_value = databases.Row(
+            proofs.stored.backup.return_value = databases.Row(
                 True, volume=volume
             )
             arguments = ('backups', image, snapshot, {image.owner})
             if is_proof:
                 self.assertIn(
-                    'deleted record', there.proof_of_snapshot(*arguments).text
+                    'deleted record', proofs.proof_of_snapshot(*arguments).text
                 )
             else:
                 self.assertRaises(
-                    outcomes.Refused, there.proof_of_snapshot, *arguments
+                    outcomes.Refused, proofs.proof_of_snapshot, *arguments
                 )
