@@ -157,12 +157,18 @@ class _Change(_ObjectMap):
         config = getattr(parsed_args, 'cinder_config', None)
         record = recorded.recorder(config) if config else None
         cluster = ceph_cluster.connected(parsed_args)
-        known = records.of_cloud(shell.administrator(), cluster.fsid())
+        cloud = shell.administrator()
+        known = records.of_cloud(cloud, cluster.fsid())
         chosen_images, unreadable = self.targets(parsed_args, cluster, known)
         planned = [
             *unreadable,
             *map_changes.planned(
-                self._action, chosen_images, known.types, cluster, record
+                self._action,
+                chosen_images,
+                known.types,
+                cluster,
+                records.CloudNow(cloud).volume,
+                record,
             ),
         ]
         if parsed_args.dry_run:

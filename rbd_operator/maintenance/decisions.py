@@ -76,6 +76,11 @@ OWNER_GONE = outcomes.Reason(
     'Check the host of the client and the log of Ceph. If the client is gone, '
     'remove its lock: rbd lock remove.',
 )
+REPLACED = outcomes.Reason(
+    'replaced',
+    'another image has its name since the scan',
+    'Run the command again.',
+)
 
 #: Statuses in which no operation of Cinder changes the image of a volume.
 _CALM = frozenset({'available', 'in-use', 'reserved', 'error'})

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans and makes changes of the object maps of selected images."""
+"""Plans and makes changes of the object maps of selected images.
 
+A run can take days at a low rate. Immediately before the change of an image,
+the record of its volume is read again, and the rules are applied to it; the
+image itself must be the one that was planned. Only features of the image and
+its maps are changed, which contain no data. A kill leaves a map that is marked
+as invalid, which librbd does not use, and which the next run rebuilds.
+"""
+
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import alive
 from rbd_operator.maintenance import decisions
@@ -19,19 +28,26 @@ from rbd_volume_options import features
 
 _Status = outcomes.Status
 
+#: Returns a volume at the moment of the call; None if there is none.
+Current = Callable[[str], records.Volume | None]
+
 
 @dataclasses.dataclass(frozen=True)
 class MapChange:
     """A change of the object maps of an image.
 
     :ivar outcome: the image, and the plan as text
+    :ivar types: extra specs of each volume type
+    :ivar current: reads the record of the volume
     """
 
     outcome: outcomes.Outcome
     action: decisions.Action
     target: selection.Target
     plan: decisions.Plan
+    types: Mapping[str, Mapping[str, str]]
     cluster: scan.Cluster
+    current: Current
     record: recorded.Recorder | None = None
 
     @property
@@ -43,22 +59,25 @@ class MapChange:
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
         """Make the change and return a description of it.
 
-        :raises Refused: if a client of the image forbids the change
+        :raises Refused: if a client of the image forbids the change, or the
+            image or its volume has changed so that it is not allowed
         :raises NotVerified: if a map is invalid afterwards
         """
+        self._check_volume()
         clients = alive.Clients(self.cluster, self.target.image.pool)
+        image = self.target.image
         there = object_maps.ObjectMaps(
-            self.cluster.librbd, ioctx, clients, ours
+            *(self.cluster.librbd, ioctx, image.name, image.ident),
+            *(clients, ours),
         )
-        name = self.target.image.name
         for each in self.plan.change:
             if self.action is decisions.Action.DISABLE:
-                there.disable(name, each)
+                there.disable(each)
             else:
-                there.enable(name, each)
-        rebuilt = there.rebuild(name) if self.plan.rebuild else 0
+                there.enable(each)
+        rebuilt = there.rebuild() if self.plan.rebuild else 0
         has_map = self.action is not decisions.Action.DISABLE
-        made = there.verify(name, has_map)
+        made = there.verify(has_map)
         volume = self.target.volume
         if self.plan.record and self.record and volume:
             self.record(volume.ident, made)
@@ -72,17 +91,41 @@ class MapChange:
             done.append('corrected the record')
         return '; '.join(done)
 
+    def _check_volume(self) -> None:
+        """Check that the volume still allows the change.
+
+        :raises Refused: otherwise
+        """
+        before = self.target.volume
+        if before is None:
+            return
+        volume = self.current(before.ident)
+        if volume is None or volume.image_id != before.image_id:
+            raise outcomes.Refused(
+                decisions.REPLACED, 'the volume has changed'
+            )
+        obstacle = decisions.obstacle(
+            self.action,
+            dataclasses.replace(self.target, volume=volume),
+            self.types,
+            self.record is not None,
+        )
+        if obstacle:
+            raise outcomes.Refused(*obstacle)
+
 
 def planned(
     action: decisions.Action,
     targets: Iterable[selection.Target],
     types: Mapping[str, Mapping[str, str]],
     cluster: scan.Cluster,
+    current: Current,
     record: recorded.Recorder | None = None,
 ) -> Iterator[MapChange | outcomes.Outcome]:
     """Yield the change of each image, or the reason against it.
 
     :param types: extra specs of each volume type
+    :param current: reads the record of a volume
     :param record: corrects Cinder's record; None without access to Cinder's
         database
     """
@@ -102,7 +145,10 @@ def planned(
             about = dataclasses.replace(
                 about, status=_Status.PLANNED, detail=plan.describe(action)
             )
-            yield MapChange(about, action, target, plan, cluster, record)
+            yield MapChange(
+                *(about, action, target, plan, types),
+                *(cluster, current, record),
+            )
 
 
 def checked(

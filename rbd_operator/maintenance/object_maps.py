@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of the object maps of an image, on one connection."""
+"""Changes of the object maps of an image, on one connection.
+
+An image is opened by its name, and each time its ID is compared: a retype, a
+re-image or an operator may have replaced the image since the plan.
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -24,11 +28,15 @@ _EARLIER_SECONDS = 40
 
 
 class ObjectMaps:
-    """The object maps of a pool's images.
+    """The object maps of an image and its snapshots.
+
+    Each method raises ``Refused`` if another image has the name of the image.
 
     :param librbd: the module ``rbd``
     :param ioctx: of the pool
-    :param clients: checks the clients that have the images open
+    :param name: name of the image
+    :param ident: librbd's ID of the image
+    :param clients: checks the clients that have the image open
     :param ours: names of the Ceph clients of earlier, killed runs
     """
 
@@ -36,28 +44,50 @@ class ObjectMaps:
         self,
         librbd: Any,
         ioctx: Any,
+        name: str,
+        ident: str,
         clients: alive.Clients,
         ours: frozenset[str] = frozenset(),
     ) -> None:
         self._rbd = librbd
         self._ioctx = ioctx
+        self._name = name
+        self._ident = ident
         self._clients = clients
         self._ours = ours
 
     @contextlib.contextmanager
-    def _changing(self, name: str) -> Iterator[Any]:
-        """Open an image for a change that takes the lock from no client.
+    def _opened(self, read_only: bool = False) -> Iterator[Any]:
+        """Open the image.
+
+        :raises Refused: if another image has its name now
+        """
+        with self._rbd.Image(
+            self._ioctx, self._name, read_only=read_only
+        ) as image:
+            ident = image.id()
+            if ident != self._ident:
+                raise outcomes.Refused(
+                    decisions.REPLACED, f'{ident}, not {self._ident}'
+                )
+            yield image
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[Any]:
+        """Open the image for a change that takes the lock from no client.
 
         :raises Refused: if a change could take the lock from a client
         """
         with contextlib.ExitStack() as stack:
-            if ident := self._in_use(name):
-                stack.enter_context(self._clients.answering(name, ident))
-            self._check_use(name)
-            yield stack.enter_context(self._rbd.Image(self._ioctx, name))
+            if self._in_use():
+                stack.enter_context(
+                    self._clients.answering(self._name, self._ident)
+                )
+            self._check_use()
+            yield stack.enter_context(self._opened())
 
-    def _in_use(self, name: str) -> str:
-        """Return the ID of an image that other clients have open, else "".
+    def _in_use(self) -> bool:
+        """Return whether other clients have the image open.
 
         The client of a killed run does not answer. Its watch expires after a
         while.
@@ -65,42 +95,41 @@ class ObjectMaps:
         for waited in range(_EARLIER_SECONDS):
             if waited:
                 time.sleep(1)
-            with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+            with self._opened(read_only=True) as image:
                 found = use.of_image(image, self._ours)
-                ident: str = image.id() if found.watchers else ''
             if not (found.watchers and found.has_earlier):
                 break
-        return ident
+        return bool(found.watchers)
 
-    def _check_use(self, name: str) -> None:
-        with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+    def _check_use(self) -> None:
+        with self._opened(read_only=True) as image:
             there = features.from_mask(image.features())
             found = use.of_image(image, self._ours)
         if obstacle := decisions.obstacle_in_use(there, found):
             raise outcomes.Refused(*obstacle)
 
-    def enable(self, name: str, wanted: features.Features) -> None:
-        """Enable the features that an image lacks.
+    def enable(self, wanted: features.Features) -> None:
+        """Enable the features that the image lacks.
 
         :raises Refused: if the use of the image forbids it
         """
-        with self._changing(name) as image:
+        with self._changing() as image:
             missing = wanted - features.from_mask(image.features())
             if missing:
                 image.update_features(features.to_mask(missing), True)
 
-    def disable(self, name: str, unwanted: features.Features) -> None:
-        """Disable the features that an image has.
+    def disable(self, unwanted: features.Features) -> None:
+        """Disable the features that the image has.
 
         :raises Refused: if the use of the image forbids it
         """
-        with self._changing(name) as image:
+        with self._changing() as image:
             present = unwanted & features.from_mask(image.features())
             if present:
                 image.update_features(features.to_mask(present), False)
 
-    def rebuild(self, name: str) -> int:
-        """Rebuild the invalid maps of an image and of its snapshots.
+    def rebuild(self) -> int:
+        """Rebuild the invalid maps of the image and of its snapshots.
 
         Rebuilding the map of a snapshot needs no lock, because a snapshot does
         not change.
@@ -108,30 +137,30 @@ class ObjectMaps:
         :returns: the number of maps that were rebuilt
         :raises Refused: if the use of the image forbids it
         """
-        with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+        with self._opened(read_only=True) as image:
             head: bool = image.flags() != _NO_FLAGS
             snapshots = list(_invalid_snapshots(image))
         if head:
-            with self._changing(name) as image:
+            with self._changing() as image:
                 image.rebuild_object_map()
         for ident in snapshots:
             # The snapshot may have been deleted in the meantime.
             with (
                 contextlib.suppress(self._rbd.ImageNotFound),
-                self._rbd.Image(self._ioctx, name) as image,
+                self._opened() as image,
             ):
                 image.set_snap_by_id(ident)
                 image.rebuild_object_map()
         return head + len(snapshots)
 
-    def verify(self, name: str, has_map: bool) -> features.Features:
-        """Check that all object maps of an image are valid.
+    def verify(self, has_map: bool) -> features.Features:
+        """Check that all object maps of the image are valid.
 
         :returns: the features of the image
         :raises NotVerified: if a map is invalid, or the features differ from
             the plan
         """
-        with self._rbd.Image(self._ioctx, name, read_only=True) as image:
+        with self._opened(read_only=True) as image:
             there = features.from_mask(image.features())
             flags = image.flags()
             invalid = list(_invalid_snapshots(image))

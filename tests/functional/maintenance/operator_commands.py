@@ -106,22 +106,22 @@ class _Disturbed(object_maps.ObjectMaps):
     freeze_before = 0
 
     @contextlib.contextmanager
-    def _changing(self, name: str) -> Iterator[Any]:
+    def _changing(self) -> Iterator[Any]:
         if self.freeze_before:
             _stop(self.freeze_before)
-        with super()._changing(name) as image:
+        with super()._changing() as image:
             if self.freeze:
                 _stop(self.freeze)
             yield image
 
-    def rebuild(self, name: str) -> int:
+    def rebuild(self) -> int:
         """Rebuild; the fatal one rebuilds the head only."""
         _Disturbed.kill_at -= 1
         if not _Disturbed.kill_at:
-            with self._rbd.Image(self._ioctx, name) as image:
+            with self._opened() as image:
                 image.rebuild_object_map()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return super().rebuild(name)
+        return super().rebuild()
 
 
 class _Storage:

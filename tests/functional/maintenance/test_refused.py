@@ -5,6 +5,15 @@
 import signal
 import time
 
+import rados
+import rbd
+
+from rbd_operator.audit import records
+from rbd_operator.audit import scan
+from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import map_changes
+from rbd_operator.maintenance import outcomes
+from rbd_operator.maintenance import selection
 from rbd_volume_options import wire
 from tests.functional.maintenance import object_map_case
 
@@ -73,6 +82,37 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         sums = guest.stop()
         self.assertEqual(sums[name], self.content(name)[None])
         self.assertEqual(blocked, self.blocklist())
+
+    def test_image_that_was_replaced_since_the_plan(self) -> None:
+        name = self.volume(object_map_case.PLAIN)
+        volume = self.volumes[name[7:]]
+        cluster = scan.Cluster(rados, rbd, self.cluster.conf, 'admin')
+        targets, _ = selection.targets(
+            cluster,
+            ['volumes'],
+            records.Records({volume.ident: volume}, *[frozenset()] * 2, {}),
+            selection.Selection(all_volumes=True),
+            lambda *where: None,
+        )
+        (change,) = map_changes.planned(
+            *(decisions.Action.ENABLE, targets, {}, cluster),
+            lambda ident: volume,
+        )
+        ioctx = self.cluster.ioctx()
+        rbd.RBD().rename(ioctx, name, 'former')
+        self.make(name, object_map_case.PLAIN)
+        error = self.assertRaises(
+            outcomes.Refused, change.apply, None, ioctx, frozenset()
+        )
+        self.assertIs(decisions.REPLACED, error.reason)
+        rbd.RBD().remove(ioctx, name)
+        self.assertRaises(
+            rbd.ImageNotFound, change.apply, None, ioctx, frozenset()
+        )
+        self.assertFalse(self.has_map('former'))
+        rbd.RBD().rename(ioctx, 'former', name)
+        change.apply(None, ioctx, frozenset())
+        self.assertTrue(self.has_map(name))
 
     def test_multiattach_and_keys(self) -> None:
         shared = self.volume(object_map_case.PLAIN, multiattach=True)

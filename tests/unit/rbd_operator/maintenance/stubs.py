@@ -29,6 +29,7 @@ class Image:
     """An image with one snapshot; it is also module, handle and cluster.
 
     :ivar calls: what was changed, in order
+    :ivar ident: its ID, which differs after another image got its name
     :ivar flags_of: flags of the head (None) and of the snapshot (7)
     :ivar rebuilds: whether a rebuild makes a map valid
     """
@@ -39,6 +40,7 @@ class Image:
 
     def __init__(self, there: features.Features, flags: int = 0) -> None:
         self.there = there
+        self.ident = 'abc'
         self.flags_of: dict[int | None, int] = {None: flags, 7: flags}
         self.at: int | None = None
         self.watchers: list[dict[str, Any]] = []
@@ -69,7 +71,7 @@ class Image:
 
     def id(self) -> str:
         """Return the id."""
-        return 'abc'
+        return self.ident
 
     def Image(self, ioctx: Any, name: str, **kwargs: Any) -> Any:
         """Open the image."""

@@ -5,13 +5,17 @@
 from typing import Any
 from unittest import mock
 
+import ddt
+
 from rbd_operator.audit import images
+from rbd_operator.audit import records
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import map_changes
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import recorded
 from rbd_operator.maintenance import selection
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
@@ -19,6 +23,7 @@ from tests.unit.rbd_operator.maintenance import stubs
 
 _PLAIN = frozenset({features.LAYERING})
 _Action = decisions.Action
+_NOT_WANTED = decisions.NOT_WANTED
 
 
 def _target(**volume: Any) -> selection.Target:
@@ -26,18 +31,23 @@ def _target(**volume: Any) -> selection.Target:
     return selection.Target(image, facts.volume(**volume))
 
 
+@ddt.ddt
 class ObjectMapsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.image = stubs.Image(_PLAIN)
         self.record = mock.create_autospec(recorded.correct)
+        self.now: records.Volume | None = facts.volume()
 
     def planned(
         self, action: _Action, *targets: selection.Target
     ) -> list[Any]:
         cluster: Any = self.image
         return list(
-            map_changes.planned(action, targets, {}, cluster, self.record)
+            map_changes.planned(
+                *(action, targets, {}, cluster),
+                *(lambda ident: self.now, self.record),
+            )
         )
 
     def test_enable_adds_features_and_rebuilds_maps(self) -> None:
@@ -87,6 +97,34 @@ class ObjectMapsTest(base.TestCase):
             [each.status for each in found],
         )
         self.assertEqual('multiattach', found[1].code)
+
+    @ddt.data(
+        (None, decisions.REPLACED),
+        (facts.volume(image_id=facts.OTHER), decisions.REPLACED),
+        (facts.volume(multiattach=True), decisions.MULTIATTACH),
+        (facts.volume(status='retyping'), decisions.BUSY),
+        (facts.volume(metadata={keys.OBJECT_MAP: 'false'}), _NOT_WANTED),
+    )
+    @ddt.unpack
+    def test_volume_that_has_changed_since_the_plan_is_refused(
+        self, now: records.Volume | None, reason: outcomes.Reason
+    ) -> None:
+        (change,) = self.planned(_Action.ENABLE, _target())
+        self.now = now
+        error = self.assertRaises(
+            outcomes.Refused, change.apply, None, None, frozenset()
+        )
+        self.assertIs(reason, error.reason)
+        self.assertEqual([], self.image.calls)
+
+    def test_other_image_with_the_name_is_refused(self) -> None:
+        (change,) = self.planned(_Action.ENABLE, _target())
+        self.image.ident = 'def'
+        error = self.assertRaises(
+            outcomes.Refused, change.apply, None, None, frozenset()
+        )
+        self.assertIs(decisions.REPLACED, error.reason)
+        self.assertEqual([], self.image.calls)
 
     def test_size_counts_maps_of_snapshots(self) -> None:
         image = facts.image(

@@ -6,6 +6,7 @@ from typing import Any
 from unittest import mock
 
 from rbd_operator.maintenance import alive
+from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import object_maps
 from rbd_operator.maintenance import outcomes
 from rbd_volume_options import features
@@ -25,14 +26,16 @@ class ObjectMapsTest(base.TestCase):
         self.image = stubs.Image(there, flags)
         cluster: Any = self.image
         clients = alive.Clients(cluster, 'volumes')
-        return object_maps.ObjectMaps(self.image, None, clients, _EARLIER)
+        return object_maps.ObjectMaps(
+            *(self.image, None, 'image', 'abc', clients, _EARLIER)
+        )
 
     def test_only_what_is_missing(self) -> None:
         there = self.make(_LOCKED)
-        there.enable('image', features.MAP_ON)
-        there.enable('image', features.MAP_ON)
-        there.disable('image', features.MAP_OFF)
-        there.disable('image', features.MAP_OFF)
+        there.enable(features.MAP_ON)
+        there.enable(features.MAP_ON)
+        there.disable(features.MAP_OFF)
+        there.disable(features.MAP_OFF)
         self.assertEqual(
             ['enable fast-diff,object-map', 'disable fast-diff,object-map'],
             self.image.calls,
@@ -40,27 +43,51 @@ class ObjectMapsTest(base.TestCase):
 
     def test_rebuild_of_head_and_snapshot(self) -> None:
         there = self.make(facts.MAPPED, 3)
-        self.assertEqual(2, there.rebuild('image'))
+        self.assertEqual(2, there.rebuild())
         self.assertEqual(['rebuild None', 'rebuild 7'], self.image.calls)
-        self.assertEqual(0, there.rebuild('image'))
-        there.verify('image', True)
+        self.assertEqual(0, there.rebuild())
+        there.verify(True)
 
     def test_snapshot_of_an_image_in_use(self) -> None:
         """Its map needs no lock."""
         there = self.make(facts.MAPPED)
         self.image.flags_of[7] = 3
         self.image.watchers = [_WATCHER]
-        self.assertEqual(1, there.rebuild('image'))
+        self.assertEqual(1, there.rebuild())
 
     def test_in_use(self) -> None:
         there = self.make(facts.MAPPED, 3)
         self.image.watchers = [_WATCHER]
         for change in (
-            lambda: there.enable('image', features.MAP_ON),
-            lambda: there.disable('image', features.MAP_OFF),
-            lambda: there.rebuild('image'),
+            lambda: there.enable(features.MAP_ON),
+            lambda: there.disable(features.MAP_OFF),
+            lambda: there.rebuild(),
         ):
             self.assertRaises(outcomes.Refused, change)
+        self.assertEqual([], self.image.calls)
+
+    def test_image_that_got_the_name_meanwhile_is_not_changed(self) -> None:
+        there = self.make(facts.MAPPED, 3)
+        self.image.ident = 'def'
+        for change in (
+            lambda: there.enable(features.MAP_ON),
+            lambda: there.disable(features.MAP_OFF),
+            there.rebuild,
+            lambda: there.verify(True),
+        ):
+            error = self.assertRaises(outcomes.Refused, change)
+            self.assertIs(decisions.REPLACED, error.reason)
+        self.assertEqual([], self.image.calls)
+
+    def test_image_replaced_after_the_check_of_its_clients_is_not_changed(
+        self,
+    ) -> None:
+        there = self.make(_LOCKED)
+        idents = ['abc', 'abc', 'def']
+        with mock.patch.object(
+            self.image, 'id', autospec=True, side_effect=idents
+        ):
+            self.assertRaises(outcomes.Refused, there.enable, features.MAP_ON)
         self.assertEqual([], self.image.calls)
 
     def own(self) -> None:
@@ -74,7 +101,7 @@ class ObjectMapsTest(base.TestCase):
     def test_owner_answers(self) -> None:
         there = self.make(_LOCKED)
         self.own()
-        there.enable('image', features.MAP_ON)
+        there.enable(features.MAP_ON)
         self.assertEqual(['rbd_header.abc'], self.image.asked)
         self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
 
@@ -83,7 +110,7 @@ class ObjectMapsTest(base.TestCase):
         self.own()
         self.image.answers = [stubs.Error('timed out')]
         error = self.assertRaises(
-            outcomes.Refused, there.enable, 'image', features.MAP_ON
+            outcomes.Refused, there.enable, features.MAP_ON
         )
         self.assertIs(alive.NO_ANSWER, error.reason)
         self.assertEqual([], self.image.calls)
@@ -99,19 +126,19 @@ class ObjectMapsTest(base.TestCase):
             self.image.watchers.pop()
 
         with mock.patch('time.sleep', autospec=True, side_effect=vanish):
-            there.enable('image', features.MAP_ON)
+            there.enable(features.MAP_ON)
         self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
         self.image.watchers = [{**_WATCHER, 'id': 40}]
         self.image.lockers = []
-        there.disable('image', features.MAP_OFF)
+        there.disable(features.MAP_OFF)
 
     def test_not_verified(self) -> None:
         there = self.make(facts.MAPPED, 3)
         self.image.rebuilds = False
-        there.rebuild('image')
-        self.assertRaises(outcomes.NotVerified, there.verify, 'image', True)
+        there.rebuild()
+        self.assertRaises(outcomes.NotVerified, there.verify, True)
         self.image.flags_of[None] = 0
-        self.assertRaises(outcomes.NotVerified, there.verify, 'image', True)
+        self.assertRaises(outcomes.NotVerified, there.verify, True)
         self.image.flags_of[7] = 0
-        self.assertRaises(outcomes.NotVerified, there.verify, 'image', False)
-        self.assertEqual(facts.MAPPED, there.verify('image', True))
+        self.assertRaises(outcomes.NotVerified, there.verify, False)
+        self.assertEqual(facts.MAPPED, there.verify(True))
