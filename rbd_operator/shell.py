@@ -31,13 +31,13 @@ from rbd_operator.commands import exit_status
 from rbd_operator.commands import exporter
 from rbd_operator.commands import object_map
 from rbd_operator.commands import retype
+from rbd_operator.commands import volume_service
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 
 DISTRIBUTION = 'rbd-volume-options'
 #: Variables one of which selects a cloud.
 _CLOUD = frozenset({'OS_CLOUD', 'OS_AUTH_URL', 'OS_ENDPOINT'})
-_FORBIDDEN = 403
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
@@ -279,8 +279,8 @@ class Shell(app.App):
         :raises CommandError: if the user is none
         """
         cloud = self.cloud()
-        response = cloud.block_storage.get('/scheduler-stats/get_pools')
-        if response.status_code == _FORBIDDEN:
+        service = volume_service.VolumeService(cloud.block_storage)
+        if not service.is_administrators():
             raise exceptions.CommandError(
                 'The user is not an administrator of the cloud: Cinder '
                 'refuses the list of back ends. Use the cloud or the OS_* '

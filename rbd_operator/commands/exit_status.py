@@ -13,7 +13,7 @@ UNKNOWN = 3
 #: Exit status if the command line is wrong, EX_USAGE of sysexits.h. argparse
 #: has 2, which is the status of findings.
 USAGE = 64
-#: Exit status if the Ceph user may not read a part of what was selected.
+#: Exit status if the user may not see a part of what was selected.
 INCOMPLETE = 4
 
 

@@ -39,13 +39,21 @@ _STOPPING = (
     'No more retypes begin. Cinder completes those that it has accepted.'
 )
 
+_UNSEEN = (
+    'The user is not an administrator of the cloud: the volumes of other '
+    'projects were not seen, and keep their type. Use the cloud or the OS_* '
+    'variables of an administrator, or name the volumes.'
+)
+
 
 class Retype(exit_status.StatusLister):
     """Retype many volumes through Cinder's API, a few at once.
 
     Volumes that have the new type are skipped, so that the command can be
     repeated. The exit status is 0 if nothing is left to do, 1 if a retype was
-    refused, 2 if one failed, and 3 if the command failed or was interrupted.
+    refused, 2 if one failed, 3 if the command failed or was interrupted, and 4
+    if the user is not an administrator: Cinder then lists the volumes of the
+    user's project only, unless the volumes are named.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -59,6 +67,9 @@ class Retype(exit_status.StatusLister):
         """Retype the volumes and return the rows."""
         shell: Any = self.app
         service = volume_service.VolumeService(shell.block_storage())
+        self._sees_all = (
+            bool(parsed_args.volume) or service.is_administrators()
+        )
         wanted = _wanted(service, parsed_args)
         stop = threading.Event()
         with contextlib.ExitStack() as stack:
@@ -97,6 +108,9 @@ class Retype(exit_status.StatusLister):
         there = list(results)
         self.status = outcomes.severity(there, interrupted)
         maintenance.say(maintenance.summary(there, 'volumes'))
+        if not self._sees_all:
+            maintenance.say(_UNSEEN)
+            self.status = self.status or exit_status.INCOMPLETE
         return COLUMNS, [
             (
                 each.status.value,

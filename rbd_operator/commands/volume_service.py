@@ -12,6 +12,7 @@ from rbd_command_line import answers
 from rbd_operator.audit import records
 from rbd_operator.maintenance import retypes
 
+_FORBIDDEN = 403
 _NOT_FOUND = 404
 _TOO_MANY = 429
 _SERVER_ERROR = 500
@@ -33,6 +34,14 @@ class VolumeService:
 
     def __init__(self, storage: Any) -> None:
         self._storage = storage
+
+    def is_administrators(self) -> bool:
+        """Return whether the user is an administrator of the cloud.
+
+        Cinder lists the volumes of all projects to administrators only.
+        """
+        response = self._storage.get('/scheduler-stats/get_pools')
+        return bool(response.status_code != _FORBIDDEN)
 
     def type_of(self, given: str) -> retypes.Type:
         """Return a volume type.

@@ -81,6 +81,8 @@ class _Request(http.server.BaseHTTPRequestHandler):
                 {'id': ident, 'name': name} for name, ident in _TYPES.items()
             ]
             self._answer(200, {'volume_types': types})
+        elif path == '/scheduler-stats/get_pools':
+            self._answer(200, {'pools': []})
         elif path == '/volumes/detail':
             there = [] if 'marker' in query else sorted(self.server.types)
             self._answer(

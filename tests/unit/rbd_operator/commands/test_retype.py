@@ -90,6 +90,26 @@ class RetypeTest(commands.CommandTestCase):
     ) -> None:
         self.assertEqual(dict.fromkeys(expected, 'done'), self.retype(*words))
 
+    def test_other_user_is_told_which_volumes_were_not_seen(self) -> None:
+        self.service.is_administrators.return_value = False
+        del self.cinder.volumes['c']
+        for words in (('--dry-run',), (), ()):
+            self.retype(*words)
+            self.assertEqual(4, self.status)
+            self.assertIn('other projects were not', self.err.getvalue())
+            self.err.truncate(0)
+            self.err.seek(0)
+        self.cinder.refused['e'] = 'not allowed'
+        self.cinder.add('e')
+        self.assertEqual({'e': 'refused'}, self.retype())
+        self.assertEqual(1, self.status)
+
+    def test_other_user_may_name_all_volumes(self) -> None:
+        self.service.is_administrators.return_value = False
+        self.assertEqual({'a': 'done'}, self.retype('a'))
+        self.assertEqual(0, self.status)
+        self.assertNotIn('were not seen', self.err.getvalue())
+
     def test_named_volume_of_another_type(self) -> None:
         self.assertEqual({'d': 'refused'}, self.retype('d'))
         self.assertEqual(1, self.status)

@@ -51,6 +51,11 @@ class VolumeServiceTest(base.TestCase):
         error = self.assertRaises(ValueError, there.type_of, 'x')
         self.assertIn('1, old', str(error))
 
+    def test_only_administrators_see_the_pools_of_the_scheduler(self) -> None:
+        for status, expected in ((200, True), (500, True), (403, False)):
+            there = _service(fake_cloud.response(status))
+            self.assertIs(expected, there.is_administrators())
+
     def test_show_returns_volume_or_none(self) -> None:
         volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
         there = _service(fake_cloud.response(200, {'volume': volume}))
