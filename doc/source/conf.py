@@ -30,6 +30,7 @@ openstackdocs_pdf_link = False
 
 html_theme = 'openstackdocs'
 html_static_path = ['_static']
+html_css_files = ['tables.css']
 pygments_style = 'native'
 # Header, footer, sidebar and license of the theme are those of openstack.org.
 templates_path = ['../templates']

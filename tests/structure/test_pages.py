@@ -65,6 +65,8 @@ class PagesTestCase(base.TestCase):
         self.assertNotEqual([], pages)
         for page in pages:
             self._check(page.read_text())
+            if '<table class="docutils' in page.read_text():
+                self.assertIn('tables.css', page.read_text())
 
     def _check(self, page: str) -> None:
         """Check that a page loads nothing remote, unlike the stock theme."""
