@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import datetime
+import functools
 from typing import Any
 
 from oslo_config import cfg
-import sqlalchemy
 
 from rbd_operator.maintenance import outcomes
 from rbd_volume_options import wire
@@ -41,18 +41,39 @@ class Row:
     locations: tuple[str, ...] = ()
 
 
-def _table(name: str, *columns: str) -> Any:
-    return sqlalchemy.table(name, *map(sqlalchemy.column, columns))
-
-
 _SHARED = ('id', 'deleted', 'deleted_at')
-_VOLUMES = _table(
-    'volumes', *_SHARED, '_name_id', 'project_id', 'host', 'cluster_name'
-)
-_ADMIN = _table('volume_admin_metadata', 'volume_id', 'key', 'value')
-_BACKUPS = _table('backups', *_SHARED, 'project_id', 'volume_id')
-_IMAGES = _table('images', *_SHARED, 'owner')
-_LOCATIONS = _table('image_locations', 'image_id', 'value')
+_COLUMNS = {
+    'volumes': (*_SHARED, '_name_id', 'project_id', 'host', 'cluster_name'),
+    'volume_admin_metadata': ('volume_id', 'key', 'value'),
+    'backups': (*_SHARED, 'project_id', 'volume_id'),
+    'images': (*_SHARED, 'owner'),
+    'image_locations': ('image_id', 'value'),
+}
+
+
+@functools.cache
+def _table(name: str) -> Any:
+    return _sqlalchemy().table(
+        name, *map(_sqlalchemy().column, _COLUMNS[name])
+    )
+
+
+def _sqlalchemy() -> Any:
+    """Return the library, which the environment of a service has.
+
+    The environment of an OpenStack client does not have it, and most commands
+    read no database.
+
+    :raises ValueError: if it is missing
+    """
+    try:
+        import sqlalchemy
+    except ImportError as error:
+        raise ValueError(
+            f'{error}. Install SQLAlchemy and the driver of the database, or '
+            'run the command in the environment of the service.'
+        ) from error
+    return sqlalchemy
 
 
 @contextlib.contextmanager
@@ -60,7 +81,7 @@ def _answered() -> Iterator[None]:
     """Have an error of a database concern one image, not the whole run."""
     try:
         yield
-    except sqlalchemy.exc.SQLAlchemyError as error:
+    except _sqlalchemy().exc.SQLAlchemyError as error:
         raise outcomes.NotAnswered(f'The database: {error}') from error
 
 
@@ -90,20 +111,24 @@ class Databases:
         """
         if self._cinder is None:
             return []
-        of_image = (_VOLUMES.c.id == ident) | (_VOLUMES.c._name_id == ident)
+        table = _table('volumes')
+        of_image = (table.c.id == ident) | (table.c._name_id == ident)
         with self._cinder.connect() as connection:
             return [
                 self._volume(connection, row)
                 for row in connection.execute(
-                    sqlalchemy.select(_VOLUMES).where(of_image)
+                    _sqlalchemy().select(table).where(of_image)
                 ).all()
             ]
 
     def _volume(self, connection: Any, row: Any) -> Row:
+        table = _table('volume_admin_metadata')
         makers = connection.execute(
-            sqlalchemy.select(_ADMIN.c.value).where(
-                _ADMIN.c.volume_id == row.id,
-                _ADMIN.c.key == wire.RECORD_RECORDED_BY,
+            _sqlalchemy()
+            .select(table.c.value)
+            .where(
+                table.c.volume_id == row.id,
+                table.c.key == wire.RECORD_RECORDED_BY,
             )
         ).scalars()
         host = row.host or ''
@@ -123,7 +148,7 @@ class Databases:
     @_answered()
     def backup(self, ident: str) -> Row | None:
         """Return the record of a backup."""
-        for row in _rows(self._cinder, _BACKUPS, ident):
+        for row in _rows(self._cinder, _table('backups'), ident):
             return Row(
                 bool(row.deleted),
                 _utc(row.deleted_at),
@@ -135,12 +160,13 @@ class Databases:
     @_answered()
     def image(self, ident: str) -> Row | None:
         """Return the record of a Glance image."""
-        for row in _rows(self._glance, _IMAGES, ident):
+        for row in _rows(self._glance, _table('images'), ident):
+            table = _table('image_locations')
             with self._glance.connect() as connection:
                 locations = connection.execute(
-                    sqlalchemy.select(_LOCATIONS.c.value).where(
-                        _LOCATIONS.c.image_id == ident
-                    )
+                    _sqlalchemy()
+                    .select(table.c.value)
+                    .where(table.c.image_id == ident)
                 ).scalars()
                 return Row(
                     bool(row.deleted),
@@ -173,14 +199,14 @@ def _engine(config_file: str) -> Any:
             f'{conf.volume_name_template}. Leftovers are recognized by their '
             f'names, with {_TEMPLATE} only. Remove them by hand.'
         )
-    return sqlalchemy.create_engine(conf.database.connection)
+    return _sqlalchemy().create_engine(conf.database.connection)
 
 
 def _rows(engine: Any, table: Any, ident: str) -> Iterator[Any]:
     if engine is None:
         return
     with contextlib.closing(engine.connect()) as connection:
-        statement = sqlalchemy.select(table).where(table.c.id == ident)
+        statement = _sqlalchemy().select(table).where(table.c.id == ident)
         yield from connection.execute(statement).all()
 
 

@@ -113,11 +113,15 @@ class FreshVenv(Environment):
 
     :param service: the name of the service's distribution and of our extra
     :param wheel: the wheel of our distribution
+    :param with_service: whether to install the service, or only our extra
     """
 
-    def __init__(self, service: str, wheel: pathlib.Path) -> None:
+    def __init__(
+        self, service: str, wheel: pathlib.Path, *, with_service: bool = True
+    ) -> None:
         super().__init__()
         self.service = service
+        self._with_service = with_service
         self._wheel = wheel
 
     def _setUp(self) -> None:
@@ -140,7 +144,8 @@ class FreshVenv(Environment):
             for line in shown.splitlines()
             if line.startswith(_WOULD)
         }
-        self._install(self.service)
+        extra = f'{self._wheel}[{self.service}]'
+        self._install(self.service if self._with_service else extra)
         self._venv.link_bindings(*venvs.CEPH)
         pip = self.path / 'bin' / 'pip'
         installer = self._venv.uv.with_name('pip')
