@@ -1,16 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ceph options of a client that slow down or defeat cache modes."""
+"""Ceph options of a client that defeat cache modes, limits or locks."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 
 from rbd_command_line import findings
+from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import keys
+
+#: The options of librbd that limit reads and writes, and their defaults.
+_LIMITS = {
+    definitions.OPTIONS[key].item: default
+    for each in keys.LIMITS
+    for key, default in (
+        *((each.limit, '0'), (each.burst, '0')),
+        (each.burst_seconds, '1'),
+    )
+}
+#: The option of librbd with the kinds of requests that are not limited.
+_EXCLUDED = 'rbd_qos_exclude_ops'
 
 #: The Ceph options to read.
 NAMES = (
+    *_LIMITS,
+    _EXCLUDED,
     'rbd_blocklist_expire_seconds',
     'rbd_blocklist_on_break_lock',
     'rbd_cache',
@@ -54,7 +70,7 @@ def check(subject: str, values: Values) -> Iterator[Finding]:
         for rule in (
             *(_blocklist_expiry, _blocklist, _features, _cache),
             *(_policy, _size, _until_flush, _timeout, _messenger),
-            _replica_reads,
+            *(_replica_reads, _excluded, _limits),
         )
         if (finding := rule(subject, values))
     ]
@@ -103,6 +119,37 @@ def _replica_reads(subject: str, values: Values) -> Finding | None:
         Severity.WARNING,
         'Remove the option. An OSD that meets a media error while it serves '
         'such a read stops (https://tracker.ceph.com/issues/70909).',
+    )
+
+
+def _excluded(subject: str, values: Values) -> Finding | None:
+    if values.get(_EXCLUDED, '') in ('', '0'):
+        return None
+    return Finding(
+        subject,
+        _seen(values, _EXCLUDED),
+        Severity.WARNING,
+        'Remove the option. Limits on reads and writes do not apply to these '
+        'requests.',
+    )
+
+
+def _limits(subject: str, values: Values) -> Finding | None:
+    there = [
+        name
+        for name, default in _LIMITS.items()
+        if values.get(name, '') not in ('', '0', default)
+    ]
+    if not there:
+        return None
+    return Finding(
+        subject,
+        ', '.join(_seen(values, name) for name in there),
+        Severity.WARNING,
+        'Remove the options, and set limits in volume types. They apply to '
+        'all images, where a volume does not set the same option: a burst '
+        'lets volumes exceed their limits, and a limit slows down backups and '
+        'copies.',
     )
 
 
@@ -221,11 +268,20 @@ def overrides(
     """
     for key, value in sorted(metadata().items()):
         name = key.removeprefix(OVERRIDE)
-        if key.startswith(OVERRIDE) and name.startswith(_CACHE):
-            yield Finding(
-                f'Ceph pool {pool}',
-                f'{name} = {value}',
-                Severity.WARNING,
-                f'Remove it: rbd config pool remove {pool} {name}. It '
-                'overrides the cache modes of all images in the pool.',
+        if not key.startswith(OVERRIDE):
+            continue
+        if name.startswith(_CACHE):
+            effect = 'It overrides the cache modes of all images in the pool.'
+        elif name == _EXCLUDED or name in _LIMITS:
+            effect = (
+                'It applies to all images in the pool whose volumes do not '
+                'set the same option, and can let them exceed their limits.'
             )
+        else:
+            continue
+        yield Finding(
+            f'Ceph pool {pool}',
+            f'{name} = {value}',
+            Severity.WARNING,
+            f'Remove it: rbd config pool remove {pool} {name}. {effect}',
+        )

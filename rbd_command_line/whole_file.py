@@ -2,6 +2,7 @@
 
 """Writes files atomically: readers get the old content or the new content."""
 
+from collections.abc import Iterable
 import os
 import pathlib
 import tempfile
@@ -25,21 +26,24 @@ def check(path: pathlib.Path) -> None:
         raise ValueError(f'Cannot write {path}: no permission for {needed}')
 
 
-def write(path: pathlib.Path, text: str) -> None:
+def write(path: pathlib.Path, text: str | Iterable[str]) -> None:
     """Replace a file by a new one in one step.
 
     Links and devices, such as ``/dev/stdout``, are written, not replaced.
 
+    :param text: the content, or its parts if it can be long
     :raises OSError: if it cannot be written; an existing file is kept
     """
+    parts = [text] if isinstance(text, str) else text
     if _is_special(path):
-        path.write_text(text)
+        with path.open('w') as file:
+            file.writelines(parts)
         return
     number, name = tempfile.mkstemp('.tmp', f'.{path.name}.', path.parent)
     try:
         with os.fdopen(number, 'w') as file:
             os.fchmod(file.fileno(), _MODE)
-            file.write(text)
+            file.writelines(parts)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)

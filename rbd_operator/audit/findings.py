@@ -114,6 +114,12 @@ CONTRADICTION = Kind(
     _ERROR,
     'Find out who changed the image; correct the keys as an administrator.',
 )
+CONFIGURATION = Kind(
+    'configuration-contradicts-record',
+    _WARNING,
+    'Find out who changed it. cinder-rbd-ext types apply <type> sets what the '
+    'volume and its type request.',
+)
 NO_DEEP_FLATTEN = Kind(
     'deep-flatten-missing',
     _NOTICE,
@@ -213,6 +219,7 @@ KINDS: dict[str, Kind] = {
         CINDER_MIGRATION,
         MULTIATTACH,
         CONTRADICTION,
+        CONFIGURATION,
         NO_DEEP_FLATTEN,
         SLOW_DELETION,
         FORBIDDEN,

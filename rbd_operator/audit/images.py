@@ -139,7 +139,7 @@ def read(
             data_pool,
             _parent(librbd, image),
             snapshots,
-            dict(_overrides(metadata)) or _NOTHING,
+            overrides_in(metadata) or _NOTHING,
             bool(mask & librbd.RBD_FEATURE_MIGRATING),
             used,
             sys.intern(
@@ -176,10 +176,13 @@ def _parent(librbd: Any, image: Any) -> str:
     return f'{pool}/{name}@{snapshot}'
 
 
-def _overrides(metadata: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for key, value in metadata.items():
-        if key.startswith(OVERRIDE):
-            yield key.removeprefix(OVERRIDE), value
+def overrides_in(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return Ceph's options in the metadata of an image."""
+    return {
+        key.removeprefix(OVERRIDE): value
+        for key, value in metadata.items()
+        if key.startswith(OVERRIDE)
+    }
 
 
 def _snapshots(

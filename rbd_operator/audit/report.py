@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of an audit: counts, findings and plain values for JSON."""
+"""The report of an audit: counts, findings, and all of it as JSON."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 import datetime
+import json
 from typing import Any
 
 from rbd_operator.audit import findings
@@ -71,8 +73,28 @@ class Report:
         """Number of images that were read."""
         return sum(len(each.found) for each in self.scans)
 
-    def plain(self) -> dict[str, Any]:
-        """Return the report as plain values; sizes are in bytes."""
+    def type_of(self, image: images.Image) -> str:
+        """Return the name of the volume type of an image; empty if unknown."""
+        return _type_of(image, self.known)
+
+    def as_json(self) -> Iterator[str]:
+        """Yield the report as JSON, in parts; sizes are in bytes.
+
+        A cloud can have so many images that they are in memory only once.
+        """
+        yield '{\n'
+        for name, value in self._plain().items():
+            yield f'"{name}": {json.dumps(value, indent=1)},\n'
+        yield f'"{wire.AUDIT_IMAGES}": [\n'
+        separator = ''
+        for each in self.scans:
+            for image in each.found:
+                yield f'{separator}{json.dumps(_plain_image(image))}'
+                separator = ',\n'
+        yield '\n]\n}\n'
+
+    def _plain(self) -> dict[str, Any]:
+        """Return the report as plain values, without the images."""
         return {
             wire.AUDIT_VERSION: wire.AUDIT_THIS_VERSION,
             wire.AUDIT_TAKEN: self.taken.isoformat(),
@@ -86,11 +108,6 @@ class Report:
                 for each in self.counts
             ],
             wire.AUDIT_FINDINGS: [_plain_finding(each) for each in self.found],
-            wire.AUDIT_IMAGES: [
-                _plain_image(image)
-                for each in self.scans
-                for image in each.found
-            ],
         }
 
 
@@ -130,12 +147,10 @@ def _counts(
     ] = {}
     for each in scans:
         for image in each.found:
-            name = names.of_image(image.name)
-            volume = known.volumes.get(name.ident) if known else None
             key = (
                 each.pool,
-                name.owner,
-                volume.volume_type if volume else '',
+                names.of_image(image.name).owner,
+                _type_of(image, known),
                 image.map_state,
             )
             groups.setdefault(key, []).append(image)
@@ -150,6 +165,12 @@ def _counts(
             groups, key=lambda k: (k[0], k[1].value, k[2], k[3].value)
         )
     ]
+
+
+def _type_of(image: images.Image, known: records.Records | None) -> str:
+    ident = names.of_image(image.name).ident
+    volume = known.volumes.get(ident) if known else None
+    return volume.volume_type if volume else ''
 
 
 def _used(group: Iterable[images.Image]) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import datetime
 from typing import Any
 
+from rbd_operator.audit import configuration
 from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import names
@@ -159,6 +160,16 @@ def _is_being_converted(
     return now - at < _STALLED
 
 
+def _volume(
+    image: images.Image, known: records.Records | None
+) -> records.Volume | None:
+    """Return the volume of an image; None if there is none, or no records."""
+    name = names.of_image(image.name)
+    if known is None or name.owner is not names.Owner.VOLUME:
+        return None
+    return known.volumes.get(name.ident)
+
+
 def _owner(
     image: images.Image, known: records.Records | None
 ) -> tuple[str, str]:
@@ -172,7 +183,7 @@ def _owner(
         return '', ''
     if known is None:
         return name.ident, ''
-    volume = known.volumes.get(name.ident)
+    volume = _volume(image, known)
     return (volume.ident, volume.project) if volume else ('', '')
 
 
@@ -200,7 +211,7 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
         yield finding(findings.STALE_LOCK, image.stale_lock)
     if image.map_state is images.MapState.INVALID:
         yield finding(findings.MAP_INVALID)
-    for key, value in sorted(image.overrides.items()):
+    for key, value in configuration.unexplained(image, _volume(image, known)):
         yield finding(findings.OVERRIDE, f'{key} = {value}')
     if image.migrating:
         yield finding(findings.RBD_MIGRATION)
@@ -274,6 +285,8 @@ def _of_volume(
     clashing = image.image_features & features.SINGLE_CLIENT
     if volume.multiattach and clashing:
         yield finding(findings.MULTIATTACH, features.joined(clashing))
+    for difference in configuration.contradictions(image, volume):
+        yield finding(findings.CONFIGURATION, difference)
     for attribute, actual in _actual(image):
         recorded = volume.made.get(attribute, actual)
         if isinstance(recorded, list):

@@ -58,7 +58,10 @@ def run(
         suspected += rules.ghosts(scans, known)
     if list_objects:
         suspected += _of_objects(cluster, scans, progress, objects_per_second)
-    confirmed = list(_confirmed(cluster, suspected))
+    confirmed = [
+        *_confirmed(cluster, suspected),
+        *_unchanged(cluster, scans, suspected),
+    ]
     return report.make(
         taken, time.monotonic() - began, scans, confirmed, known
     )
@@ -134,12 +137,38 @@ def _confirmed(
     for each in suspected:
         if each.kind is findings.GHOST or each.kind in _TRANSIENT:
             by_pool.setdefault(each.pool, []).append(each)
-        else:
+        elif each.kind is not findings.CONFIGURATION:
             yield each
     for pool, doubtful in by_pool.items():
         there = cluster.existing(pool, {each.image for each in doubtful})
         for each in doubtful:
             if (each.kind is findings.GHOST) is not (each.image in there):
+                yield each
+
+
+def _unchanged(
+    cluster: scan.Cluster,
+    scans: Iterable[scan.PoolScan],
+    suspected: Iterable[findings.Finding],
+) -> Iterator[findings.Finding]:
+    """Yield the findings about configuration that a second scan confirms.
+
+    It changes while an image is in use: it must have been the same before and
+    after the records were read.
+    """
+    for scanned in scans:
+        doubtful = [
+            each
+            for each in suspected
+            if each.kind is findings.CONFIGURATION
+            and each.pool == scanned.pool
+        ]
+        if not doubtful:
+            continue
+        now = cluster.overrides(scanned.pool, {x.image for x in doubtful})
+        before = {image.name: image.overrides for image in scanned.found}
+        for each in doubtful:
+            if now.get(each.image) == before[each.image]:
                 yield each
 
 

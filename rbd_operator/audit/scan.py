@@ -175,6 +175,24 @@ class Cluster:
         with self.connected(pool) as (_, ioctx):
             return {name for name in names if self._opens(ioctx, name)}
 
+    def overrides(
+        self, pool: str, names: Iterable[str]
+    ) -> dict[str, dict[str, str]]:
+        """Return Ceph's options in the metadata of images, by their names.
+
+        Images that do not exist any more are left out.
+        """
+        found = {}
+        with self.connected(pool) as (_, ioctx):
+            for name in names:
+                with (
+                    contextlib.suppress(self.librbd.ImageNotFound),
+                    self.librbd.Image(ioctx, name, read_only=True) as image,
+                ):
+                    metadata = dict(image.metadata_list())
+                    found[name] = images.overrides_in(metadata)
+        return found
+
     def _opens(self, ioctx: Any, name: str) -> bool:
         image, _, snapshot = name.partition('@')
         try:

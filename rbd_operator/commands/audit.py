@@ -5,7 +5,6 @@
 import argparse
 from collections.abc import Iterator
 import errno
-import json
 import pathlib
 from typing import Any
 
@@ -134,8 +133,7 @@ class Audit(exit_status.StatusLister):
             done = _marked(audited, parsed_args, app.cloud())
             self.app.stderr.write(f'{done}\n')
         if parsed_args.output:
-            text = json.dumps(audited.plain(), indent=1)
-            whole_file.write(parsed_args.output, text + '\n')
+            whole_file.write(parsed_args.output, audited.as_json())
         self.status = int(audited.severity)
         if not audited.is_complete:
             self.status = exit_status.INCOMPLETE

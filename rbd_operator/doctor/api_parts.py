@@ -15,6 +15,11 @@ _INTERFACES = ('public', 'internal', 'admin')
 # Maximum number of volumes that a finding lists.
 _SHOWN = 5
 _BACKEND_NAME = 'volume_backend_name'
+_LIMIT_KEYS = frozenset(
+    key
+    for each in keys.LIMITS
+    for key in (each.limit, each.burst, each.per_gib, each.maximum)
+)
 
 Finding = findings.Finding
 Severity = findings.Severity
@@ -43,6 +48,43 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
             '' if ours else 'Set volume_driver and restart cinder-volume.',
         )
     yield _check_retypes(cinder)
+    yield from _check_limits(cinder)
+
+
+def _check_limits(cinder: Any) -> Iterator[Finding]:
+    """Check that no volume type has limits of two kinds."""
+    types = _get(cinder, '/types?is_public=None')['volume_types']
+    limited = {
+        each['id']: each['name']
+        for each in types
+        if not _LIMIT_KEYS.isdisjoint(each.get('extra_specs') or {})
+    }
+    if not limited:
+        return
+    for specs in _get(cinder, '/qos-specs')['qos_specs']:
+        path = f'/qos-specs/{specs["id"]}/associations'
+        for each in _get(cinder, path)['qos_associations']:
+            if each['id'] in limited:
+                yield _two_limits(limited[each['id']], specs)
+
+
+def _two_limits(volume_type: str, specs: Any) -> Finding:
+    subject = f'limits of volume type {volume_type}'
+    shown = f'also QoS specs {specs["name"]}, consumer {specs["consumer"]}'
+    if specs['consumer'] == 'front-end':
+        return Finding(
+            subject,
+            shown,
+            Severity.NOTICE,
+            'QEMU applies the QoS specs in addition: the lower limit applies.',
+        )
+    return Finding(
+        subject,
+        shown,
+        Severity.WARNING,
+        'Set limits by keys or by QoS specs. A key replaces the QoS specs for '
+        'the same kind of limit, such as iops.',
+    )
 
 
 def _check_retypes(cinder: Any) -> Finding:

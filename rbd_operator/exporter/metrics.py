@@ -10,6 +10,7 @@ import collections
 from collections.abc import Iterator
 import dataclasses
 
+from rbd_operator.audit import configuration
 from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import names
@@ -71,6 +72,16 @@ DELETION = Metric(
     ('pool', 'owner'),
 )
 TRASH = Metric('rbd_audit_trash_images', 'RBD images in the trash', ('pool',))
+LIMITED = Metric(
+    'rbd_audit_limited_images',
+    'Number of RBD images with a limit on reads and writes',
+    ('pool', 'volume_type', 'limit'),
+)
+LIMITS = Metric(
+    'rbd_audit_limits_per_second',
+    'Sum of these limits, in requests or bytes per second',
+    ('pool', 'volume_type', 'limit'),
+)
 FINDINGS = Metric(
     'rbd_audit_findings',
     'Number of findings',
@@ -87,6 +98,8 @@ METRICS = (
     SNAPSHOTS,
     DELETION,
     TRASH,
+    LIMITED,
+    LIMITS,
     FINDINGS,
 )
 
@@ -109,6 +122,7 @@ def of_report(audited: report.Report) -> Iterator[Sample]:
     yield Sample(DURATION, audited.seconds)
     yield from _of_counts(audited)
     yield from _of_scans(audited)
+    yield from _of_limits(audited)
     yield from _of_findings(audited)
 
 
@@ -164,6 +178,25 @@ def _of_scans(audited: report.Report) -> Iterator[Sample]:
                 labels = (each.pool, _label(owner))
                 yield Sample(DELETION, objects[owner], labels)
         yield Sample(TRASH, len(each.trash), (each.pool,))
+
+
+def _of_limits(audited: report.Report) -> Iterator[Sample]:
+    """Yield the limits that clients of the images apply, by volume type."""
+    shown = _shown_types(audited)
+    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
+    sums: collections.Counter[tuple[str, ...]] = collections.Counter()
+    for each in audited.scans:
+        for image in each.found:
+            volume_type = audited.type_of(image)
+            if volume_type not in shown:
+                volume_type = OTHER_TYPES
+            for name, limit in configuration.limits(image.overrides):
+                where = each.pool, volume_type, name
+                numbers[where] += 1
+                sums[where] += limit
+    for labels, number in sorted(numbers.items()):
+        yield Sample(LIMITED, number, labels)
+        yield Sample(LIMITS, sums[labels], labels)
 
 
 def _of_findings(audited: report.Report) -> Iterator[Sample]:

@@ -409,7 +409,7 @@ class PlantedTest(AuditTestCase):
 
     def test_json_describes_image(self) -> None:
         name = self.volume(_LOCKED)
-        plain = self.audit().plain()
+        plain = json.loads(''.join(self.audit().as_json()))
         (image,) = plain['images']
         self.assertEqual(name, image['name'])
         self.assertEqual(2, image['objects_to_visit_on_deletion'])

@@ -23,6 +23,9 @@ _DEFAULTS = {
     'osd_heartbeat_grace': '20',
     'ms_client_mode': 'crc secure',
     'rbd_read_from_replica_policy': 'default',
+    'rbd_qos_exclude_ops': '0',
+    'rbd_qos_iops_limit': '0',
+    'rbd_qos_iops_burst_seconds': '1',
 }
 
 
@@ -48,6 +51,10 @@ class CephOptionsTest(base.TestCase):
         ('rbd_cache_writethrough_until_flush', 'false', _S.WARNING),
         ('rados_osd_op_timeout', '20', _S.WARNING),
         ('rados_osd_op_timeout', '21', _S.NOTICE),
+        ('rbd_qos_exclude_ops', 'write', _S.WARNING),
+        ('rbd_qos_write_bps_limit', '1', _S.WARNING),
+        ('rbd_qos_iops_burst', '5000', _S.WARNING),
+        ('rbd_qos_iops_burst_seconds', '60', _S.WARNING),
         ('ms_client_mode', 'secure', _S.NOTICE),
         ('ms_client_mode', 'secure crc', _S.NOTICE),
     )
@@ -59,6 +66,17 @@ class CephOptionsTest(base.TestCase):
         (found,) = ceph_options.check('client', values)
         self.assertEqual(severity, found.severity)
         self.assertIn(name, found.seen)
+
+    def test_limits_of_a_pool(self) -> None:
+        metadata = {
+            'conf_rbd_qos_iops_burst': '5000',
+            'conf_rbd_qos_exclude_ops': 'write',
+        }
+        found = ceph_options.overrides('volumes', lambda: metadata)
+        self.assertEqual(
+            ['rbd_qos_exclude_ops = write', 'rbd_qos_iops_burst = 5000'],
+            [each.seen for each in found],
+        )
 
     def test_overrides_of_a_pool(self) -> None:
         metadata = {

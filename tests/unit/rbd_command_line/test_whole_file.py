@@ -28,6 +28,12 @@ class WholeFileTest(base.TestCase):
         self.assertEqual(0o644, self.path.stat().st_mode & 0o777)
         self.assertEqual([self.path], list(self.folder.iterdir()))
 
+    def test_parts_are_written_in_order(self) -> None:
+        null = pathlib.Path('/dev/null')
+        for path in (self.path, null):
+            whole_file.write(path, iter(['one, ', 'two']))
+        self.assertEqual('one, two', self.path.read_text())
+
     def test_failure_keeps_the_old_file(self) -> None:
         self.path.write_text('old')
         replace = mock.patch.object(

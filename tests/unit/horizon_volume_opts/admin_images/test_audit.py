@@ -44,7 +44,7 @@ class ReportTestCase(base.TestCase):
 
     def written(self, **states: str) -> str:
         """Return a report of the command with the given RBD images."""
-        made = report.Report(
+        written = report.Report(
             datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc),
             1.0,
             (),
@@ -55,7 +55,8 @@ class ReportTestCase(base.TestCase):
                 findings.Finding(findings.ORPHAN_DISK, 'p', 'x_disk', 'lost'),
             ),
             (),
-        ).plain()
+        ).as_json()
+        made = json.loads(''.join(written))
         made['images'] = [
             {'name': f'volume-{_ONE}', 'object_map': 'invalid', 'used': 0},
             {'name': f'volume-{_OTHER}', 'object_map': 'none', 'used': None},
@@ -148,8 +149,8 @@ class ReportTestCase(base.TestCase):
         now = datetime.datetime.now(datetime.timezone.utc)
         found = list(rules.of_pool(there, known, now))
         self.assertEqual(8, len({each.kind.code for each in found}))
-        made = report.make(now, 1.0, [there], found, known).plain()
-        shown = self.read(json.dumps(made))
+        made = report.make(now, 1.0, [there], found, known)
+        shown = self.read(''.join(made.as_json()))
         image = shown.checked(_image(facts.IDENT), facts.IDENT)
         self.assertEqual({each.kind.code for each in found}, {*image.findings})
         self.assertIs(_State.INVALID, image.map_state)

@@ -37,6 +37,7 @@ class Image:
     """An image of 8 MiB without snapshots."""
 
     def __init__(self, pool: 'Pool', name: str) -> None:
+        self._pool = pool
         if pool.errors.get(name):
             raise pool.errors[name]
         if name not in pool.images:
@@ -93,7 +94,7 @@ class Image:
 
     def metadata_list(self) -> list[tuple[str, str]]:
         """Return the image metadata."""
-        return [('conf_rbd_cache', 'false'), ('colour', 'blue')]
+        return list(self._pool.metadata.items())
 
 
 class Objects(dict[str, bytes]):
@@ -107,6 +108,7 @@ class Pool:
     """A pool that stands in for the connection, the context and both modules.
 
     :ivar errors: the errors that opening an image raises
+    :ivar metadata: that of each image
     """
 
     Error: type[Exception] = Error
@@ -122,6 +124,7 @@ class Pool:
     def __init__(self, *images: str) -> None:
         self.images = list(images)
         self.errors: dict[str, Exception] = {}
+        self.metadata = {'conf_rbd_cache': 'false', 'colour': 'blue'}
         self.omaps: dict[str, dict[str, bytes]] = {}
         self.objects = Objects()
         # An empty blocklist.

@@ -58,9 +58,13 @@ class ReportTest(base.TestCase):
             ],
         )
 
-    def test_plain_report_can_be_written_as_json(self) -> None:
+    def test_report_without_images_is_json(self) -> None:
+        made = report.make(_TAKEN, 1.5, [facts.pool()], (), None)
+        self.assertEqual([], json.loads(''.join(made.as_json()))['images'])
+
+    def test_report_is_json(self) -> None:
         finding = findings.Finding(findings.GHOST, 'volumes', 'b')
-        plain = json.loads(json.dumps(self.make(finding).plain()))
+        plain = json.loads(''.join(self.make(finding).as_json()))
         self.assertEqual(wire.AUDIT_THIS_VERSION, plain['version'])
         self.assertEqual('2026-01-02T00:00:00+00:00', plain['taken'])
         self.assertEqual('error', plain['findings'][0]['severity'])

@@ -5,6 +5,7 @@
 from rbd_operator.audit import records
 from rbd_operator.audit import run
 from rbd_operator.audit import scan
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.audit import stubs
@@ -50,6 +51,23 @@ class RunTest(base.TestCase):
         self.pool.images.remove(f'volume-{facts.IDENT}')
         codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
         self.assertEqual(['volume-without-image'] * 2, codes[:2])
+
+    def test_configuration_that_contradicts_the_record_is_found(self) -> None:
+        self.pool.metadata = {'conf_rbd_qos_iops_limit': '5'}
+        made = {
+            wire.ATTRIBUTE_OBJECT_SIZE: 2**22,
+            wire.ATTRIBUTE_LIMITS: {'iops_limit': 7},
+        }
+        known = facts.known(facts.volume(made=made))
+        code = 'configuration-contradicts-record'
+        self.assertEqual([code], self.kinds(known))
+
+        def read_records() -> records.Records:
+            self.pool.metadata = {'conf_rbd_qos_iops_limit': '7'}
+            return known
+
+        found = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual((), found)
 
     def test_progress_of_each_pool(self) -> None:
         seen = set[tuple[str, int, int]]()

@@ -4,6 +4,7 @@
 
 from rbd_command_line import findings
 from rbd_operator.doctor import api_parts
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.rbd_operator.commands import fake_cloud
@@ -11,6 +12,7 @@ from tests.unit.rbd_operator.doctor import hosts
 
 _POOLS = '/scheduler-stats/get_pools?detail=True'
 _RETYPING = '/volumes?all_tenants=1&status=retyping'
+_TYPES = '/types?is_public=None'
 _S = findings.Severity
 
 
@@ -24,6 +26,7 @@ class ApiPartsTest(base.TestCase):
         self.cinder = fake_cloud.Service()
         self.answer('/extensions', extensions=[{'alias': wire.ALIAS}])
         self.answer(_RETYPING, volumes=[])
+        self.answer(_TYPES, volume_types=[])
 
     def answer(self, path: str, **body: object) -> None:
         self.cinder.answers[path] = body
@@ -42,6 +45,42 @@ class ApiPartsTest(base.TestCase):
         self.assertEqual(5, len(found))
         self.assertEqual(
             [('running back end h@b#b', _S.WARNING)], hosts.problems(found)
+        )
+
+    def test_type_with_keys_and_qos_specs_is_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        names = {'1': 'both', '2': 'keys', '3': 'front', '4': 'specs'}
+        limited = {keys.LIMITS[0].per_gib: '3'}
+        self.answer(
+            _TYPES,
+            volume_types=[
+                {
+                    'id': i,
+                    'name': n,
+                    'extra_specs': {} if i == '4' else limited,
+                }
+                for i, n in names.items()
+            ],
+        )
+        consumers = {'a': 'back-end', 'b': 'front-end'}
+        self.answer(
+            '/qos-specs',
+            qos_specs=[
+                {'id': ident, 'name': ident, 'consumer': consumer}
+                for ident, consumer in consumers.items()
+            ],
+        )
+        for ident, types in (('a', '14'), ('b', '3')):
+            self.answer(
+                f'/qos-specs/{ident}/associations',
+                qos_associations=[{'id': each} for each in types],
+            )
+        self.assertEqual(
+            [
+                ('limits of volume type both', _S.WARNING),
+                ('limits of volume type front', _S.NOTICE),
+            ],
+            hosts.problems(api_parts.check(self.cinder)),
         )
 
     def test_running_retypes_are_named(self) -> None:

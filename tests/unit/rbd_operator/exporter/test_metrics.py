@@ -81,6 +81,36 @@ class MetricsTest(base.TestCase):
         }
         self.assertEqual({'not-readable': 1}, values)
 
+    def test_limits_are_counted_and_added_by_volume_type(self) -> None:
+        values = self.values(
+            facts.image(overrides={'rbd_qos_iops_limit': '100'}),
+            facts.image(
+                f'volume-{facts.OTHER}',
+                overrides={
+                    'rbd_qos_iops_limit': '200',
+                    'rbd_qos_read_bps_limit': '4096',
+                },
+            ),
+            facts.image('somebody', overrides={'rbd_qos_bps_limit': '7'}),
+            known=facts.known(facts.volume(), facts.volume(facts.OTHER)),
+        )
+        self.assertEqual(
+            {
+                ('rbd_audit_limited_images', 'volumes', 'type', 'iops'): 2,
+                ('rbd_audit_limits_per_second', 'volumes', 'type', 'iops'): (
+                    300
+                ),
+                ('rbd_audit_limited_images', 'volumes', 'type', 'read_bps'): 1,
+                (
+                    *('rbd_audit_limits_per_second', 'volumes', 'type'),
+                    'read_bps',
+                ): 4096,
+                ('rbd_audit_limited_images', 'volumes', '', 'bps'): 1,
+                ('rbd_audit_limits_per_second', 'volumes', '', 'bps'): 7,
+            },
+            {k: v for k, v in values.items() if '_limit' in k[0]},
+        )
+
     def test_maps_of_snapshots_are_counted(self) -> None:
         values = self.values(
             facts.image(snapshots=(facts.snapshot('a'), facts.snapshot('b')))
