@@ -5,6 +5,7 @@
 Usage: clean_process CONF FOLDER CLOUD-ID VOLUME plan | apply
 """
 
+from collections.abc import Iterable
 import datetime
 import pathlib
 import sys
@@ -17,9 +18,11 @@ from rbd_operator.audit import names
 from rbd_operator.audit import records
 from rbd_operator.audit import run as audit
 from rbd_operator.audit import scan
+from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import journal
+from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import pace
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
@@ -42,6 +45,12 @@ class Cloud:
     def server_deleted(self, ident: str) -> datetime.datetime | None:
         """Return no deleted server."""
         return None
+
+
+def show(results: Iterable[outcomes.Outcome]) -> None:
+    """Print results, which a failed test shows."""
+    for each in results:
+        print(each.status.value, each.image, each.detail, flush=True)
 
 
 def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
@@ -70,11 +79,11 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
     plan = pathlib.Path(folder, 'plan')
     if what == 'plan':
         audited = audit.run(cluster, ['volumes'], lambda: known, workers=2)
+        examined = list(plans.made(audited, plans.Filter(), examiner))
         items = [
-            each.item
-            for each in plans.made(audited, plans.Filter(), examiner)
-            if isinstance(each, removal.Removal)
+            each.item for each in examined if isinstance(each, removal.Removal)
         ]
+        show(maintenance.dry(examined))
         header = plans.Header(
             'fsid', 'url', '', cloud, plans.taken_now(), 1, 0
         )
@@ -90,8 +99,7 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
             cluster, written, pace.Pace(stop), stop, lambda text: None, False
         )
         changes = [removal.Removal(each, examiner) for each in items]
-        for outcome in runner.run(changes, lambda *where: None):
-            print(outcome.status.value, outcome.image, outcome.detail)
+        show(runner.run(changes, lambda *where: None))
 
 
 if __name__ == '__main__':

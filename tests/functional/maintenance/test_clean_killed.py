@@ -37,6 +37,8 @@ class KilledTest(testtools.TestCase):
         self.addCleanup(self._restore)
         self.useFixture(interruptions.ShortWatch(self.ceph))
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.output = self.folder / 'output'
+        self.addOnException(self._add_output)
         self.volume = str(uuid.uuid4())
         self.kept = {
             self.image(f'volume-{self.volume}', _CLOUD),
@@ -46,6 +48,11 @@ class KilledTest(testtools.TestCase):
             self.image(f'volume-{uuid.uuid4()}', _CLOUD)
             for _ in range(_NUMBER)
         }
+
+    def _add_output(self, exc_info: object) -> None:
+        lines = self.output.read_text().splitlines()[-100:]
+        text = '\n'.join(lines)
+        self.addDetail('output', testtools.content.text_content(text))
 
     def image(self, name: str, mark: str) -> str:
         """Make an image whose data is its name."""
@@ -70,15 +77,19 @@ class KilledTest(testtools.TestCase):
         :param kill_after: seconds; for the execution, counted from when it
             has begun the first removal
         """
-        process = subprocess.Popen(
-            [
-                *(sys.executable, '-m'),
-                'tests.functional.maintenance.clean_process',
-                *(self.ceph.conf, str(self.folder), _CLOUD, self.volume, step),
-            ],
-            cwd=tree.ROOT,
-            stdout=subprocess.DEVNULL,
-        )
+        with self.output.open('a') as output:
+            output.write(f'{step} {kill_after or ""}\n')
+            output.flush()
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, '-m'),
+                    'tests.functional.maintenance.clean_process',
+                    *(self.ceph.conf, str(self.folder)),
+                    *(_CLOUD, self.volume, step),
+                ],
+                cwd=tree.ROOT,
+                stdout=output,
+            )
         if kill_after is not None and step == 'apply':
             self._wait_for_removal(process)
         try:
