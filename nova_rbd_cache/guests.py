@@ -65,7 +65,16 @@ def of_server(host: libvirt_host.Host, server: str) -> Guest | None:
         guest = host.get_guest(objects.Instance(uuid=server))
     except exception.InstanceNotFound:
         return None
-    return _parse(guest.get_xml_desc(), guest.is_active())
+    try:
+        return _parse(guest.get_xml_desc(), guest.is_active())
+    except libvirt_host.libvirt.libvirtError as error:
+        # Nova translates the errors of the lookup, not those of a guest that
+        # ends right after it.
+        if error.get_error_code() == libvirt_host.libvirt.VIR_ERR_NO_DOMAIN:
+            return None
+        raise exception.InternalError(
+            f'libvirt: {error.get_error_message()}'
+        ) from error
 
 
 def _parse(xml: str, running: bool) -> Guest:

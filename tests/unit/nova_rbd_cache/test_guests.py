@@ -67,5 +67,34 @@ class NovaHostTest(base.NovaTestCase):
         running = guests.find(host, info)
         self.assertTrue(running and running.running)
 
+    def _found_after(self, error_name: str) -> guests.Guest | None:
+        """Find a guest whose XML libvirt refuses with an error."""
+        self.use_libvirt()
+        fakelibvirt = libvirt_host.libvirt
+        code = getattr(fakelibvirt, error_name)
+        error = fakelibvirt.make_libvirtError(
+            fakelibvirt.libvirtError, 'gone', error_code=code
+        )
+
+        class Guest:
+            def get_xml_desc(self) -> str:
+                raise error
+
+        host = libvirt_host.Host('qemu:///system')
+        self.patch(host, 'get_guest', lambda instance: Guest())
+        return guests.find(host, base.connection_info())
+
+    def test_guest_that_ends_after_its_lookup_is_not_found(self) -> None:
+        self.assertIsNone(self._found_after('VIR_ERR_NO_DOMAIN'))
+
+    def test_libvirt_that_fails_after_the_lookup_is_an_internal_error(
+        self,
+    ) -> None:
+        self.assertRaises(
+            exception.InternalError,
+            self._found_after,
+            'VIR_ERR_OPERATION_FAILED',
+        )
+
     def test_is_what_drivers_are_given(self) -> None:
         self.assertIs(libvirt_host.Host, libvirt_driver.host.Host)
