@@ -531,20 +531,14 @@ class Removal:
         if is_resumed:
             # An earlier run was killed during the move.
             kind, way = findings.HALF_TRASHED, Way.FINISH
-        self._require_same(
-            self.examiner.examine(
-                ioctx,
-                kind,
-                item.pool,
-                item.image,
-                item.ident,
-                ours,
-                is_resumed,
-            ),
-            {'kind', 'last_sign'} if is_resumed else set(),
+        seen = self.examiner.examine(
+            ioctx, kind, item.pool, item.image, item.ident, ours, is_resumed
         )
-        if item.stale_lock:
-            self._break_lock(ioctx, ours)
+        self._require_same(
+            seen, {'kind', 'last_sign'} if is_resumed else set()
+        )
+        if seen.stale_lock:
+            self._break_lock(ioctx)
         delay = int(self.examiner.rules.delay.total_seconds())
         if way is Way.TRASH:
             librbd.RBD().trash_move(ioctx, item.image, delay)
@@ -577,7 +571,8 @@ class Removal:
 
     def _require_same(self, seen: Item, ignored: set[str]) -> None:
         if not seen.stale_lock:
-            # The lock was broken by an earlier run, or by anybody else.
+            # The lock was broken, or is that of an earlier, killed run, which
+            # librbd breaks.
             ignored = {*ignored, 'stale_lock'}
         changed = [
             field.name
@@ -588,7 +583,7 @@ class Removal:
         if changed:
             raise outcomes.Refused(CHANGED, ', '.join(changed))
 
-    def _break_lock(self, ioctx: Any, ours: frozenset[str]) -> None:
+    def _break_lock(self, ioctx: Any) -> None:
         """Break the lock of a client that is gone, which is blocklisted."""
         if not self.examiner.rules.breaks_locks:
             raise outcomes.Refused(STALE_LOCK, self.item.stale_lock)

@@ -236,12 +236,39 @@ class RemovalTest(base.TestCase):
         self.assertEqual([], self.image.moved)
 
     def test_stale_lock_is_broken_on_request_only(self) -> None:
-        item = dataclasses.replace(self.item(), stale_lock='address')
+        self.lock()
+        item = self.item()
+        self.assertEqual('address', item.stale_lock)
         change = removal.Removal(item, self.examiner)
         error = self.assertRaises(
             outcomes.Refused, change.apply, None, self.image, frozenset()
         )
         self.assertIs(removal.STALE_LOCK, error.reason)
+        self.assertEqual([], self.image.moved)
+
+    def test_lock_that_came_after_the_plan_is_refused(self) -> None:
+        change = removal.Removal(self.item(), self.examiner)
+        self.lock()
+        error = self.assertRaises(
+            outcomes.Refused, change.apply, None, self.image, frozenset()
+        )
+        self.assertIs(removal.CHANGED, error.reason)
+
+    def test_lock_of_an_earlier_run_with_the_journal_is_no_obstacle(
+        self,
+    ) -> None:
+        """A plan that was made after the kill shows it as a stale lock."""
+        self.lock()
+        change = removal.Removal(self.item(), self.examiner)
+        change.apply(None, self.image, frozenset({'client.40'}))
+        self.assertEqual([(_NAME, 172800)], self.image.moved)
+
+    def lock(self) -> None:
+        """Have a client that is gone hold the lock."""
+        self.image.list_lockers = lambda: {
+            'tag': 'internal',
+            'lockers': [('client.40', 'auto 9', 'address')],
+        }
 
     @ddt.data(
         (wire.RETYPE_COPY + facts.OTHER, None, True, False),
