@@ -165,7 +165,18 @@ class UserOffer:
         definitions.check_tenant(requested, self.settable)
         self._check_allowed(asked)
         if size is not None:
-            levels = [precedence.Level(origin, asked)]
+            # A volume type can have a limit that only Cinder knows, so that
+            # only Cinder can check limits against each other.
+            without_limits = {
+                key: value
+                for key, value in requested.items()
+                if definitions.OPTIONS[key].policy
+                is not definitions.SET_LIMITS
+            }
+            layout_and_features = options_module.parse(
+                without_limits, keys.Scope.VOLUME, origin
+            )
+            levels = [precedence.Level(origin, layout_and_features)]
             plan.plan_image(
                 precedence.resolve(levels),
                 self._base(source),

@@ -28,6 +28,7 @@ from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import attach
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import fields
+from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 
@@ -136,23 +137,17 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
         return data
 
     def handle(self, request: Any, data: Any) -> bool:
-        """Set or remove the keys; show a refusal at its field.
-
-        Cinder sets all keys or none. Keys are removed only after that.
-        """
-        ident = self.initial[_VOLUME].id
+        """Set and remove the keys; show a refusal at its field."""
         changed = {
             self._choices[name].option: data[name]
             for name in self.fields
             if data[name] != (self._choices[name].before or '')
         }
-        wanted = {each.key: value for each, value in changed.items() if value}
-        removed = [each.key for each in changed if each.key not in wanted]
+        if not changed:
+            return True
+        wanted = {each.key: value for each, value in changed.items()}
         try:
-            if wanted:
-                cinder.volume_set_metadata(request, ident, wanted)
-            if removed:
-                cinder.volume_delete_metadata(request, ident, removed)
+            response = _change(request, self.initial[_VOLUME], wanted)
         except cinder_exceptions.ClientException as error:
             refusal = refusals.read(error)
             name = (
@@ -162,6 +157,9 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
                 name = fields.name_of(next(iter(changed)).key)
             self.add_error(name, refusal.text if refusal else str(error))
             return False
+        if refusing.show_notice(request, response):
+            # The change is perhaps not in force yet.
+            return True
         for option in changed:
             messages.success(
                 request,
@@ -172,6 +170,35 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
                 },
             )
         return True
+
+
+def _change(request: Any, volume: Any, wanted: Mapping[str, str]) -> Any:
+    """Change the metadata of a volume; return the response of Cinder.
+
+    Cinder checks all keys together, and changes all of them or none. A request
+    that only sets keys does not mention others. One that removes keys contains
+    all that the volume keeps, as Cinder returned them for this request: two
+    requests could be refused for a state between them, or change only half.
+
+    :param wanted: the values by key; an empty value removes the key
+    """
+    kept = {key: value for key, value in wanted.items() if value}
+    removed = wanted.keys() - kept.keys()
+    client = cinder.cinderclient(request).client
+    method = client.post
+    if removed:
+        method = client.put
+        others = {
+            key: value
+            for key, value in volume.metadata.items()
+            if key not in wanted
+        }
+        kept = others | kept
+    # The functions of cinderclient do not return the header with the notice.
+    response, _body = method(
+        f'/volumes/{volume.id}/metadata', body={'metadata': kept}
+    )
+    return response
 
 
 class ChangeOptionsView(forms.ModalFormView):

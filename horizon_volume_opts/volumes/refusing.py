@@ -64,7 +64,8 @@ def _showing(stock: Any) -> Any:
             if refusal is None:
                 raise
             raise RefusedRequest(refusal) from error
-        _show_notice(request, result)
+        answered = isinstance(result, tuple) and bool(result)
+        show_notice(request, result[0] if answered else None)
         return result
 
     return wrapped
@@ -80,9 +81,13 @@ def _read(
     return refusal
 
 
-def _show_notice(request: Any, result: Any) -> None:
-    """Show the notice in the response, such as removed keys, to the user."""
-    response = result[0] if isinstance(result, tuple) and result else None
+def show_notice(request: Any, response: Any) -> bool:
+    """Show the notice in a response, such as removed keys, to the user.
+
+    :returns: whether there was a notice
+    """
     headers = getattr(response, 'headers', None) or {}
-    if notice := _NOTICE.fullmatch(headers.get('Warning', '')):
+    notice = _NOTICE.fullmatch(headers.get('Warning', ''))
+    if notice:
         messages.warning(request, notice['text'])
+    return notice is not None

@@ -122,10 +122,13 @@ def _removed(
 ) -> list[str]:
     """Return the keys of a volume that a type does not accept."""
     kept = {key: value for key, value in own.items() if key in offer.settable}
-    try:
-        offer.check(kept, size * sizes.GIB)
-    except errors.OptionError as error:
-        kept.pop(error.key, None)
+    while kept:
+        try:
+            offer.check(kept, size * sizes.GIB)
+            break
+        except errors.OptionError as error:
+            if kept.pop(error.key, None) is None:
+                break
     return sorted(own.keys() - kept.keys())
 
 

@@ -20,6 +20,9 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import precedence
+from rbd_volume_options import qos
+from rbd_volume_options import sizes
 
 CINDER = 'http://cinder.example/v3/p'
 NOVA = 'http://nova.example/v2.1'
@@ -258,13 +261,17 @@ class Cloud:
         return {'volume': self.volumes[ident]}
 
     def _set_metadata(self, body: Any, ident: str) -> Any:
-        _check(body['metadata'])
-        self.volumes[ident]['metadata'].update(body['metadata'])
-        return {'metadata': self.volumes[ident]['metadata']}
+        metadata = self.volumes[ident]['metadata']
+        _check({**metadata, **body['metadata']})
+        metadata.update(body['metadata'])
+        return {'metadata': metadata}
 
-    def _delete_metadata(self, body: Any, ident: str, key: str) -> Any:
-        del self.volumes[ident]['metadata'][parse.unquote(key)]
-        return {}
+    def _replace_metadata(self, body: Any, ident: str) -> Any:
+        _check(body['metadata'])
+        metadata = self.volumes[ident]['metadata']
+        metadata.clear()
+        metadata.update(body['metadata'])
+        return {'metadata': metadata}
 
     def _act(self, body: Any, ident: str) -> Any:
         ((action, asked),) = body.items()
@@ -307,10 +314,11 @@ class Cloud:
 
 def _check(metadata: Mapping[str, str]) -> None:
     """Refuse invalid options as Cinder's API extension does."""
+    origin = errors.Origin.VOLUME_METADATA
     try:
-        options.parse(
-            metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-        )
+        asked = options.parse(metadata, keys.Scope.VOLUME, origin)
+        levels = [precedence.Level(origin, asked)]
+        qos.limits_of(precedence.resolve(levels).plain, sizes.GIB)
     except errors.OptionError as error:
         raise Refused(400, f'RBD volume option refused: {error}') from error
 
@@ -383,10 +391,7 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (rf'GET {_P}/volumes/(?P<ident>[^/]+)', Cloud._volume),
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._set_metadata),
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/action', Cloud._act),
-    (
-        rf'DELETE {_P}/volumes/(?P<ident>[^/]+)/metadata/(?P<key>[^/]+)',
-        Cloud._delete_metadata,
-    ),
+    (rf'PUT {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._replace_metadata),
     (
         r'GET /v2.1/servers/detail',
         lambda cloud, body: {'servers': list(cloud.servers.values())},

@@ -277,8 +277,8 @@ CLIENTS = (
             ),
             'volume_get': (_ID, _SOURCE),
             'volume_snapshot_get': (('request', 'snapshot_id'), _SOURCE),
-            'volume_set_metadata': ((*_ID, 'metadata'), _MODE),
-            'volume_delete_metadata': ((*_ID, 'keys'), _MODE),
+            'volume_set_metadata': ((*_ID, 'metadata'), _ATTACH),
+            'volume_delete_metadata': ((*_ID, 'keys'), _ATTACH),
             'volume_extend': ((*_ID, 'new_size'), _REFUSING),
             'volume_retype': (
                 (*_ID, 'new_type', 'migration_policy'),

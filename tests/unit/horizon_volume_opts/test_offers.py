@@ -68,6 +68,9 @@ class OfferTestCase(base.TestCase):
         {'rbd:object_map': 'false'},
         {'rbd:features': 'layering'},
         {'rbd:cache_mode': 'writeback'},
+        # The volume type can set the limit, which only Cinder knows.
+        {'rbd:iops_burst': '300'},
+        {'rbd:read_bps_burst_seconds': '5'},
     )
     def test_offer_accepts_valid_metadata(
         self, metadata: dict[str, str]

@@ -46,10 +46,12 @@ class WrappedTest(base.TestCase):
             ],
             sorted(ours),
         )
-        # It changes a type that this function returns.
-        ours['volume_type_extra_delete'] = inspect.unwrap(
-            cinder.volume_type_get
-        )
+        # These are called as they are, and their refusals are read.
+        for name in ('volume_set_metadata', 'volume_delete_metadata'):
+            ours[name] = inspect.unwrap(getattr(cinder, name))
+        # These change a type that this function returns.
+        for name in ('volume_type_extra_set', 'volume_type_extra_delete'):
+            ours[name] = inspect.unwrap(cinder.volume_type_get)
         for name, function in ours.items():
             self.assertIn(
                 'cinderclient',

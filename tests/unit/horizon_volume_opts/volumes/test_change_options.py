@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from django.core import cache
+from horizon import messages
 import requests.exceptions
 
 from rbd_volume_options import definitions
@@ -47,6 +48,53 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         self.assertIn('<option value="writeback" selected>', page)
         self.check_done(self.post(''))
         self.assertEqual({}, metadata)
+
+    def test_one_request_sets_and_removes(self) -> None:
+        metadata = self.volume['metadata']
+        metadata |= {
+            'rbd:iops_limit': '100',
+            'rbd:iops_burst': '300',
+            'of_the_user': 'x',
+        }
+        # The new limit is above the burst that the request removes.
+        response = self.client.post(_PAGE, {'rbd_iops_limit': '400'})
+        self.check_done(response)
+        self.assertEqual(
+            {'rbd:iops_limit': '400', 'of_the_user': 'x'}, metadata
+        )
+        changes = [
+            each
+            for each in self.cloud.asked
+            if each.endswith('metadata') and not each.startswith('GET')
+        ]
+        self.assertEqual(['PUT /v3/p/volumes/v/metadata'], changes)
+
+    def test_a_refused_removal_changes_nothing(self) -> None:
+        metadata = self.volume['metadata']
+        before = {'rbd:iops_limit': '100', 'rbd:iops_burst': '300'}
+        metadata |= before
+        response = self.client.post(
+            _PAGE, {_MODE: 'writeback', 'rbd_iops_burst': '300'}
+        )
+        self.assertEqual(
+            ['rbd_iops_burst'], list(response.context['form'].errors)
+        )
+        self.assertEqual(before, metadata)
+
+    def test_a_notice_replaces_the_message_of_success(self) -> None:
+        shown = []
+        for level in ('warning', 'success'):
+            self.patch(
+                messages,
+                level,
+                lambda request, text, level=level: shown.append((level, text)),
+            )
+        self.cloud.notice = 'stored, but not in force yet'
+        self.check_done(self.post('writeback'))
+        self.assertEqual([('warning', self.cloud.notice)], shown)
+        self.cloud.notice = None
+        self.check_done(self.post(''))
+        self.assertEqual(['warning', 'success'], [each for each, _ in shown])
 
     def test_a_refusal_is_at_the_field(self) -> None:
         response = self.post('fast')

@@ -9,6 +9,7 @@ from horizon import messages
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
+from horizon_volume_opts import offers
 from horizon_volume_opts.volumes import retype
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
@@ -66,6 +67,24 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         # The back ends of types are not known.
         for name in ('alike', 'strict', 'lvm'):
             self.assertIn('uses another back end', found[name])
+
+    def test_each_key_that_the_type_refuses_is_named(self) -> None:
+        own = {
+            'rbd:cache_mode': 'writeback',
+            'rbd:object_map': 'true',
+            'rbd:iops_burst': '300',
+        }
+        offer = offers.UserOffer.of(
+            fake_cloud.offered(
+                'strict',
+                cache_mode={'allowed': ['none']},
+                object_map={'allowed': [False]},
+            )
+        )
+        self.assertEqual(
+            ['rbd:cache_mode', 'rbd:object_map'],
+            retype._removed(own, 1, offer),
+        )
 
     def test_a_type_that_the_answer_lacks(self) -> None:
         volume = types.SimpleNamespace(**self.volume)
