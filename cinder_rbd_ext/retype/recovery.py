@@ -51,6 +51,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 
@@ -85,6 +86,7 @@ class Recovery:
         self._running = threading.Lock()
         self._began = timeutils.utcnow()
         self._has_searched = False
+        self._failures = failures.Failures()
 
     def start(self, free: object = None, total: object = None) -> None:
         """Search in the background.
@@ -118,7 +120,7 @@ class Recovery:
             self.return_lost()
             self.purge(is_full)
         except Exception:
-            LOG.exception('Could not search for interrupted retypes')
+            self._failures.log('Could not search for interrupted retypes', {})
         finally:
             self._running.release()
 
@@ -149,8 +151,9 @@ class Recovery:
                 LOG.debug('An image of volume %s has a watcher', volume_id)
                 is_left = True
             except Exception:
-                LOG.exception(
-                    'Could not settle the retype of volume %s', volume_id
+                self._failures.log(
+                    'Could not settle the retype of volume %(id)s',
+                    {'id': volume_id},
                 )
         return is_left
 

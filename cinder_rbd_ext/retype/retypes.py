@@ -118,6 +118,7 @@ from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import changes
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import plan as retype_plan
 from rbd_volume_options import errors
@@ -341,6 +342,9 @@ class Retypes:
             done = first + percent * share // 100
             marker.write(volume_id, dataclasses.replace(mark, percent=done))
 
+        # A backup that Cinder accepted at the same moment has set its status,
+        # and waits for the lock.
+        report(0, 0, 0)
         verify = self._driver.configuration.safe_get(opts.CONVERSION_VERIFY)
         share = _COPY_SHARE if verify else 100
         before = copy.fingerprint()
@@ -393,12 +397,14 @@ class Retypes:
         Until then the volume keeps the status ``retyping``, in which it cannot
         be used. The attempts end if an administrator resets the status.
         """
+        seen = failures.Failures()
         while True:
             try:
                 return step()
             except Exception:
-                LOG.exception(
-                    'The retype of volume %s is interrupted', volume_id
+                seen.log(
+                    'The retype of volume %(id)s is interrupted',
+                    {'id': volume_id},
                 )
                 if not is_retyping(volume_id):
                     raise

@@ -9,17 +9,25 @@ afterwards.
 
 A service is killed at a line of the driver's code (``lines``), or it, its
 child, or both are killed at a random moment (``moments``). Then another
-service of the same back end recovers.
+service recovers: one that starts, or in half of the trials the other one of a
+cluster, which has been searching for interrupted retypes all the time.
+
+In half of the trials, the volume is encrypted as Cinder does it: its image
+begins with a LUKS header.
 """
 
 import argparse
 from collections.abc import Callable
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
 import random
+import select
 import signal
+import socket
+import subprocess
 import sys
 import time
 from typing import Any
@@ -49,6 +57,7 @@ from tests import rbd_content
 _GROUP, _OTHER = 'ceph', 'other'
 _POOLS = {_GROUP: 'volumes', _OTHER: 'volumes2'}
 _HOST, _DESTINATION = f'host@{_GROUP}', f'host@{_OTHER}'
+_CLUSTER = f'cluster@{_GROUP}'
 _KINDS = _RETYPE, _MIGRATION = 'retype', 'migration'
 _SIZE = 128
 _OWN = {keys.STRIPE_UNIT: '1M', keys.STRIPE_COUNT: '1'}
@@ -64,7 +73,13 @@ _LONGEST = 60.0
 _PACKAGE = pathlib.Path(driver.__file__).parent
 _CODE = (str(_PACKAGE / 'retype'), str(_PACKAGE / 'lifecycle/migration'))
 
+# The same for the other service of a cluster, which meets running retypes.
+_STALE_BESIDE = 2.0
+
 _SERVICE, _CHILD, _BOTH = 'service', 'child', 'service and child'
+
+# What an encrypted volume contains, in MiB.
+_DECRYPTED, _LUKS = 2, 6
 
 
 def _configure(conf: str, directory: str) -> None:
@@ -124,15 +139,63 @@ def _ended(running: tuple[int, int]) -> Any:
     return json.loads(answer) if answer else None
 
 
+class _Luks:
+    """Data that are encrypted with a passphrase, as QEMU does it.
+
+    :ivar content: the beginning of an image with the encrypted data
+    """
+
+    def __init__(self, directory: str) -> None:
+        passphrase = pathlib.Path(directory, 'passphrase')
+        passphrase.write_text('passphrase')
+        self._secret = ('--object', f'secret,id=key,file={passphrase}')
+        self._file = pathlib.Path(directory, 'luks')
+        options = ('-f', 'luks', '-o', 'key-secret=key,iter-time=10')
+        subprocess.run(
+            [
+                *('qemu-img', 'create', '-q', *self._secret, *options),
+                *(str(self._file), f'{_DECRYPTED}M'),
+            ],
+            check=True,
+        )
+        if not self._succeeds('write'):
+            raise AssertionError('QEMU could not encrypt the data')
+        content = self._file.read_bytes()
+        self.content = content.ljust(_LUKS * units.Mi, b'\0')
+
+    def decrypts(self, content: bytes) -> bool:
+        """Return whether the passphrase decrypts the data of an image."""
+        self._file.write_bytes(content)
+        return self._succeeds('read')
+
+    def _succeeds(self, command: str) -> bool:
+        image = f'driver=luks,key-secret=key,file.filename={self._file}'
+        chosen = f'{command} -P 90 0 {_DECRYPTED}M'
+        done = subprocess.run(
+            ['qemu-io', *self._secret, '--image-opts', image, '-c', chosen],
+            check=False,
+            stdout=subprocess.DEVNULL,
+        )
+        return not done.returncode
+
+
 class Service:
     """A volume service of a back end, in a process of its own."""
 
-    def __init__(self, group: str = _GROUP) -> None:
+    def __init__(
+        self,
+        group: str = _GROUP,
+        cluster: str | None = None,
+        name: str = 'host',
+    ) -> None:
         objects.register_all()
         coordination.COORDINATOR.start()
         self._admin = context.get_admin_context()
         self._driver: Any = driver.RBDExtDriver(
-            configuration=_settings(group), db=db, host=f'host@{group}'
+            configuration=_settings(group),
+            db=db,
+            host=f'{name}@{group}',
+            cluster_name=cluster,
         )
         self._driver.do_setup(self._admin)
 
@@ -142,12 +205,19 @@ class Service:
     def _volume(self, ident: str) -> Any:
         return objects.Volume.get_by_id(self._admin, ident)
 
-    def prepare(self, type_id: str, snapshots: int, key: str | None) -> Any:
+    def prepare(
+        self,
+        type_id: str,
+        snapshots: int,
+        key: str | None,
+        luks: _Luks,
+    ) -> Any:
         """Return a new volume with data, and its checksums."""
         volume = objects.Volume(
             self._admin,
             size=1,
             host=_HOST,
+            cluster_name=self._driver.cluster_name,
             status='available',
             volume_type_id=type_id,
             project_id='project',
@@ -161,11 +231,14 @@ class Service:
         volume.save()
         with self._image(volume.name) as image:
             image.resize(_SIZE * units.Mi)
-            rbd_content.write(image, 3, 4)
+            if key:
+                image.write(luks.content, 0)
+            else:
+                rbd_content.write(image, 3, 4)
             for number in range(snapshots):
                 image.create_snap(f'snapshot-{number}')
                 image.protect_snap(f'snapshot-{number}')
-                rbd_content.write(image, 5 + number, 4)
+                rbd_content.write(image, _LUKS + number, 4)
                 rbd_content.write(image, 70, 1 + number)
             rbd_content.write(image, _SIZE - 1, 1)
         return volume.id, self._sums(volume.name)
@@ -199,7 +272,11 @@ class Service:
         try:
             moved, _ = self._driver.migrate_volume(self._admin, volume, host)
             if moved:
-                saved |= {'host': host['host'], 'migration_status': 'success'}
+                saved |= {
+                    'host': host['host'],
+                    'cluster_name': None,
+                    'migration_status': 'success',
+                }
         finally:
             volume.update(saved)
             volume.save()
@@ -245,25 +322,42 @@ class Service:
         volume = self._volume(ident)
         return volume.status != 'available' and not marker.of_volume(ident)
 
+    def search(self, until: socket.socket) -> None:
+        """Search for interrupted retypes, until a byte is received."""
+        while not select.select([until], [], [], 0.1)[0]:
+            self._driver._recovery.recover_all()
+
     def recover(self, ident: str) -> float:
         """Recover as a service does that starts; return the seconds."""
         began = time.monotonic()
         while time.monotonic() < began + _LONGEST:
             is_left = self._driver._recovery.recover_all()
-            if not is_left and not marker.of_volume(ident):
-                self._driver._recovery.return_lost()
+            self._driver._recovery.return_lost()
+            if not is_left and self._is_settled(ident):
                 break
             time.sleep(0.3)
         return round(time.monotonic() - began, 2)
 
+    def _is_settled(self, ident: str) -> bool:
+        volume = self._volume(ident)
+        return bool(
+            volume.status == 'available'
+            and not marker.is_migrating(volume)
+            and not marker.of_volume(ident)
+        )
+
     def check(
-        self, kind: str, ident: str, is_new: bool, sums: Any
+        self, kind: str, ident: str, is_new: bool, sums: Any, luks: _Luks
     ) -> list[str]:
         """Return what is wrong with a volume, and with its pool."""
         volume = self._volume(ident)
         wrong = []
         if self._sums(volume.name) != sums:
             wrong.append('the content has changed')
+        if volume.encryption_key_id:
+            with self._image(volume.name, read_only=True) as image:
+                if not luks.decrypts(image.read(0, _LUKS * units.Mi)):
+                    wrong.append('the content cannot be decrypted')
         with self._image(volume.name, read_only=True) as image:
             image_id = image.id()
             if (image.stripe_count() == 8) != (is_new and kind == _RETYPE):
@@ -360,9 +454,10 @@ def _make_types() -> tuple[str, str]:
     )
 
 
-def _kill(pid: int, what: str, chosen: int) -> None:
-    """Kill a service, its child, or both."""
+def _kill(pid: int, what: str, chosen: int) -> bool:
+    """Kill a service, its child, or both; return whether any was there."""
     path = pathlib.Path(f'/proc/{pid}/task/{pid}/children')
+    children: list[int] = []
     with contextlib.suppress(OSError):
         children = [int(word) for word in path.read_text().split()]
     if what != _SERVICE:
@@ -371,51 +466,192 @@ def _kill(pid: int, what: str, chosen: int) -> None:
                 os.kill(child, chosen)
     if what != _CHILD:
         os.kill(pid, signal.SIGKILL)
+    return what != _CHILD or bool(children)
 
 
-def _trial(
-    kind: str,
-    types: tuple[str, str],
-    chance: random.Random,
-    kill: Callable[[str, str, str], Any],
-) -> dict[str, Any]:
-    """Retype or migrate a volume, kill what runs, recover, and check."""
-    plain, striped = types
-    snapshots = chance.choice((0, 2))
-    key = chance.choice((None, str(uuid.UUID(int=chance.getrandbits(128)))))
-    ident, sums = _ended(
-        _run(lambda: Service().prepare(plain, snapshots, key))
-    )
-    _ended(_run(lambda: _mark(kind, ident)))
-    told = kill(kind, ident, striped)
+def _has_ended(pid: int) -> bool:
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return os.waitid(os.P_PID, pid, how) is not None
 
-    def recover() -> Any:
-        service = Service()
-        if service.is_not_begun(ident):
-            told['begun'] = False
+
+@dataclasses.dataclass(frozen=True)
+class _Request:
+    """A request for a retype or a migration.
+
+    :ivar cluster: the cluster of the service; None for a service alone
+    """
+
+    kind: str
+    ident: str
+    type_id: str
+    cluster: str | None
+
+    def change(self, **kwargs: Any) -> int:
+        """Do what is requested, as a new service."""
+        service = Service(cluster=self.cluster)
+        return service.change(self.kind, self.ident, self.type_id, **kwargs)
+
+
+class _Trials:
+    """One trial after the other; each prints its result.
+
+    :param seed: of the random numbers
+    :param luks: the content of encrypted volumes
+    :param types: the ids of the volume type before and after a retype
+    """
+
+    def __init__(self, seed: int, luks: _Luks, types: tuple[str, str]) -> None:
+        self._chance = random.Random(seed)
+        self._luks = luks
+        self._plain, self._striped = types
+        # Seconds that a request takes, and its lines of code, by kind.
+        self._took: dict[str, float] = {}
+        self._lines: dict[str, int] = {}
+
+    def unharmed(self, kind: str) -> None:
+        """Kill nothing."""
+
+        def run(request: _Request) -> dict[str, Any]:
+            running, began = self._begun(request)
+            _ended(running)
+            took = self._took[kind] = time.monotonic() - began
+            return {'killed': 'nothing', 'took': round(took, 3)}
+
+        self._trial(kind, run)
+
+    def count_lines(self, kind: str) -> None:
+        """Kill nothing, and count the lines."""
+
+        def run(request: _Request) -> dict[str, Any]:
+            running, _ = self._begun(request, last_line=0)
+            lines = self._lines[kind] = _ended(running)
+            return {'killed': 'nothing', 'lines': lines}
+
+        self._trial(kind, run)
+
+    def at_line(self, kind: str, part: float) -> None:
+        """Kill a service at a line of its code.
+
+        :param part: the part of the lines before it
+        """
+        line = 1 + int(part * self._lines[kind])
+
+        def run(request: _Request) -> dict[str, Any]:
+            _ended(self._begun(request, last_line=line)[0])
+            return {'killed': _SERVICE, 'line': line}
+
+        self._trial(kind, run)
+
+    def at_a_moment(self, kind: str) -> None:
+        """Kill a service, its child, or both at a random moment.
+
+        The time that a request takes changes with the load of the machine.
+        """
+        what = self._chance.choice((_SERVICE, _CHILD, _BOTH))
+        chosen = self._chance.choice((signal.SIGKILL, signal.SIGSEGV))
+        moment = self._chance.uniform(0, self._took[kind])
+
+        def run(request: _Request) -> dict[str, Any]:
+            running, began = self._begun(request)
+            is_killed, after = False, 0.0
+            while not is_killed and not _has_ended(running[0]):
+                time.sleep(0.01)
+                after = time.monotonic() - began
+                is_killed = after > moment and _kill(running[0], what, chosen)
+            _ended(running)
+            self._took[kind] = 1.03 * self._took[kind] if is_killed else after
+            killed = what if is_killed else 'nothing'
+            return {'killed': killed, 'after': round(after, 3)}
+
+        self._trial(kind, run)
+
+    def _begun(
+        self, request: _Request, **kwargs: Any
+    ) -> tuple[tuple[int, int], float]:
+        """Run a service; return when it begins."""
+        reading, writing = os.pipe()
+
+        def begins() -> None:
+            os.write(writing, b'.')
+
+        running = _run(lambda: request.change(begins=begins, **kwargs))
+        os.close(writing)
+        os.read(reading, 1)
+        os.close(reading)
+        return running, time.monotonic()
+
+    def _trial(self, kind: str, kill: Callable[[_Request], Any]) -> None:
+        """Retype or migrate a volume, kill what runs, recover, and check."""
+        snapshots = self._chance.choice((0, 2))
+        key = uuid.UUID(int=self._chance.getrandbits(128))
+        is_encrypted = self._chance.choice((False, True))
+        cluster = self._chance.choice((None, _CLUSTER))
+
+        def prepare() -> Any:
+            return Service(cluster=cluster).prepare(
+                self._plain,
+                snapshots,
+                str(key) if is_encrypted else None,
+                self._luks,
+            )
+
+        ident, sums = _ended(_run(prepare))
+        request = _Request(kind, ident, self._striped, cluster)
+        here, there = socket.socketpair()
+        recovering = _run(lambda: self._recover(request, sums, there))
+        here.recv(1)
+        _ended(_run(lambda: _mark(kind, ident)))
+        killed = kill(request)
+        here.send(b'.')
+        result = _ended(recovering) or {'wrong': ['recovery has failed']}
+        here.close()
+        there.close()
+        told = {
+            'kind': kind,
+            **killed,
+            'snapshots': snapshots,
+            'encrypted': is_encrypted,
+            'cluster': bool(cluster),
+            **result,
+        }
+        sys.stdout.write(f'{json.dumps(told)}\n')
+        sys.stdout.flush()
+
+    def _recover(
+        self, request: _Request, sums: Any, is_killed: socket.socket
+    ) -> dict[str, Any]:
+        """Recover as a service that starts, or as the other one of a cluster.
+
+        :param sums: the checksums of the volume
+        :param is_killed: receives a byte after the kill; sends one before
+        """
+        ident, cluster = request.ident, request.cluster
+        if cluster:
+            marker.STALE = _STALE_BESIDE
+            service = Service(cluster=cluster, name='other-host')
+            is_killed.send(b'.')
+            service.search(is_killed)
+        else:
+            is_killed.send(b'.')
+            is_killed.recv(1)
+            service = Service()
+        is_begun = not service.is_not_begun(ident)
+        if cluster and not is_begun:
+            # The request is lost until the killed service starts again.
+            service = Service(cluster=cluster)
         took = service.recover(ident)
         volume = service._volume(ident)
         has_moved = volume.host != _HOST
-        is_new = has_moved or volume.volume_type_id == striped
+        is_new = has_moved or volume.volume_type_id == self._striped
         if has_moved:
             service = Service(_OTHER)
-        wrong = service.check(kind, ident, is_new, sums)
-        return told, is_new, took, wrong + service.delete(ident)
-
-    answer = _ended(_run(recover))
-    told, is_new, took, wrong = answer or (
-        *(told, None, None),
-        ['recovery has failed'],
-    )
-    return {
-        'kind': kind,
-        **told,
-        'snapshots': snapshots,
-        'encrypted': bool(key),
-        'new': is_new,
-        'seconds': took,
-        'wrong': wrong,
-    }
+        wrong = service.check(request.kind, ident, is_new, sums, self._luks)
+        return {
+            'begun': is_begun,
+            'new': is_new,
+            'seconds': took,
+            'wrong': wrong + service.delete(ident),
+        }
 
 
 def _mark(kind: str, ident: str) -> None:
@@ -437,71 +673,23 @@ def main() -> None:
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--moments', type=int, default=0)
     parser.add_argument('--lines', type=int, default=0)
+    parser.add_argument('--kinds', nargs='+', choices=_KINDS, default=_KINDS)
     given = parser.parse_args()
-    chance = random.Random(given.seed)
     _configure(given.conf, given.directory)
     marker.STALE = 0.0
     types = _ended(_run(_make_types))
-    figures: dict[tuple[str, str], Any] = {}
-
-    def begun(
-        kind: str, ident: str, type_id: str, last_line: int | None = None
-    ) -> tuple[tuple[int, int], float]:
-        """Run a service; return when it begins."""
-        reading, writing = os.pipe()
-
-        def begins() -> None:
-            os.write(writing, b'.')
-
-        running = _run(
-            lambda: Service().change(kind, ident, type_id, last_line, begins)
-        )
-        os.close(writing)
-        os.read(reading, 1)
-        os.close(reading)
-        return running, time.monotonic()
-
-    def unharmed(kind: str, ident: str, type_id: str) -> dict[str, Any]:
-        running, began = begun(kind, ident, type_id)
-        _ended(running)
-        figures[kind, 'took'] = time.monotonic() - began
-        return {'killed': 'nothing', 'took': figures[kind, 'took']}
-
-    def at_line(kind: str, ident: str, type_id: str) -> dict[str, Any]:
-        _ended(_run(lambda: Service().change(kind, ident, type_id, line)))
-        return {'killed': 'service', 'line': line}
-
-    def at_a_moment(kind: str, ident: str, type_id: str) -> dict[str, Any]:
-        what = chance.choice((_SERVICE, _CHILD, _BOTH))
-        chosen = chance.choice((signal.SIGKILL, signal.SIGSEGV))
-        moment = chance.uniform(0, 1.1 * figures[kind, 'took'])
-        running, _ = begun(kind, ident, type_id)
-        time.sleep(moment)
-        with contextlib.suppress(ProcessLookupError):
-            _kill(running[0], what, chosen)
-        _ended(running)
-        return {'killed': what, 'after': round(moment, 3)}
-
-    def tell(told: dict[str, Any]) -> None:
-        sys.stdout.write(f'{json.dumps(told)}\n')
-        sys.stdout.flush()
-
-    def counted(kind: str, ident: str, type_id: str) -> dict[str, Any]:
-        figures[kind, 'lines'] = _ended(begun(kind, ident, type_id, 0)[0])
-        return {'killed': 'nothing', 'lines': figures[kind, 'lines']}
-
-    for kind in _KINDS:
-        tell(_trial(kind, types, chance, unharmed))
-        tell(_trial(kind, types, chance, counted))
+    trials = _Trials(given.seed, _Luks(given.directory), types)
+    for kind in given.kinds:
+        trials.unharmed(kind)
+        trials.count_lines(kind)
     # A run that is ended early has tried lines of all steps.
     count = max(given.lines, given.moments)
-    for number in chance.sample(range(count), count):
-        for kind in _KINDS:
+    for number in random.Random(given.seed).sample(range(count), count):
+        for kind in given.kinds:
             if number < given.lines:
-                line = 1 + number * figures[kind, 'lines'] // given.lines
-                tell(_trial(kind, types, chance, at_line))
+                trials.at_line(kind, number / given.lines)
             if number < given.moments:
-                tell(_trial(kind, types, chance, at_a_moment))
+                trials.at_a_moment(kind)
 
 
 if __name__ == '__main__':

@@ -516,6 +516,22 @@ class FailureTest(RetypeTestCase):
             self.assertFalse(self.retype(volume, **_STRIPED))
         self.assertEqual([volume.name], self.cluster.names())
 
+    def test_copy_does_not_begin_if_a_backup_has_the_status(self) -> None:
+        """Cinder's API accepts both at the same moment."""
+        volume = self.filled_volume()
+        obstacle = copies.Copy.obstacle
+
+        def back_up(copy: copies.Copy) -> str | None:
+            self.update(self.read_again(volume), {'status': 'backing-up'})
+            return obstacle(copy)
+
+        with (
+            mock.patch.object(copies.Copy, 'obstacle', back_up),
+            mock.patch.object(copies.Copy, 'make', autospec=True) as make,
+        ):
+            self.assertFalse(self.retype(volume, **_STRIPED))
+        make.assert_not_called()
+
     def test_full_pool_refuses_the_copy_or_ends_it(self) -> None:
         volume = self.filled_volume()
         monitor = filling.Monitor(self.cluster)

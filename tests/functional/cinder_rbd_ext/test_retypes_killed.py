@@ -3,7 +3,7 @@
 """Retypes whose services are killed, at lines of code and at random moments.
 
 The environment variable ``RBD_TEST_KILLS`` sets the number of random moments,
-and that of lines.
+and that of lines; ``RBD_TEST_KILLS_OF``, which of the two kinds is killed.
 """
 
 import json
@@ -20,6 +20,8 @@ from tests.functional import interruptions
 
 #: The number of kills at random moments, and at lines of code.
 KILLS_VARIABLE = 'RBD_TEST_KILLS'
+#: ``retype`` or ``migration``; both by default.
+KIND_VARIABLE = 'RBD_TEST_KILLS_OF'
 #: The seed of the random numbers.
 SEED_VARIABLE = 'RBD_TEST_SEED'
 _MOMENTS, _LINES = 1, 1
@@ -44,11 +46,13 @@ class KilledTest(unittest.TestCase):
         """Another service recovers; the content is always the same."""
         kills = os.environ.get(KILLS_VARIABLE)
         moments, lines = (kills, kills) if kills else (_MOMENTS, _LINES)
+        kinds = os.environ.get(KIND_VARIABLE, 'retype migration').split()
         process = subprocess.Popen(
             [
                 *(sys.executable, '-W', 'ignore', _PROGRAM),
                 *(self.cluster.conf, self.directory),
                 *('--moments', str(moments), '--lines', str(lines)),
+                *('--kinds', *kinds),
                 *('--seed', os.environ.get(SEED_VARIABLE, '0')),
             ],
             # Without eventlet, the code runs in the thread that is traced.
@@ -70,7 +74,7 @@ class KilledTest(unittest.TestCase):
         self.assertEqual(0, process.returncode)
         wrong = [trial for trial in trials if trial['wrong']]
         self.assertEqual([], wrong)
-        for kind in ('retype', 'migration'):
+        for kind in kinds:
             results: list[Any] = [
                 trial['new'] for trial in trials if trial['kind'] == kind
             ]

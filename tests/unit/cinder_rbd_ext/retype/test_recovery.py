@@ -100,6 +100,17 @@ class RecoveryTest(base.DriverTestCase):
             own.return_lost()
         self.volume.refresh()
 
+    def test_refusal_by_the_cluster_is_logged_once_in_full(self) -> None:
+        self._interrupted(status='available')
+        refusal = mock.patch.object(
+            copies.Copy, 'discard', side_effect=PermissionError('refused')
+        )
+        with refusal, self.assertLogs(level='ERROR') as logged:
+            self.driver._recovery.recover_all()
+            self.driver._recovery.recover_all()
+        tracebacks = [bool(line.exc_info) for line in logged.records]
+        self.assertEqual([True, False], tracebacks)
+
     def test_record_has_the_features_of_the_image(self) -> None:
         """The service was killed between the features and the type."""
         self._interrupted()
