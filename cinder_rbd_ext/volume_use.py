@@ -34,8 +34,8 @@ RETYPING = 'retyping'
 #: all data.
 LONG_WAIT = 600.0
 
-#: Seconds for which an attachment waits. Cinder's API and cinder-backup wait 60
-#: seconds for it. A backup whose attachment fails gets the status ``error``.
+#: Seconds for which an attachment waits. Cinder's API and cinder-backup wait
+#: for 60 seconds. A backup whose attachment fails gets the status ``error``.
 SHORT_WAIT = 45.0
 
 # Seconds between two looks at the database.

@@ -24,6 +24,7 @@ import datetime
 import errno
 import functools
 import json
+import math
 import pathlib
 import re
 import struct
@@ -404,18 +405,36 @@ class Copy:
     def discard(self, wait: float = 0.0, copy_id: str = '') -> None:
         """Remove the copy, complete or not, through the trash.
 
+        The OSDs can keep the watch of a killed child until they restart. The
+        copy then stays in the trash, where :class:`Kept` finds it. The trash
+        of another pool may be that of a back end without this driver: the
+        copy stays there only after the wait.
+
         :param wait: seconds to wait for the end of the watch of a killed child
         :param copy_id: of the verified copy, which may have been placed
         :raises rbd.ImageBusy: if a client has it open
         """
+        until = time.monotonic() + wait if wait else math.inf
 
         def run(other_pool: protocols.ObjectIoctx) -> None:
             if copy_id and id_of(other_pool, self._image_name) == copy_id:
                 # Undo the placement, complete or not.
                 self._rename(other_pool, self._image_name, self.name, copy_id)
-            discard(self._driver, other_pool, self.name)
+            try:
+                discard(self._driver, other_pool, self.name)
+            except self._driver.rbd.ImageBusy:
+                is_early = self._is_flat and time.monotonic() < until
+                if is_early or not self._is_in_trash(other_pool):
+                    raise
+                LOG.info('%s is open; removing it later', self.name)
 
         self._repeat(run, wait)
+
+    def _is_in_trash(self, ioctx: protocols.ObjectIoctx) -> bool:
+        trash = self._driver.rbd.RBD().trash_list(ioctx)
+        return id_of(ioctx, self.name) is None and any(
+            entry['name'] == self.name for entry in trash
+        )
 
     def keep(self) -> None:
         """Move the source to the trash, after a copy has replaced it."""

@@ -675,9 +675,17 @@ class Retypes:
             self._purge(lambda entry: entry.image_id in image_ids)
 
     def _purge(self, is_chosen: Callable[[copies.Kept], bool]) -> None:
+        """Remove kept sources now.
+
+        Recovery removes those that cannot be removed yet, for example because
+        a client has them open. The volume can be deleted nevertheless.
+        """
         for entry in copies.kept(self._driver):
             if is_chosen(entry) and not copies.is_needed(self._driver, entry):
-                self.purge(entry)
+                try:
+                    self.purge(entry)
+                except self._driver.rbd.Error:
+                    LOG.exception('Could not remove %s yet', entry.name)
 
     def purge(self, entry: copies.Kept) -> None:
         """Remove a kept source from the trash.

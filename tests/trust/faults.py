@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -32,7 +33,7 @@ PROGRAMS = (
 )
 CLUSTER = (
     *('osd down', 'monitor down', 'paused', 'pool quota', 'blocklist'),
-    *('key removed', 'socket failures', 'slow'),
+    *('key removed', 'socket failures', 'slow', 'full'),
 )
 #: The services of a cluster of which one is killed.
 SERVICES = ('service 1', 'service 2')
@@ -117,7 +118,8 @@ class Injector:
 
     def _lasting(self, target: str) -> contextlib.AbstractContextManager[None]:
         faults = {
-            'paused': self._paused,
+            'paused': functools.partial(self._flagged, 'pause'),
+            'full': functools.partial(self._flagged, 'full'),
             'pool quota': self._quota,
             'key removed': self._no_key,
             'socket failures': self._sockets,
@@ -172,12 +174,12 @@ class Injector:
         return done.stdout
 
     @contextlib.contextmanager
-    def _paused(self) -> Iterator[None]:
-        self.ceph('osd', 'set', 'pause')
+    def _flagged(self, flag: str) -> Iterator[None]:
+        self.ceph('osd', 'set', flag)
         try:
             yield
         finally:
-            self.ceph('osd', 'unset', 'pause')
+            self.ceph('osd', 'unset', flag)
 
     @contextlib.contextmanager
     def _quota(self) -> Iterator[None]:

@@ -168,6 +168,13 @@ class RetypeTestCase(base.DriverTestCase):
             each['name'] for each in rbd.RBD().trash_list(self.cluster.ioctx())
         ]
 
+    def delete(self, volume: Any) -> None:
+        """Delete a volume and its snapshots, as Cinder's manager does."""
+        for each in list(volume.snapshots):
+            self.driver.delete_snapshot(each)
+        self.driver.delete_volume(volume)
+        volume.destroy()
+
     def read_again(self, volume: Any) -> Any:
         """Return a volume as it is in the database."""
         return objects.Volume.get_by_id(self.admin, volume.id)
@@ -256,6 +263,18 @@ class CopyTest(RetypeTestCase):
         with self.cluster.image(source.name) as image:
             names = [each['name'] for each in image.list_snaps()]
         self.assertNotIn(snapshot.name, names)
+
+    def test_open_kept_source_does_not_block_deletion(self) -> None:
+        volume = self.filled_volume()
+        source_id = self.image_id(volume)
+        self.assertTrue(self.retype(volume, **_STRIPED))
+        kept = self.trash()
+        with rbd.Image(self.cluster.ioctx(), image_id=source_id) as image:
+            image.write(b'x', 0)
+            self.delete(self.read_again(volume))
+            self.assertEqual(kept, self.trash())
+        self.driver._recovery.purge(is_full=False)
+        self.assertEqual([], [*self.cluster.names(), *self.trash()])
 
     def test_kept_source_is_removed_after_its_time(self) -> None:
         volume = self.filled_volume()
@@ -659,9 +678,22 @@ class InterruptedTest(RetypeTestCase):
         rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, self.kept)
         self.update(self.volume, {'status': 'deleting'})
         volume = self.read_again(self.volume)
-        for each in list(volume.snapshots):
-            self.driver.delete_snapshot(each)
-        self.driver.delete_volume(volume)
+        self.delete(volume)
+        self.assertEqual([], [*self.cluster.names(), *self.trash()])
+
+    def test_open_copy_does_not_block_the_volume(self) -> None:
+        """The OSDs can keep the watch of a killed client."""
+        with self.cluster.image(self.copy.name) as image:
+            # A client registers its watch with the first write.
+            image.write(b'x', 0)
+            self.assertFalse(self.driver._recovery.recover_all())
+            volume = self.read_again(self.volume)
+            self.assertEqual('available', volume.status)
+            self.assertIsNone(marker.of_volume(volume.id))
+            self.driver._recovery.purge(is_full=False)
+            self.delete(volume)
+            self.assertEqual([self.copy.name], self.trash())
+        self.driver._recovery.purge(is_full=False)
         self.assertEqual([], [*self.cluster.names(), *self.trash()])
 
     def test_status_of_another_request_is_left_alone(self) -> None:

@@ -34,7 +34,10 @@ class FailuresTest(base.BaseTestCase):
 
     def test_failure_after_a_quiet_time_has_a_traceback(self) -> None:
         with mock.patch.object(
-            failures.time, 'monotonic', side_effect=[1.0, 2.0, 1000.0]
+            failures.time,
+            'monotonic',
+            autospec=True,
+            side_effect=[1.0, 2.0, 1000.0],
         ):
             self._fails(OSError('down'), 2)
             self.assertEqual([True], self._fails(OSError('down')))

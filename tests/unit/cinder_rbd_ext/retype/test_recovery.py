@@ -103,7 +103,10 @@ class RecoveryTest(base.DriverTestCase):
     def test_refusal_by_the_cluster_is_logged_once_in_full(self) -> None:
         self._interrupted(status='available')
         refusal = mock.patch.object(
-            copies.Copy, 'discard', side_effect=PermissionError('refused')
+            copies.Copy,
+            'discard',
+            autospec=True,
+            side_effect=PermissionError('refused'),
         )
         with refusal, self.assertLogs(level='ERROR') as logged:
             self.driver._recovery.recover_all()
