@@ -17,9 +17,10 @@ Whatever the status is, a verified copy stays for these seconds: Cinder may be
 about to save the new back end. Once it has, the former image is moved to the
 trash (:mod:`cinder_rbd_ext.lifecycle.migration`).
 
-An image that a client has open cannot be removed. Recovery tries again for
-twice these seconds, continues with the other tasks, and begins again with the
-next statistics.
+An image that a client has open cannot be removed. The copy of a retype then
+stays in the trash without a marker, and is removed with the kept sources. For
+other images, recovery tries again for twice these seconds, continues with the
+other tasks, and begins again with the next statistics.
 
 A service that is killed before the driver has written its marker loses the
 request. The next service waits for these seconds, in which it receives the

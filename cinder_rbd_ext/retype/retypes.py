@@ -18,8 +18,9 @@ marker     Cinder has set the status.     Without the marker, the request is
                                           Later, the marker alone: the same.
 obstacles  The marker names the image.    As above.
 copy       No obstacle was found.         A partial copy, whose name contains
-                                          the request. It is removed; the
-                                          volume is unchanged.
+                                          the request. It is removed, or stays
+                                          in the trash as long as a client has
+                                          it open; the volume is unchanged.
 verify     The copy is complete.          A copy. It is removed; the volume is
                                           unchanged.
 compare    The source has no watcher, no  As above.
