@@ -436,11 +436,18 @@ class RBDExtDriver(rbd.RBDDriver):
         return watchers.status(self, image_name)
 
     def delete_volume(self, volume: protocols.Volume) -> None:
-        """Delete a volume, or the former image of a migrated volume."""
-        with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
-            self._migrations.finished(volume)
-            self._retypes.prepare_deletion(volume)
-            self._deletions.in_turn(volume, super().delete_volume)
+        """Delete a volume, or the former image of a migrated volume.
+
+        It stays available if it cannot be deleted now: librbd tells a client
+        that was killed about the removal of a snapshot, and waits for it.
+        """
+        try:
+            with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+                self._migrations.finished(volume)
+                self._retypes.prepare_deletion(volume)
+                self._deletions.in_turn(volume, super().delete_volume)
+        except self.rbd.Timeout as error:
+            raise exception.VolumeIsBusy(volume_name=volume.name) from error
 
     @classmethod
     def clean_volume_file_locks(cls, volume_id: str) -> None:
@@ -467,7 +474,11 @@ class RBDExtDriver(rbd.RBDDriver):
                             snapshot_name=snapshot.name
                         )
                     self._delete_snapshot(snapshot)
-        except (volume_lock.VolumeLocked, self.rbd.ImageBusy) as error:
+        except (
+            volume_lock.VolumeLocked,
+            self.rbd.ImageBusy,
+            self.rbd.Timeout,
+        ) as error:
             raise exception.SnapshotIsBusy(
                 snapshot_name=snapshot.name
             ) from error

@@ -58,6 +58,13 @@ class ImageBusy(OSError):
     text = 'RBD image is busy'
 
 
+class Timeout(OSError):
+    """A client that has the image open did not answer."""
+
+    errno = errno.ETIMEDOUT
+    text = 'RBD operation timeout'
+
+
 class ImageHasSnapshots(OSError):
     """The image has snapshots, which may be in the trash."""
 

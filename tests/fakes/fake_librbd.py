@@ -32,6 +32,7 @@ class Librbd:
     ImageNotFound = fake_images.ImageNotFound
     ImageExists = fake_images.ImageExists
     ImageBusy = fake_images.ImageBusy
+    Timeout = fake_images.Timeout
     ImageHasSnapshots = fake_images.ImageHasSnapshots
     InvalidArgument = fake_images.InvalidArgument
     ArgumentOutOfRange = fake_images.ArgumentOutOfRange

@@ -35,6 +35,7 @@ import uuid
 
 from cinder import context
 from cinder import coordination
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from cinder.db import models
@@ -440,14 +441,26 @@ class Service:
             wrong.append(f'trash of {pool}: {trash}')
         return wrong
 
+    def _delete(self, volume: Any) -> None:
+        with self._image(volume.name) as image:
+            for each in list(image.list_snaps()):
+                if image.is_protected_snap(each['name']):
+                    image.unprotect_snap(each['name'])
+                image.remove_snap(each['name'])
+        self._driver.delete_volume(volume)
+
     def delete(self, ident: str) -> list[str]:
         """Delete a volume; return what is left of it."""
         volume = self._volume(ident)
-        with self._image(volume.name) as image:
-            for each in list(image.list_snaps()):
-                image.unprotect_snap(each['name'])
-                image.remove_snap(each['name'])
-        self._driver.delete_volume(volume)
+        until = time.monotonic() + _LONGEST
+        while True:
+            try:
+                self._delete(volume)
+                break
+            except (rbd.Timeout, exception.VolumeIsBusy):
+                # A killed child has the image open.
+                if time.monotonic() > until:
+                    raise
         volume.destroy()
         # The kept source of a migration is in the trash of the former pool.
         Service(_GROUP)._driver._recovery.purge(is_full=True)

@@ -51,6 +51,24 @@ class DeleteTest(base.DriverTestCase):
             image.create_snap(name)
             image.protect_snap(name)
 
+    def test_client_that_does_not_answer_makes_no_error_status(self) -> None:
+        """librbd tells the clients, also killed ones, about a removal."""
+        snapshot = self.new_snapshot(self.source)
+        timeout = fake_images.Timeout('error removing snapshot')
+        self.cluster.fail('Image.remove_snap', timeout)
+        self.assertRaises(
+            exception.SnapshotIsBusy, self.driver.delete_snapshot, snapshot
+        )
+        with (
+            self.cluster.connected() as ioctx,
+            self.librbd.Image(ioctx, self.source.name) as image,
+        ):
+            image.create_snap(f'backup.{snapshot.id}.snap.1')
+        self.cluster.fail('Image.remove_snap', timeout)
+        self.assertRaises(
+            exception.VolumeIsBusy, self.driver.delete_volume, self.source
+        )
+
     def test_deleted_clone_leaves_no_snapshot_of_its_own(self) -> None:
         self._take('of-somebody')
         self.driver.delete_volume(self.clone)
