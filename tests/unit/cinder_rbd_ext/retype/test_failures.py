@@ -33,11 +33,6 @@ class FailuresTest(base.BaseTestCase):
         self.assertEqual([False], self._fails(PermissionError('refused')))
 
     def test_failure_after_a_quiet_time_has_a_traceback(self) -> None:
-        with mock.patch.object(
-            failures.time,
-            'monotonic',
-            autospec=True,
-            side_effect=[1.0, 2.0, 1000.0],
-        ):
-            self._fails(OSError('down'), 2)
-            self.assertEqual([True], self._fails(OSError('down')))
+        with mock.patch.object(failures, 'QUIET', -1.0):
+            seen = self._fails(OSError('down'), 2)
+        self.assertEqual([True, True], seen)
