@@ -169,8 +169,6 @@ def settings_of(
         options=parsed,
         limits=bounds,
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
-        # A driver of an earlier release does not report this value and applies
-        # its own setting.
         strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
         == wire.STRICT,
         ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),

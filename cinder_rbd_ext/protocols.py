@@ -19,9 +19,6 @@ from cinder_rbd_ext import backend_settings
 #: What a compute host, or Cinder itself, says about the host of an attachment.
 Connector = Mapping[str, Any]
 
-#: The destination of a migration, with its report to the scheduler.
-Destination = dict[str, Any]
-
 
 class Context(Protocol):
     """The context of a request, with the caller and its roles."""

@@ -102,7 +102,7 @@ def _admin_metadata(volume: protocols.Volume) -> Mapping[str, str]:
 
 
 def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
-    """Return where each part was set; None for a record of an old release.
+    """Return where each part was set; None if it was not recorded.
 
     An object size that no key sets is that of the back end
     (``rbd_store_chunk_size``), as in the response for volume types.

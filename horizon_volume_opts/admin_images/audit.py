@@ -23,8 +23,6 @@ from rbd_volume_options import wire
 LOG = logging.getLogger(__name__)
 
 _VOLUME = re.compile(r'volume-([0-9a-f-]{36})')
-# The name of a snapshot follows the name of its image.
-_OF_VOLUME = re.compile(r'volume-([0-9a-f-]{36})(?:@.*)?', re.DOTALL)
 _SHOWN = (
     wire.AUDIT_KIND,
     wire.AUDIT_POOL,
@@ -131,15 +129,10 @@ def _of(values: Any) -> Report:
     version = values[wire.AUDIT_VERSION]
     if version != wire.AUDIT_THIS_VERSION:
         raise ValueError(f'unknown version {version}')
-    orphans = {
-        each[wire.AUDIT_IMAGE]
-        for each in values[wire.AUDIT_FINDINGS]
-        if each[wire.AUDIT_KIND] == wire.AUDIT_ORPHAN_VOLUME
-    }
     by_volume: dict[str, list[Finding]] = {}
     for each in values[wire.AUDIT_FINDINGS]:
         shown = {name: str(each[name]) for name in _SHOWN}
-        by_volume.setdefault(_volume(each, orphans), []).append(shown)
+        by_volume.setdefault(str(each[wire.AUDIT_VOLUME]), []).append(shown)
     ours = {
         match[1]: each
         for each in values[wire.AUDIT_IMAGES]
@@ -149,24 +142,10 @@ def _of(values: Any) -> Report:
         ident: _STATES[each[wire.AUDIT_OBJECT_MAP]]
         for ident, each in ours.items()
     }
-    # Reports of older versions, and those without --used, have no value.
+    # Reports without --used have no value.
     used = {
         ident: int(each[wire.AUDIT_USED])
         for ident, each in ours.items()
         if each.get(wire.AUDIT_USED) is not None
     }
     return Report(str(values[wire.AUDIT_TAKEN]), states, used, by_volume)
-
-
-def _volume(finding: Any, orphans: Collection[str]) -> str:
-    """Return the ID of the volume of a finding; empty if there is none.
-
-    Reports of older releases have it only in the name of the image.
-    """
-    if finding[wire.AUDIT_VOLUME]:
-        return str(finding[wire.AUDIT_VOLUME])
-    image = finding[wire.AUDIT_IMAGE]
-    match = _OF_VOLUME.fullmatch(image)
-    if match is None or image.partition('@')[0] in orphans:
-        return ''
-    return match[1]

@@ -58,13 +58,6 @@ class FromCapabilitiesTest(base.TestCase):
             settings = dataclasses.replace(_FULL, strict_cache_mode=strict)
             self.assertIs(strict, _there_and_back(settings).strict_cache_mode)
 
-    def test_enforcement_of_an_earlier_release(self) -> None:
-        """Earlier releases do not report it; the driver decides."""
-        report = capabilities.reported(_FULL)
-        del report['rbd_cache_mode_enforcement']
-        found = capabilities.settings_of(report)
-        self.assertIs(False, found.strict_cache_mode if found else None)
-
     def test_features_of_cephs_configuration(self) -> None:
         # An unknown feature of a later Ceph release is ignored.
         given = frozenset({'layering', 'object-map', 'striping'})

@@ -5,7 +5,7 @@
 from rbd_volume_options import wire
 from tests.unit import base
 
-#: Names that earlier releases and the records of volumes use.
+#: Names that the records of volumes and other processes use.
 _CONTRACT = {
     'ALIAS': 'os-rbd-volume-options',
     'ROUTE': '/os-rbd-volume-options',

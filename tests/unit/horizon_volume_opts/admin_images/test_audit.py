@@ -93,38 +93,6 @@ class ReportTestCase(base.TestCase):
         # Of a volume that is not in the list.
         self.assertEqual(2, len(self.read().others(())))
 
-    def test_reports_of_older_releases(self) -> None:
-        """Some findings have the volume only in the name of the image."""
-        made = json.loads(self.written())
-        for kind, image in (
-            ('slow-deletion', f'volume-{_ONE}'),
-            ('snapshot-object-map-invalid', f'volume-{_ONE}@snapshot-\n1'),
-            ('orphan-volume', f'volume-{_OTHER}'),
-            ('slow-deletion', f'volume-{_OTHER}'),
-            ('orphan-snapshot', f'volume-{_OTHER}@snapshot-1'),
-            ('deleted-source-not-needed', f'volume-{_ONE}.deleted'),
-        ):
-            made['findings'].append(
-                {
-                    'kind': kind,
-                    'pool': 'p',
-                    'image': image,
-                    'detail': '',
-                    'volume': '',
-                }
-            )
-        found = self.read(json.dumps(made))
-        self.assertEqual(
-            (
-                'object-map-invalid',
-                'slow-deletion',
-                'snapshot-object-map-invalid',
-            ),
-            found.checked(_image(_ONE), _ONE).findings,
-        )
-        self.assertEqual((), found.checked(_image(_OTHER), _OTHER).findings)
-        self.assertEqual(5, len(found.others({_ONE})))
-
     def test_report_of_an_audit(self) -> None:
         """Each finding of the rules about a volume is at the volume."""
         there = facts.pool(
