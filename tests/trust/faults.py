@@ -7,7 +7,6 @@ Runs in the process namespace of the sandbox, as its administrator.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
@@ -42,9 +41,6 @@ _LATEST = 2.5
 _POOLS = ('volumes', 'volumes2')
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
 _USER = 'client.cinder'
-
-# Begins a fault, which ends with the context.
-_Begins = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
@@ -121,7 +117,7 @@ class Injector:
                 time.sleep(fault.seconds)
 
     def _lasting(self, target: str) -> contextlib.AbstractContextManager[None]:
-        faults: dict[str, _Begins] = {
+        faults = {
             'paused': functools.partial(self._flagged, 'pause'),
             'full': functools.partial(self._flagged, 'full'),
             'pool quota': self._quota,
