@@ -21,6 +21,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT / 'tools')]
 
+import bill_of_materials
 from runner import results
 from sandbox_cloud import packages
 from sandbox_cloud import state
@@ -210,6 +211,15 @@ def matrix(session: nox.Session, release: str, part: str) -> None:
     if part != 'unit' and not (ALL or release == OLDEST):
         session.skip('only tools/test all runs it between oldest and newest')
     _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
+
+
+@nox.session
+def materials(session: nox.Session) -> None:
+    """Write the files in licenses/; this is not part of tools/test."""
+    venv = venvs.of_tests(NEWEST, 'materials')
+    required, optional = bill_of_materials.requirements()
+    venv.bring([*required, *optional])
+    bill_of_materials.write(str(venv.uv), venv.program('python'))
 
 
 _part('platform', DEBIAN, _debian, 'functional')

@@ -3,8 +3,10 @@
 """For tools that still call setup.py; pyproject.toml names the backend."""
 
 import configparser
+import gzip
 import os
 import subprocess
+import tarfile
 
 import setuptools
 
@@ -26,6 +28,40 @@ def set_version_of_shallow_clone() -> None:
         os.environ.setdefault('PBR_VERSION', f'{version}.dev0')
 
 
+class ReproducibleArchive:
+    """Mixin of ``sdist``: equal trees make equal archives.
+
+    setuptools stores the time of the build, and times, owners and permissions
+    of the files, even if ``SOURCE_DATE_EPOCH`` is set.
+    """
+
+    def make_archive(self, base_name, format, *args, base_dir=None, **kwargs):
+        """Make an archive with the time of ``SOURCE_DATE_EPOCH``."""
+        time = os.environ.get('SOURCE_DATE_EPOCH')
+        if format != 'gztar' or time is None:
+            return super().make_archive(
+                base_name, format, *args, base_dir=base_dir, **kwargs
+            )
+
+        def made_equal(member):
+            executable = member.isdir() or member.mode & 0o100
+            member.mode = 0o755 if executable else 0o644
+            member.mtime = int(time)
+            member.uid = member.gid = 0
+            member.uname = member.gname = ''
+            return member
+
+        os.makedirs(os.path.dirname(base_name), exist_ok=True)
+        name = f'{base_name}.tar.gz'
+        with (
+            open(name, 'wb') as file,
+            gzip.GzipFile('', 'wb', mtime=int(time), fileobj=file) as packed,
+            tarfile.open(fileobj=packed, mode='w') as archive,
+        ):
+            archive.add(base_dir, filter=made_equal)
+        return name
+
+
 class Distribution(setuptools.Distribution):
     """Has folders of data as packages, which they are to setuptools.
 
@@ -33,6 +69,15 @@ class Distribution(setuptools.Distribution):
     setuptools would warn that it is not listed. pbr replaces ``packages`` and
     ``cmdclass``.
     """
+
+    def get_command_class(self, command):
+        """Return a command's class; pbr replaces that of ``sdist``."""
+        stock = super().get_command_class(command)
+        if command != 'sdist' or issubclass(stock, ReproducibleArchive):
+            return stock
+        made = type(stock.__name__, (ReproducibleArchive, stock), {})
+        self.cmdclass[command] = made
+        return made
 
     def run_commands(self) -> None:
         """Add the folders to the packages that pbr lists."""

@@ -65,9 +65,8 @@ def build_archive(
 
 def build_shallow_clones(
     targets: list[pathlib.Path], python: str = sys.executable
-) -> list[pathlib.Path]:
-    """Build wheels from clones of the checkout that have no history."""
-    wheels: list[pathlib.Path] = []
+) -> None:
+    """Build sdists and wheels from clones of the checkout without history."""
     with tempfile.TemporaryDirectory() as scratch:
         whole = pathlib.Path(scratch, 'whole')
         tree.export(whole)
@@ -76,9 +75,7 @@ def build_shallow_clones(
             command = ['git', 'clone', '--quiet', '--depth', '1']
             subprocess.run([*command, f'file://{whole}', source], check=True)
             times = {'SOURCE_DATE_EPOCH': '1800000000'}
-            _run_build(python, source, target, '--wheel', **times)
-            wheels += target.glob('*.whl')
-    return wheels
+            _run_build(python, source, target, **times)
 
 
 def _run_build(
