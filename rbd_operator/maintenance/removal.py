@@ -18,9 +18,10 @@ What holds before each step, and what a kill leaves:
     the id in the trash. No data is touched.
 ``PURGE``
     The mover's delay has passed and the entry is old. Snapshots without
-    clones are removed one by one, then the image; librbd itself refuses it
-    before its delay. A kill leaves the entry in the state REMOVING, perhaps
-    without a header, or one with fewer snapshots. The next plan has it.
+    clones are removed one by one, as long as the image stays in the trash,
+    then the image; librbd itself refuses it before its delay. A kill leaves
+    the entry in the state REMOVING, perhaps without a header, or one with
+    fewer snapshots. The next plan has it.
 ``SNAPSHOT``
     The snapshot has no clones and its owner is deleted. One call of librbd.
 ``NAME``
@@ -527,7 +528,7 @@ class Removal:
         item, librbd = self.item, self.examiner.cluster.librbd
         kind = findings.KINDS[item.kind]
         way = WAYS[kind]
-        is_resumed = way is Way.TRASH and self._is_in_trash(ioctx)
+        is_resumed = way is Way.TRASH and self._entry(ioctx) is not None
         if is_resumed:
             # An earlier run was killed during the move.
             kind, way = findings.HALF_TRASHED, Way.FINISH
@@ -549,8 +550,9 @@ class Removal:
             self._purge(ioctx)
             done = f'deleted {item.ident}'
         elif way is Way.SNAPSHOT:
-            name, _, snapshot = item.image.partition('@')
-            with librbd.Image(ioctx, name) as image:
+            _, _, snapshot = item.image.partition('@')
+            # Another image may get the name now.
+            with librbd.Image(ioctx, image_id=item.ident) as image:
                 _remove_snapshot(image, snapshot)
             done = 'deleted the snapshot'
         else:
@@ -560,14 +562,22 @@ class Removal:
             done = f'deleted the name of {item.ident}'
         return f'{done}; {item.proof}'
 
-    def _is_in_trash(self, ioctx: Any) -> bool:
-        entry = objects.trash_entry(
+    def _entry(self, ioctx: Any) -> objects.Trashed | None:
+        return objects.trash_entry(
             self.examiner.cluster.librados,
             ioctx,
             self.item.pool,
             self.item.ident,
         )
-        return entry is not None
+
+    def _require_in_trash(self, ioctx: Any) -> None:
+        """Check that nobody restores the image while it loses its snapshots.
+
+        :raises Refused: otherwise
+        """
+        entry = self._entry(ioctx)
+        if entry is None or entry.state is objects.State.RESTORING:
+            raise _Refused(CHANGED, 'it has been restored')
 
     def _require_same(self, seen: Item, ignored: set[str]) -> None:
         if not seen.stale_lock:
@@ -607,9 +617,7 @@ class Removal:
                 raise outcomes.Refused(
                     CHANGED, f'the name belongs to {other} now'
                 )
-        entry = objects.trash_entry(
-            librados, ioctx, self.item.pool, self.item.ident
-        )
+        entry = self._entry(ioctx)
         if entry and not entry.is_settled:
             # librbd finds the image by the state of its entry.
             rbd = self.examiner.cluster.librbd.RBD()
@@ -625,6 +633,7 @@ class Removal:
         if self.item.snapshots:
             with librbd.Image(ioctx, image_id=self.item.ident) as image:
                 for each in self.item.snapshots:
+                    self._require_in_trash(ioctx)
                     _remove_snapshot(image, each)
         librbd.RBD().trash_remove(ioctx, self.item.ident, False)
 

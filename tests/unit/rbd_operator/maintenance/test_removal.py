@@ -39,6 +39,7 @@ class _Image:
         self.mirror_state = self.RBD_MIRROR_IMAGE_DISABLED
         self.ident = 'abc'
         self.moved: list[tuple[str, int]] = []
+        self.snapshots: list[str] = []
         self.librbd = self.librados = self
 
     def Image(self, ioctx: Any, name: str = '', **kwargs: Any) -> Any:
@@ -56,7 +57,28 @@ class _Image:
     def watchers_list(self) -> list[Any]:
         return []
 
-    list_lockers = list_snaps = metadata_list = watchers_list
+    list_lockers = metadata_list = list_children2 = watchers_list
+
+    def list_snaps(self) -> list[dict[str, Any]]:
+        return [
+            {'id': number, 'name': name}
+            for number, name in enumerate(self.snapshots)
+        ]
+
+    def set_snap_by_id(self, ident: int) -> None:
+        pass
+
+    def set_snap(self, name: None) -> None:
+        pass
+
+    def get_snap_timestamp(self, ident: int) -> datetime.datetime:
+        return self.created
+
+    def is_protected_snap(self, name: str) -> bool:
+        return False
+
+    def remove_snap(self, name: str) -> None:
+        self.snapshots.remove(name)
 
     def create_timestamp(self) -> datetime.datetime:
         return self.created
@@ -199,6 +221,32 @@ class RemovalTest(base.TestCase):
                 return
             error = self.assertRaises(outcomes.Refused, *examine, 'abc')
         self.assertIs(removal.DEFERRED, error.reason)
+
+    @ddt.data(None, objects.State.RESTORING)
+    def test_image_that_is_restored_meanwhile_keeps_its_snapshots(
+        self, state: objects.State | None
+    ) -> None:
+        long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+        entry = objects.Trashed(
+            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *(long_ago, long_ago),
+        )
+        restored = state and dataclasses.replace(entry, state=state)
+        # The plan, the examination, and one look before each snapshot.
+        self.in_trash.side_effect = [entry, entry, entry, restored]
+        self.image.snapshots = ['one', 'two']
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=True
+        ):
+            item = self.examiner.examine(
+                *(self.image, findings.IN_TRASH, 'volumes', _NAME, 'abc')
+            )
+            change = removal.Removal(item, self.examiner)
+            error = self.assertRaises(
+                outcomes.Refused, change.apply, None, self.image, frozenset()
+            )
+        self.assertIs(removal.CHANGED, error.reason)
+        self.assertEqual(['two'], self.image.snapshots)
 
     def test_name_stays_while_a_pool_cannot_be_listed(self) -> None:
         """There may be data, which nothing else would name."""
