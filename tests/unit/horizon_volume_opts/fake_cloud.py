@@ -266,6 +266,10 @@ class Cloud:
         metadata.update(body['metadata'])
         return {'metadata': metadata}
 
+    def _delete_metadata(self, body: Any, ident: str, key: str) -> Any:
+        del self.volumes[ident]['metadata'][parse.unquote(key)]
+        return {}
+
     def _replace_metadata(self, body: Any, ident: str) -> Any:
         _check(body['metadata'])
         metadata = self.volumes[ident]['metadata']
@@ -392,6 +396,10 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._set_metadata),
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/action', Cloud._act),
     (rf'PUT {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._replace_metadata),
+    (
+        rf'DELETE {_P}/volumes/(?P<ident>[^/]+)/metadata/(?P<key>[^/]+)',
+        Cloud._delete_metadata,
+    ),
     (
         r'GET /v2.1/servers/detail',
         lambda cloud, body: {'servers': list(cloud.servers.values())},
