@@ -2,9 +2,9 @@
 
 """Run a command against a cluster whose disks are the limit.
 
-    python3 benchmarks/slow_disks.py --osds 6 --bytes 20M --operations 200 -- \
-        cinder-rbd-ext bench run cern-2013 --pool volumes \
-        --ceph-conf {conf} --select run=layouts --output slow
+    python3 benchmarks/slow_disks.py --osds 6 --bytes 10M --operations 100 -- \
+        cinder-rbd-ext bench run benchmarks/slow-disks.yaml --pool volumes \
+        --ceph-conf {conf} --ceph-user admin --output slow
 
 On a small machine, OSDs on one fast disk share its processors, and no layout
 can be faster than another. Here, each OSD has its own loop device, and the
@@ -22,6 +22,7 @@ import contextlib
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -93,6 +94,8 @@ class SlowCluster(ceph.CephCluster):
 
 def main() -> int:
     """Run the command; return its exit status."""
+    # SIGTERM removes the cluster and its devices too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--osds', type=int, default=6)
     parser.add_argument('--bytes', default='20M', help='of each, in a second')
