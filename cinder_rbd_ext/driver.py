@@ -421,14 +421,17 @@ class RBDExtDriver(rbd.RBDDriver):
             volume_use.using_image(name),
             self._takeovers.taking_over(volume, name),
         ):
+            # Cinder has not saved the size of the volume yet.
+            size = self.manage_existing_get_size(volume, existing_ref)
             update = super().manage_existing(volume, existing_ref)
-        self._reconfigurations.follow(volume)
+        self._reconfigurations.follow(volume, new_size=size)
         return update
 
     def unmanage(self, volume: protocols.Volume) -> None:
         """Give an image away, which keeps its name."""
         super().unmanage(volume)
         if self.images.exists(volume.name):
+            self._reconfigurations.release(volume)
             self.images.release(volume.name)
 
     def _get_image_status(self, image_name: str) -> Update:

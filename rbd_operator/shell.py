@@ -5,6 +5,7 @@
 import argparse
 from collections.abc import Sequence
 import contextlib
+import dataclasses
 from importlib import metadata
 import os
 import pathlib
@@ -105,14 +106,22 @@ class EnsureTypes(lister.Lister):
         if parsed_args.name or parsed_args.file:
             taken = [each for each in outcomes if each.is_taken]
             self._status = 2 if taken else 0
-        for each in outcomes:
+        for index, each in enumerate(outcomes):
             if each.is_new and not parsed_args.dry_run:
                 body = {
                     'name': each.volume_type,
                     'description': _DESCRIPTION,
                     'extra_specs': each.specs,
                 }
-                answers.record(api.post('/types', json={'volume_type': body}))
+                try:
+                    answers.record(
+                        api.post('/types', json={'volume_type': body})
+                    )
+                except exceptions.CommandError as error:
+                    # The others exist or can be created: show all of them.
+                    action = f'failed: {printable.text(str(error))}'
+                    outcomes[index] = dataclasses.replace(each, action=action)
+                    self._status = 1
         headers = ('Back end', 'Volume type', 'Action', 'Extra specs')
         return headers, [
             columns.row(

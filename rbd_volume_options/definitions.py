@@ -419,8 +419,6 @@ _LIMITED = {
     'read_bps': Phrase('bytes read'),
     'write_bps': Phrase('bytes written'),
 }
-_MAX_IOPS = 10**9
-_MAX_BPS = 1 << 40
 _MAX_BURST_SECONDS = 86400
 
 
@@ -450,7 +448,7 @@ def _of_limit(
 ) -> Option:
     """Return an option about a limit on reads and writes."""
     is_size = each.name.endswith('bps') and not maximum
-    maximum = maximum or (_MAX_BPS if is_size else _MAX_IOPS)
+    maximum = maximum or each.largest
     return Option(
         key=key,
         value_type=ValueType.COUNT,

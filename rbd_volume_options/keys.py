@@ -37,6 +37,11 @@ class LimitKeys:
     name: str
 
     @property
+    def largest(self) -> int:
+        """The largest value: bytes or requests per second."""
+        return 1 << 40 if self.name.endswith('bps') else 10**9
+
+    @property
     def limit(self) -> str:
         """The maximum per second."""
         return f'{PREFIX}{self.name}_limit'

@@ -55,13 +55,13 @@ def _of(
         yield each.limit, limit.value
     burst = _burst(each, choices, limit)
     if burst:
-        yield each.burst, burst.value
+        yield each.burst, burst
     seconds = choices.get(each.burst_seconds)
     if not seconds:
         return
     if burst:
         yield each.burst_seconds, seconds.value
-    elif each.burst not in choices:
+    elif each.burst not in choices and not _is_default(seconds):
         raise _without(each.burst_seconds, seconds, each.burst)
 
 
@@ -79,19 +79,18 @@ def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
             per_gib.origin,
         )
     if limit and not (per_gib and per_gib.origin < limit.origin):
-        _check_maximum(each.limit, limit, maximum)
-        return _Limit(limit.value, limit.origin)
+        value = _within(each.limit, limit, maximum)
+        return _Limit(value, limit.origin)
     if per_gib:
         derived = max(per_gib.value * gib, minimum.value if minimum else 0)
-        if maximum:
-            derived = min(derived, maximum.value)
-        return _Limit(derived, None)
+        largest = maximum.value if maximum else each.largest
+        return _Limit(min(derived, largest), None)
     return _Limit(maximum.value, None) if maximum else None
 
 
 def _burst(
     each: keys.LimitKeys, choices: Choices, limit: _Limit | None
-) -> precedence.Choice[Any] | None:
+) -> int | None:
     """Return the burst; None without one.
 
     A burst of a lower precedence than the limit, or below a limit that follows
@@ -101,10 +100,12 @@ def _burst(
     if burst is None:
         return None
     if limit is None:
+        if _is_default(burst):
+            return None
         raise _without(each.burst, burst, each.limit)
-    _check_maximum(each.burst, burst, choices.get(each.maximum))
-    if burst.value >= limit.value:
-        return burst
+    value = _within(each.burst, burst, choices.get(each.maximum))
+    if value >= limit.value:
+        return value
     if limit.origin is None or burst.origin > limit.origin:
         return None
     raise errors.OptionError(
@@ -118,19 +119,36 @@ def _burst(
     )
 
 
-def _check_maximum(
+def _within(
     key: str,
     choice: precedence.Choice[Any],
     maximum: precedence.Choice[Any] | None,
-) -> None:
-    if maximum and choice.value > maximum.value:
-        raise errors.OptionError(
-            key,
-            choice.value,
-            phrases.Phrase('more than the volume type allows'),
-            phrases.Phrase('1 to {maximum}', maximum=maximum.value),
-            choice.origin,
-        )
+) -> int:
+    """Return a value; a default of the back end is at most the maximum.
+
+    :raises OptionError: for another value above the maximum
+    """
+    value: int = choice.value
+    if not maximum or value <= maximum.value:
+        return value
+    if _is_default(choice):
+        return int(maximum.value)
+    raise errors.OptionError(
+        key,
+        value,
+        phrases.Phrase('more than the volume type allows'),
+        phrases.Phrase('1 to {maximum}', maximum=maximum.value),
+        choice.origin,
+    )
+
+
+def _is_default(choice: precedence.Choice[Any]) -> bool:
+    """Return whether a value is a default, which fits all volumes.
+
+    A type or a volume that it does not suit must not become unusable when an
+    operator changes cinder.conf.
+    """
+    return choice.origin is errors.Origin.BACKEND
 
 
 def _without(

@@ -219,6 +219,9 @@ RECORD_ACCEPTED = 'rbd:accepted_'
 #: Indicates that the configuration of the image is being changed, or that this
 #: was interrupted. The record may differ from the image.
 RECORD_CONFIGURING = 'rbd:configuring'
+#: The header of a response: the driver has compared the image with the keys.
+#: An API service without the extension does not send it.
+HEADER_COMPARED = 'OpenStack-RBD-Compared'
 #: The reason of the last refusal, for the user message about it, and the ID of
 #: the request that was refused.
 RECORD_MESSAGE = 'rbd:message'

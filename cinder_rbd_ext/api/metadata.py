@@ -34,6 +34,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -45,8 +46,7 @@ _MADE = (
     fields.VolumeAttachStatus.ATTACHED,
 )
 
-_REPLACED = ('reverting', 'retyping', 'restoring-backup')
-_MIGRATED = ('starting', 'migrating', 'completing')
+_REPLACED = ('reverting', 'retyping', 'restoring-backup', 'downloading')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,6 +189,8 @@ class Changes:
         notice = outcome.notice
         if outcome.is_configured:
             ignored = self._configured(context, volume_id, outcome.is_compared)
+            if outcome.is_compared and ignored is not None:
+                response[wire.HEADER_COMPARED] = 'true'
             if ignored is None:
                 notice = (
                     'The change of the keys is stored, but not in force yet; '
@@ -208,8 +210,7 @@ class Changes:
         """
         if not outcome.different:
             return
-        admin = cinder_context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
+        volume = _volume(volume_id)
         allowed = {k: v for k, v in items.items() if k in outcome.different}
         removed = outcome.different - items.keys()
         if volume.volume_type_id != outcome.type_id or _is_replaced(volume):
@@ -227,46 +228,40 @@ class Changes:
         The driver does so when Cinder removes the export of the volume. Other
         drivers than ours are not called: they would remove it.
 
+        :param is_compared: whether it must read the image although the record
+            is as the keys request
         :returns: None if the driver did not
         """
         try:
-            volume, is_in_force, ignored = self._state(volume_id, is_compared)
-            if not is_in_force and not _is_replaced(volume):
+            volume = _volume(volume_id)
+            here = self._reported.holding(volume)
+            if here is None:
+                # Nobody knows which driver the volume has.
+                return None if volume.host else {}
+            if here.settings is None:
+                return {}
+            target = _target(volume)
+            is_in_force = target.difference(here.settings) is None
+            if is_compared or not is_in_force:
+                if _is_replaced(volume):
+                    return None
+                if is_compared:
+                    families = record.families_set(volume.admin_metadata)
+                    record.configuring(volume_id, families)
                 rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
-                volume, is_in_force, ignored = self._state(volume_id)
+                target = _target(_volume(volume_id))
+                # The driver may have other settings than it last reported.
+                is_in_force = (
+                    wire.RECORD_CONFIGURING not in target.volume.admin_metadata
+                    if is_compared
+                    else target.difference(here.settings) is None
+                )
+            ignored = target.acceptance(here.settings).dropped
         except Exception:
             # Cinder has already made the change.
             LOG.exception('Could not configure volume %s', volume_id)
             return None
         return ignored if is_in_force else None
-
-    def _state(
-        self, volume_id: str, is_compared: bool = False
-    ) -> tuple[Any, bool, Mapping[str, str]]:
-        """Return a volume, and whether its image is as its keys request.
-
-        It is unknown as long as the back end has not reported. The keys that
-        are ignored come with the reasons.
-
-        :param is_compared: whether to mark the image, so that the driver reads
-            it although the record is as the keys request
-        """
-        admin = cinder_context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
-        here = self._reported.holding(volume)
-        if here is None:
-            return volume, not volume.host, {}
-        if here.settings is None:
-            return volume, True, {}
-        target = requested_configuration.Target(
-            volume, volume.volume_type, volume.size
-        )
-        is_in_force = target.difference(here.settings) is None
-        families = record.families_set(volume.admin_metadata)
-        if is_in_force and is_compared and families:
-            record.configuring(volume_id, families)
-            is_in_force = False
-        return volume, is_in_force, target.acceptance(here.settings).dropped
 
     def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
@@ -284,14 +279,23 @@ class Changes:
         return offer
 
 
+def _volume(volume_id: str) -> Any:
+    admin = cinder_context.get_admin_context()
+    return objects.Volume.get_by_id(admin, volume_id)
+
+
+def _target(volume: Any) -> requested_configuration.Target:
+    return requested_configuration.Target(
+        volume, volume.volume_type, volume.size
+    )
+
+
 def _is_replaced(volume: protocols.Volume) -> bool:
     """Return whether the image of a volume is being replaced.
 
     The driver would wait for the end of that, and the API for the driver.
     """
-    return bool(
-        volume.status in _REPLACED or volume.migration_status in _MIGRATED
-    )
+    return volume.status in _REPLACED or replaced.is_migrated(volume)
 
 
 def _authorized(

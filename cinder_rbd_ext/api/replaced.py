@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""Requests about volumes in a retype that replaces their RBD image.
+"""Requests about volumes in an operation that replaces image or metadata.
 
 Cinder refuses most requests for a volume in the status ``retyping``, but not
 those for its snapshots and its metadata. A request that arrives before the
@@ -11,11 +11,13 @@ status does is served before the image is replaced
 
 from cinder import exception
 from cinder import volume as cinder_volume
+from cinder.objects import fields
 import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
 
 
@@ -49,14 +51,27 @@ def check_snapshot(context: protocols.Context, snapshot_id: object) -> None:
 def check_keys(volume: protocols.Volume) -> None:
     """Check a request that changes ``rbd:`` keys of a volume.
 
-    The retype removes keys that the new type does not accept. The request may
-    be based on the keys before the retype.
+    The request may be based on the keys before the operation, and would be
+    lost: a retype removes keys that the new type does not accept, a restore
+    puts the keys back that the volume had before it, and a migration replaces
+    the metadata by a copy that Cinder made when it began.
 
-    :raises HTTPBadRequest: while the volume is retyped
+    :raises HTTPBadRequest: during such an operation
     """
     if volume.status == volume_use.RETYPING:
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'Volume {volume.id} is being retyped, which may '
-            'change its rbd: keys. Change its metadata when the volume is '
-            'available.'
-        )
+        operation = 'retyped'
+    elif volume.status == fields.VolumeStatus.RESTORING_BACKUP:
+        operation = 'restored'
+    elif is_migrated(volume):
+        operation = 'migrated'
+    else:
+        return
+    raise webob.exc.HTTPBadRequest(
+        explanation=f'Volume {volume.id} is being {operation}, which may '
+        'change its rbd: keys. Change its metadata afterwards.'
+    )
+
+
+def is_migrated(volume: protocols.Volume) -> bool:
+    """Return whether Cinder is migrating a volume."""
+    return volume.migration_status in requester.MOVING

@@ -79,7 +79,7 @@ _FREE = (
 
 # Migration statuses of a volume that is being copied. The status of the volume
 # does not show this if the volume is not locked.
-_MOVING = ('starting', 'migrating', 'completing')
+MOVING = ('starting', 'migrating', 'completing')
 
 
 #: Statuses of a volume to which a backup is restored. The second one is that
@@ -140,6 +140,6 @@ def of_connection(
     )
     if not waits:
         return Consumer.OTHER
-    if volume.status in _FREE and volume.migration_status not in _MOVING:
+    if volume.status in _FREE and volume.migration_status not in MOVING:
         return Consumer.SERVER
     return Consumer.UNKNOWN

@@ -29,7 +29,9 @@ from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import rbd_import
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.imaging import unrequested
+from rbd_volume_options import definitions
 from rbd_volume_options import inheritance
+from rbd_volume_options import options
 from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
@@ -189,16 +191,20 @@ class Maker:
         asked = migration_target.request_of(
             volume, arrival, self._driver.settings
         )
+        own = options.ours(request.metadata_of(volume))
+        settable: frozenset[str] = frozenset()
+        if own or source or from_image:
+            settable = policies.settable_by_creator(
+                volume, asked, arrival is not None
+            )
+            # The extension has checked this, unless the request came through
+            # an API service without it.
+            definitions.check_tenant(own, settable)
         made = sources.Made(
             asked,
             self._source_of(source),
             inheritance.Bounds(
-                # The policy applies to inherited values only.
-                policies.settable_by_creator(
-                    volume, asked, arrival is not None
-                )
-                if source or from_image
-                else frozenset(),
+                settable,
                 self._driver.settings.limits,
                 unrequested.size_of(volume) * units.Gi,
             ),

@@ -55,6 +55,7 @@ _KEPT = frozenset(
     {
         'deleting',
         'creating',
+        'downloading',
         'error',
         'reverting',
         volume_use.RETYPING,
@@ -109,6 +110,29 @@ class Reconfigurations:
             LOG.exception(
                 'Could not change the configuration of the image of volume '
                 '%s; trying again when it is attached, detached or changed',
+                volume.id,
+            )
+
+    def release(self, volume: protocols.Volume) -> None:
+        """Remove the configuration from the image of an unmanaged volume.
+
+        The keys that requested it go with the volume. Nobody could tell later
+        who set the entries. A failure is logged: the image can be given away
+        with them.
+        """
+        try:
+            target = self._target(volume.id)
+            former = target and record.families_set(
+                target.volume.admin_metadata
+            )
+            if target and former:
+                with self._driver.images.opened(volume.name) as image:
+                    stock = self._stock_entries(target.volume_type)
+                    configuration.change(image, {}, former, stock)
+        except Exception:
+            LOG.exception(
+                'Could not remove the limits and hints from the image of '
+                'volume %s',
                 volume.id,
             )
 

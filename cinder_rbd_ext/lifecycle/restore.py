@@ -65,6 +65,7 @@ class Restores:
         elif is_copied(current.admin_metadata):
             # The restore was interrupted, and the volume is in use again.
             self.repair_keys(volume)
+            return requester.current_for(volume, connector)
         return current
 
     def repair_keys(self, volume: protocols.Volume) -> None:

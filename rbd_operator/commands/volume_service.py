@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from rbd_command_line import answers
 from rbd_operator.audit import records
 from rbd_operator.maintenance import retypes
+from rbd_volume_options import wire
 
 _FORBIDDEN = 403
 _NOT_FOUND = 404
@@ -109,7 +110,13 @@ class VolumeService:
         )
         if response.status_code == _NOT_FOUND:
             return ''
-        return _warning(response)
+        warning = _warning(response)
+        if not warning and wire.HEADER_COMPARED not in response.headers:
+            raise retypes.Refusal(
+                'a cinder-api without the extension answered; repeat the '
+                'command when all of them have it'
+            )
+        return warning
 
     def _answered(self, method: str, path: str, **given: Any) -> Any:
         try:

@@ -35,10 +35,12 @@ class _Cinder:
     def __init__(self) -> None:
         self.types: list[Any] = []
         self.status = 200
+        #: Names of types that are refused.
+        self.refused: set[str] = set()
 
-    def _response(self, body: Any) -> requests.Response:
+    def _response(self, body: Any, status: int = 0) -> requests.Response:
         response = requests.Response()
-        response.status_code = self.status
+        response.status_code = status or self.status
         response._content = json.dumps(body).encode()
         return response
 
@@ -48,6 +50,8 @@ class _Cinder:
         return self._response({'pools': _POOLS})
 
     def post(self, path: str, json: Any) -> requests.Response:
+        if json['volume_type']['name'] in self.refused:
+            return self._response({'conflict': {'message': 'there'}}, 409)
         self.types.append(json['volume_type'])
         return self._response(json)
 
@@ -152,6 +156,25 @@ class EnsureTypesTest(base.TestCase):
         both = ['types', 'ensure', '--file', str(path), '--name', 'a']
         self.assertEqual(1, shell.main(both))
         self.assertEqual([], self.cinder.types)
+
+    def test_type_that_cannot_be_created_does_not_end_the_others(
+        self,
+    ) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
+        path.write_text(
+            'gold:\n  rbd:iops_limit: 5\nsilver:\n  rbd:iops_limit: 3\n'
+        )
+        self.cinder.refused = {'gold'}
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            status = shell.main(
+                ['types', 'ensure', '--file', str(path), '-f', 'json']
+            )
+        self.assertEqual(1, status)
+        self.assertEqual(['silver'], [x['name'] for x in self.cinder.types])
+        gold, silver = json.loads(shown.getvalue())
+        self.assertIn('failed: ', gold['Action'])
+        self.assertEqual('make', silver['Action'])
 
     def test_named_type_that_is_refused(self) -> None:
         name = ['--name', 'new']

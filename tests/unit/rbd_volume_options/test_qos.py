@@ -18,7 +18,10 @@ _Texts = dict[str, str]
 
 
 def _limits(
-    of_type: _Texts, of_volume: _Texts | None = None, gib: int = 1
+    of_type: _Texts,
+    of_volume: _Texts | None = None,
+    gib: int = 1,
+    of_backend: _Texts | None = None,
 ) -> dict[str, int]:
     levels = [
         precedence.Level(origin, options.parse(texts, scope, origin))
@@ -29,6 +32,7 @@ def _limits(
                 errors.Origin.VOLUME_METADATA,
             ),
             (of_type, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE),
+            (of_backend or {}, keys.Scope.BACKEND, errors.Origin.BACKEND),
         )
     ]
     resolved = precedence.resolve(levels)
@@ -57,6 +61,27 @@ class LimitsTestCase(refusals.RefusalTestCase):
         self, gib: int, of_type: _Texts, limit: int
     ) -> None:
         self.assertEqual({'rbd:iops_limit': limit}, _limits(of_type, gib=gib))
+
+    def test_default_of_the_back_end_is_at_most_the_maximum_of_a_type(
+        self,
+    ) -> None:
+        defaults = {'rbd:iops_limit': '900', 'rbd:iops_burst': '1000'}
+        self.assertEqual(
+            {'rbd:iops_limit': 200, 'rbd:iops_burst': 200},
+            _limits({'rbd:iops_limit_maximum': '200'}, of_backend=defaults),
+        )
+
+    @ddt.data('rbd:iops_burst', 'rbd:iops_burst_seconds')
+    def test_default_burst_without_a_limit_has_no_effect(
+        self, key: str
+    ) -> None:
+        self.assertEqual({}, _limits({}, of_backend={key: '9'}))
+
+    def test_limit_by_size_is_at_most_what_librbd_accepts(self) -> None:
+        of_type = {'rbd:bps_limit_per_gib': '1G'}
+        self.assertEqual(
+            {'rbd:bps_limit': 1 << 40}, _limits(of_type, gib=10**4)
+        )
 
     def test_limit_of_a_volume_overrides_that_of_its_size(self) -> None:
         by_size = {'rbd:bps_limit_per_gib': '1M'}

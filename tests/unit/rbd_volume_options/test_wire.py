@@ -8,6 +8,7 @@ from tests.unit import base
 #: Names that the records of volumes and other processes use.
 _CONTRACT = {
     'ALIAS': 'os-rbd-volume-options',
+    'HEADER_COMPARED': 'OpenStack-RBD-Compared',
     'ROUTE': '/os-rbd-volume-options',
     'ATTRIBUTE_OBJECT_SIZE': 'os-rbd-volume-options:object_size',
     'ATTRIBUTE_STRIPE_UNIT': 'os-rbd-volume-options:stripe_unit',

@@ -64,6 +64,17 @@ class ReplacedTest(base.ApiTestCase):
             self.refused(400, 'is being retyped', method, where, body)
         self.ok('POST', path, {'metadata': {'a': 'c'}})
 
+    def test_keys_that_a_restore_or_a_migration_would_replace(self) -> None:
+        for text, values in (
+            ('is being restored', {'status': 'restoring-backup'}),
+            ('is being migrated', {'migration_status': 'migrating'}),
+        ):
+            volume = self.volume({'a': 'b'}, **values).id
+            path = f'/volumes/{volume}/metadata'
+            body = {'metadata': {'rbd:cache_mode': 'none'}}
+            self.refused(400, text, 'POST', path, body)
+            self.ok('POST', path, {'metadata': {'a': 'c'}})
+
     def test_other_metadata_of_a_volume_that_is_retyped(self) -> None:
         volume = self.volume({'a': 'b'}, status='retyping').id
         self.ok('PUT', f'/volumes/{volume}/metadata', {'metadata': {}})

@@ -33,6 +33,16 @@ _SHARED = feature_bits.LAYERING | feature_bits.DEEP_FLATTEN
 class EveryWayTest(base.DriverTestCase):
     """Tests that apply to each creation path."""
 
+    def test_policy_of_a_key_holds_without_the_extension(self) -> None:
+        self.patch(policies, 'settable', lambda caller: frozenset())
+        volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
+        volume._context = context.RequestContext(
+            'user', volume.project_id, is_admin=False, roles=['member']
+        )
+        error = self.raised(self.driver.create_volume, volume)
+        self.assertIn('tenants may not set this key', str(error))
+        self.assertEqual([], self.cluster.names())
+
     @ddt.data(*creation_paths.ALL)
     def test_as_asked_and_recorded(
         self, way: type[creation_paths.Path]

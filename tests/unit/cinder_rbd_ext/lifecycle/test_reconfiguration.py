@@ -96,6 +96,25 @@ class ReconfigurationsTest(base.DriverTestCase):
         self.driver.remove_export(self.context, self.volume)
         self.assertIsNone(self._entry())
 
+    def test_limit_of_a_managed_image_follows_from_its_size(self) -> None:
+        """Cinder saves the size only after the driver has returned."""
+        former = self.made_volume(size=3)
+        kind = self.make_type(rbd_iops_limit_per_gib='100')
+        volume = self.new_volume(volume_type=kind, size=0)
+        self.driver.manage_existing(volume, {'source-name': former.name})
+        stored = self.cluster.stored(volume.name).metadata
+        self.assertEqual('300', stored['conf_rbd_qos_iops_limit'])
+
+    def test_unmanaged_image_has_no_limit_that_nobody_knows_of(self) -> None:
+        self._set('compressible')
+        self.driver.remove_export(self.context, self.volume)
+        self.cluster.stored(self.volume.name).metadata['conf_other'] = '1'
+        with mock.patch.object(self.driver.images, 'release', autospec=True):
+            self.driver.unmanage(self.volume)
+        self.assertIsNone(self._entry())
+        stored = self.cluster.stored(self.volume.name).metadata
+        self.assertEqual('1', stored['conf_other'])
+
     def test_limit_of_the_new_size_is_kept_until_the_size_is_saved(
         self,
     ) -> None:

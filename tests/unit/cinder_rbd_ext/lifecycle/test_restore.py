@@ -48,6 +48,19 @@ class RestoringTest(base.DriverTestCase):
             told = self.recorded(self.volume).get(wire.RECORD_MESSAGE, '')
             self.assertEqual(is_told, 'could not read' in told)
 
+    def test_attachment_after_an_interrupted_restore_has_own_keys(
+        self,
+    ) -> None:
+        own = {keys.DISCARD: 'false'}
+        db.volume_metadata_update(self.admin, self.volume.id, own, False)
+        self._connect()
+        came = {keys.DISCARD: 'true'}
+        db.volume_metadata_update(self.admin, self.volume.id, came, False)
+        self.volume.status = 'available'
+        self.volume.save()
+        shown = self.driver.initialize_connection(self.volume, {'host': 'a'})
+        self.assertIs(False, shown['data']['discard'])
+
     def test_failure_does_not_keep_the_volume_connected(self) -> None:
         self._connect()
         with mock.patch.object(

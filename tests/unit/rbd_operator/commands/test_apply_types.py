@@ -13,6 +13,7 @@ import requests
 
 from rbd_operator import shell
 from rbd_operator.commands import exit_status
+from rbd_volume_options import wire
 from tests.unit import base
 
 
@@ -22,6 +23,7 @@ def _response(status: int, body: Any, warning: str = '') -> requests.Response:
     response._content = json.dumps(body).encode()
     if warning:
         response.headers['Warning'] = f'299 - "{warning}"'
+    response.headers[wire.HEADER_COMPARED] = 'true'
     return response
 
 
@@ -72,6 +74,16 @@ class ApplyTypesTest(base.TestCase):
         with contextlib.redirect_stdout(shown):
             status = shell.main(['types', 'apply', *words, '-f', 'json'])
         return status, json.loads(shown.getvalue() or 'null')
+
+    def test_answer_of_an_api_without_the_extension_is_no_success(
+        self,
+    ) -> None:
+        stock = _response(200, {'metadata': {}})
+        del stock.headers[wire.HEADER_COMPARED]
+        self.cinder.answers['3'] = stock
+        status, (row,) = self.run_command('fast')
+        self.assertEqual((2, '3'), (status, row['Volume']))
+        self.assertIn('without the extension', row['Reason'])
 
     def test_each_volume_of_the_type_is_compared_with_it(self) -> None:
         status, rows = self.run_command('fast', '--rate', '60000')
