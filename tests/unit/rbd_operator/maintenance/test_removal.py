@@ -6,6 +6,7 @@ The functional test of clean examines and removes things on a cluster; this is
 for states that are hard to plant.
 """
 
+import dataclasses
 import datetime
 from typing import Any
 from unittest import mock
