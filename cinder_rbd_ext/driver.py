@@ -230,7 +230,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 if current is not None:
                     volume_use.check_not_migrated(volume, current)
                 mode = self._connections.mode(volume, connector, current)
-                items = self._connections.disk_items(current)
+                items = self._connections.disk_items(connector, current)
                 if current is not None:
                     self._reconfigurations.follow(current, is_current=True)
                 info = super().initialize_connection(

@@ -110,11 +110,11 @@ def _disk() -> str | None:
 
 
 def _tuned_disk() -> str | None:
-    """Check that the XML of a disk has its I/O thread and queues."""
-    expected = disk.Tuning(io_thread=1, queues=4)
+    """Check that the XML of a disk has the attributes of a tuned one."""
+    expected = disk.Tuning(io_thread=1, queues=4, detect_zeroes='unmap')
     written = _written(disk.TunedDisk.tuned(_stock_disk(), expected))
     if not expected.attributes.items() <= written.items():
-        return f'a disk with an I/O thread and four queues has {written}'
+        return f'a disk with {expected.attributes} has {written}'
     return None
 
 

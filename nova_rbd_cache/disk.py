@@ -12,24 +12,30 @@ from rbd_volume_options import cache_modes
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """The I/O thread and queues of a disk; None for the default of libvirt.
+    """What Nova does not support in a disk; None for the default of libvirt.
 
     :ivar io_thread: the number of an I/O thread of the guest
     :ivar queues: how many queues the disk has
+    :ivar detect_zeroes: how QEMU treats writes of zeros
     """
 
     io_thread: int | None = None
     queues: int | None = None
+    detect_zeroes: str | None = None
 
     @property
     def attributes(self) -> dict[str, str]:
         """Attributes of the ``driver`` element in the disk's XML."""
-        words = {'iothread': self.io_thread, 'queues': self.queues}
+        words = {
+            'iothread': self.io_thread,
+            'queues': self.queues,
+            'detect_zeroes': self.detect_zeroes,
+        }
         return {k: str(v) for k, v in words.items() if v is not None}
 
 
 class TunedDisk(config.LibvirtConfigGuestDisk):
-    """A disk with an I/O thread or queues, which Nova does not support."""
+    """A disk with attributes that Nova does not support."""
 
     tuning = Tuning()
 

@@ -2,9 +2,11 @@
 
 """The stock volume driver with the cache mode of the attachment.
 
-If the operator configures it, disks also get an I/O thread and queues.
+Disks also get how they treat writes of zeros, if the attachment has that, and
+an I/O thread and queues, if the operator configures it.
 """
 
+import dataclasses
 from typing import Any
 
 from nova.compute import task_states
@@ -20,7 +22,9 @@ from nova_rbd_cache import previous
 from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -104,15 +108,19 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             self._tuned_servers.discard(server)
 
     def _tuned(self, stock: Any, connection_info: Any) -> Any:
-        """Return the disk with its I/O thread and queues, if any.
+        """Return the disk with what Nova does not support, if anything.
 
-        libvirt is not queried if no disk of the guest can have them.
+        libvirt is not queried if no disk of the guest can have an I/O thread
+        or queues.
         """
         server = connection_info.get(guests.SERVER)
-        if not (self.settings.disks.given or server in self._tuned_servers):
-            return stock
-        tuned = tuning.choose(
-            self.settings.disks, stock, self.host, connection_info
+        tuned = disk.Tuning()
+        if self.settings.disks.given or server in self._tuned_servers:
+            tuned = tuning.choose(
+                self.settings.disks, stock, self.host, connection_info
+            )
+        tuned = dataclasses.replace(
+            tuned, detect_zeroes=_detect_zeroes(connection_info)
         )
         if tuned == disk.Tuning():
             return stock
@@ -204,6 +212,25 @@ def asked(connection_info: Any) -> str | None:
     """Return the mode that Cinder recorded with an attachment, if any."""
     mode: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
     return mode
+
+
+def _detect_zeroes(connection_info: Any) -> str | None:
+    """Return how a disk treats writes of zeros, if Cinder recorded that.
+
+    An unknown word does not prevent the attachment.
+    """
+    word = connection_info['data'].get(wire.CONNECTION_DETECT_ZEROES)
+    if word is None:
+        return None
+    try:
+        known: str = definitions.OPTIONS[keys.DETECT_ZEROES].parse(word)
+    except errors.OptionError as error:
+        LOG.warning(
+            'Volume %(id)s is attached without a requested option: %(error)s',
+            {'id': _volume_id(connection_info), 'error': error},
+        )
+        return None
+    return known
 
 
 def _volume_id(connection_info: Any) -> Any:

@@ -136,6 +136,10 @@ class Option:
     :ivar item: the item of the connection or of the image's configuration
     :ivar connection_items: returns the items of ``connection_info['data']``
         for a value
+    :ivar offered: whether a compute host must offer the value, so that an
+        attachment can be refused because of it
+    :ivar needs_plug_in: whether the connection has the items only on compute
+        hosts with the Nova plug-in, because stock Nova ignores them
     :ivar choices: all values, each with an explanation; empty if there is no
         complete list
     :ivar suggestions: typical values, for volume types
@@ -171,6 +175,8 @@ class Option:
     inherited: bool = False
     item: str = ''
     connection_items: Callable[[Any], dict[str, Any]] = lambda value: {}
+    offered: bool = False
+    needs_plug_in: bool = False
     choices: Mapping[str, Phrase] = dataclasses.field(
         default_factory=dict, hash=False
     )
@@ -221,7 +227,7 @@ class Option:
             Kind.IMAGE_CONFIGURATION,
             Kind.DISK,
             Kind.FIRMWARE,
-        ) or (self.kind is Kind.CONNECTION and self.allowed is None)
+        ) or (self.kind is Kind.CONNECTION and not self.offered)
 
     def allowed_values(self, bounds: limits.Limits) -> tuple[Any, ...] | None:
         """Return the values that a back end allows; None if all of them."""
@@ -583,6 +589,17 @@ SET_DISCARD = Policy(
     wire.POLICY_SET_DISCARD, 'Set or change whether a volume accepts discards'
 )
 
+SET_DETECT_ZEROES = Policy(
+    wire.POLICY_SET_DETECT_ZEROES,
+    'Set or change how writes of zeros to a volume are treated',
+)
+
+_ZEROES = {
+    'off': Phrase('zeros are written like other data'),
+    'on': Phrase('the storage writes them, without a transfer'),
+    'unmap': Phrase('they free space, unless discard is off'),
+}
+
 SET_SECTOR_SIZE = Policy(
     wire.POLICY_SET_SECTOR_SIZE, 'Set the sector size of a volume'
 )
@@ -791,6 +808,7 @@ OPTIONS: dict[str, Option] = {
             fixed=False,
             takes_effect=Phrase('at the next attachment'),
             item=wire.CONNECTION_CACHE_MODE,
+            offered=True,
             choices={
                 mode.value: words
                 for mode, words in cache_modes.EXPLANATIONS.items()
@@ -886,6 +904,47 @@ OPTIONS: dict[str, Option] = {
             connection_items=lambda value: {wire.CONNECTION_DISCARD: value},
             bounds={'allowed': [False, True]},
             suggestions=('true', 'false'),
+        ),
+        Option(
+            key=keys.DETECT_ZEROES,
+            kind=Kind.CONNECTION,
+            value_type=ValueType.WORD,
+            title=Phrase('Detect zeroes'),
+            summary=Phrase('how writes of zeros are treated'),
+            description=(
+                'Whether QEMU detects zeros in the writes of the server: off, '
+                'on (the storage writes them, without a transfer) or unmap '
+                '(they free space; with rbd:discard = false, unmap acts as '
+                'on). Only on compute hosts with the Nova plug-in.'
+            ),
+            when_to_use=Phrase(
+                'Leave the default. unmap keeps a volume thin if images or '
+                'backups with many zeros are written to it, and takes '
+                'processor time of the compute host for each write.'
+            ),
+            parse=_word(
+                keys.DETECT_ZEROES,
+                Phrase('not a way to treat zeros'),
+                tuple(_ZEROES),
+            ),
+            conf_type='treatment of zeros',
+            conf_help=(
+                'How writes of zeros by servers are treated, by default: off, '
+                'on or unmap. The metadata and the type of a volume override '
+                'it with rbd:detect_zeroes. Compute hosts without the Nova '
+                'plug-in write zeros like other data. If unset, all do.'
+            ),
+            policy=SET_DETECT_ZEROES,
+            attribute=wire.ATTRIBUTE_DETECT_ZEROES,
+            fixed=False,
+            takes_effect=Phrase('at the next attachment'),
+            item=wire.CONNECTION_DETECT_ZEROES,
+            connection_items=lambda value: {
+                wire.CONNECTION_DETECT_ZEROES: value
+            },
+            needs_plug_in=True,
+            choices=_ZEROES,
+            suggestions=tuple(_ZEROES),
         ),
         Option(
             key=keys.SECTOR_SIZE,

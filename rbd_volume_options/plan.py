@@ -177,11 +177,9 @@ def check_bootable(resolved: precedence.Resolved) -> None:
 
     :raises OptionError: if its sectors are too large for that
     """
-    size, can_boot = map(
-        resolved.choice, (keys.SECTOR_SIZE, keys.BOOT_FROM_4096)
+    sector_sizes.check_bootable(
+        disk_of(resolved), _of_kind(resolved, definitions.Kind.FIRMWARE)
     )
-    if size is not None:
-        sector_sizes.check_bootable(size.value, can_boot and can_boot.value)
 
 
 def check_managed(resolved: precedence.Resolved) -> None:

@@ -128,17 +128,19 @@ def check_receives(
         )
 
 
-def check_bootable(sector_size: object, can_boot: object) -> None:
+def check_bootable(
+    disk: Mapping[str, Any], firmware: Mapping[str, Any]
+) -> None:
     """Check that servers can boot from a volume.
 
     SeaBIOS cannot boot from sectors of 4096 bytes. UEFI firmware can, from an
     image that was made for them.
 
-    :param sector_size: of the volume; None if it has none of its own
-    :param can_boot: the value of ``rbd:boot_from_4096``; None if it is unset
-    :raises OptionError: if the volume type does not say that servers can
+    :param disk: the properties of the disk of the volume, by key
+    :param firmware: what the type or the back end says of servers, by key
+    :raises OptionError: if they do not say that servers can
     """
-    if sector_size == LARGE and not can_boot:
+    if _logical(disk) == LARGE and not firmware.get(keys.BOOT_FROM_4096):
         raise errors.OptionError(
             keys.SECTOR_SIZE,
             LARGE,

@@ -17,8 +17,8 @@ from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import options
 
 _Verdict = tuple[Any, int | None, volume_source.Source | None]
@@ -130,7 +130,10 @@ def _restricts(
         pool.settings
         and (
             pool.settings.options.striping
-            or keys.SECTOR_SIZE in pool.settings.options.plain
+            or any(
+                definitions.OPTIONS[key].kind is definitions.Kind.DISK
+                for key in pool.settings.options.plain
+            )
         )
         for pool in matching
     )

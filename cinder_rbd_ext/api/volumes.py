@@ -277,10 +277,7 @@ class VolumesController(wsgi.Controller):
                 errors.Origin.VOLUME_TYPE,
             )
             defaults = settings.options.plain if settings else {}
-            plain = {**defaults, **own.plain}
-            sector_sizes.check_bootable(
-                disk.get(keys.SECTOR_SIZE), plain.get(keys.BOOT_FROM_4096)
-            )
+            sector_sizes.check_bootable(disk, {**defaults, **own.plain})
 
     @wsgi.extends
     def show(

@@ -117,17 +117,17 @@ def requested_mode(
     return Asked(choice.value, choice.origin) if choice else None
 
 
-def other_items(
+def other_values(
     volume: protocols.Volume, settings: backend_settings.BackendSettings
 ) -> dict[str, Any]:
-    """Return the items of a connection that options other than the mode set.
+    """Return the values of the options that no host must offer, by key.
 
     They do not prevent an attachment: metadata that is invalid or not allowed
     is ignored and logged. They are the same for shared volumes.
     """
-    items: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in definitions.of_kind(definitions.Kind.CONNECTION):
-        if option.key == keys.CACHE_MODE:
+        if option.offered:
             continue
         choice = None
         for metadata in request.metadata_of(volume), {}:
@@ -142,8 +142,8 @@ def other_items(
             else:
                 break
         if choice:
-            items.update(option.connection_items(choice.value))
-    return items
+            values[option.key] = choice.value
+    return values
 
 
 def _choice(

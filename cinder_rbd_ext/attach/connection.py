@@ -75,10 +75,14 @@ class Connections:
             return None
         return self._agreed(volume, connector, current)
 
-    def disk_items(self, current: Any) -> dict[str, Any]:
+    def disk_items(
+        self, connector: protocols.Connector, current: Any
+    ) -> dict[str, Any]:
         """Return the items of a connection about the disk of a volume.
 
-        Those of the record are the same for each attachment.
+        Those of the record are the same for each attachment. Items that only
+        the Nova plug-in applies are for hosts with the plug-in: the attachment
+        shows what its disk has.
 
         :param current: the volume, as for :meth:`mode`
         :raises AttachmentRefused: if the record was edited and is invalid: a
@@ -98,9 +102,23 @@ class Connections:
             raise exceptions.AttachmentRefused(
                 f'not attached: {error}'
             ) from error
-        items = cache_mode.other_items(current, self._driver.settings)
-        for key, value in disk.items():
-            items.update(definitions.OPTIONS[key].connection_items(value))
+        values = cache_mode.other_values(current, self._driver.settings) | disk
+        has_plug_in = cache_mode.of_connector(connector) is not None
+        items: dict[str, Any] = {}
+        for key, value in values.items():
+            option = definitions.OPTIONS[key]
+            if has_plug_in or not option.needs_plug_in:
+                items.update(option.connection_items(value))
+                continue
+            LOG.warning(
+                'Volume %(id)s is connected to host %(host)s without %(key)s: '
+                'the host has no active rbd_cache plug-in for Nova',
+                {
+                    'id': current.id,
+                    'host': cache_mode.host_of(connector),
+                    'key': key,
+                },
+            )
         return items
 
     def pass_on_refusal(self) -> None:

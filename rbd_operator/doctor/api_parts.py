@@ -49,14 +49,14 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
         )
     yield _check_retypes(cinder)
     yield from _check_limits(cinder)
+    yield from _check_compression(cinder)
 
 
 def _check_limits(cinder: Any) -> Iterator[Finding]:
     """Check that no volume type has limits of two kinds."""
-    types = _get(cinder, '/types?is_public=None')['volume_types']
     limited = {
         each['id']: each['name']
-        for each in types
+        for each in _types(cinder)
         if not _LIMIT_KEYS.isdisjoint(each.get('extra_specs') or {})
     }
     if not limited:
@@ -85,6 +85,24 @@ def _two_limits(volume_type: str, specs: Any) -> Finding:
         'Set limits by keys or by QoS specs. A key replaces the QoS specs for '
         'the same kind of limit, such as iops.',
     )
+
+
+def _check_compression(cinder: Any) -> Iterator[Finding]:
+    """Check that no type requests the compression of encrypted data."""
+    for each in _types(cinder):
+        specs = each.get('extra_specs') or {}
+        if keys.COMPRESSION_HINT not in specs:
+            continue
+        encryption = _get(cinder, f'/types/{each["id"]}/encryption')
+        if encryption.get('encryption_id'):
+            yield Finding(
+                f'volume type {each["name"]}',
+                f'{keys.COMPRESSION_HINT} has no use: its volumes are '
+                'encrypted',
+                Severity.WARNING,
+                'Remove the key. Encrypted data cannot be compressed, and the '
+                'attempt takes processor time of the storage.',
+            )
 
 
 def _check_retypes(cinder: Any) -> Finding:
@@ -131,12 +149,20 @@ def _check_extension(cinder: Any, url: str) -> Finding:
 def data_pools(cinder: Any) -> dict[str, set[str]]:
     """Return the data pools of volume types, by the names of back ends."""
     found: dict[str, set[str]] = {}
-    for each in _get(cinder, '/types?is_public=None')['volume_types']:
+    for each in _types(cinder):
         specs = each.get('extra_specs') or {}
         pool, backend = specs.get(keys.DATA_POOL), specs.get(_BACKEND_NAME)
         if pool and backend:
             found.setdefault(backend, set()).add(pool)
     return found
+
+
+def _types(cinder: Any) -> list[dict[str, Any]]:
+    """Return all volume types, with their extra specs."""
+    types: list[dict[str, Any]] = _get(cinder, '/types?is_public=None')[
+        'volume_types'
+    ]
+    return types
 
 
 def _get(cinder: Any, path: str, **how: Any) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 """Test the properties of disks that a real guest sees."""
 
 from sandbox_cloud import guest
+from tests.cloud import base
 from tests.cloud import servers
 
 # MiB that the guest writes, from the second MiB on, and discards.
 _DISCARDED = 4
+_ZEROES = 'os-rbd-volume-options:detect_zeroes'
 _SECTORS = {'512': '512/512', '512e': '512/4096', '4096': '4096/4096'}
 
 
@@ -51,6 +53,7 @@ class DiskTestCase(servers.ServerTestCase):
         self.assertEqual(expected, self.sectors(server, volumes))
         self.check_guest_writes(server, volumes['4096'])
         self._check_discard(server)
+        self._check_detect_zeroes(server)
 
     def _check_discard(self, server: str) -> None:
         """Check that discards free data unless the volume keeps it."""
@@ -67,3 +70,55 @@ class DiskTestCase(servers.ServerTestCase):
                 f'read {_DISCARDED} MiB md5={data}',
                 self.ask_guest(server, volume, f'read {_DISCARDED}'),
             )
+
+    def _check_detect_zeroes(self, server: str) -> None:
+        """Check that zeros that a guest writes free space, if requested."""
+        # Each request of the guest consists of whole objects.
+        small = {'rbd_object_size': '64K'}
+        freeing = self.make_type(**small, rbd_detect_zeroes='unmap')
+        chosen = self.make_type(
+            **small, rbd_tenant_options='rbd:detect_zeroes'
+        )
+        own = self.created(
+            volume_type=chosen, metadata={'rbd:detect_zeroes': 'on'}
+        )
+        volumes = {
+            'unmap': self.created(volume_type=freeing),
+            'on': own,
+            # Unlike a sector size, it is not that of the source.
+            None: self.created(source_volid=own, volume_type='rbd'),
+        }
+        for volume in volumes.values():
+            self.attach(server, volume)
+        self._check_words(server, volumes)
+        kept = {
+            word: self._objects_after_zeros(server, volumes[word])
+            for word in ('unmap', 'on')
+        }
+        # The guest reads its commands from the first object.
+        self.assertEqual({'unmap': 1, 'on': 1 + _DISCARDED * 16}, kept)
+        self.hard_reboot(server)
+        self._check_words(server, volumes)
+        gone = {'metadata': {}}
+        self.request('PUT', f'/volumes/{own}/metadata', gone)
+        self.detach(server, own)
+        self.attach(server, own)
+        self._check_words(server, {None: own})
+
+    def _check_words(
+        self, server: str, volumes: dict[str | None, str]
+    ) -> None:
+        """Check the attributes of disks in libvirt and in Cinder."""
+        for word, volume in volumes.items():
+            disk = self.disk_driver(server, volume)
+            self.assertEqual(word, disk.get('detect_zeroes'))
+            self.assertEqual([word], [*self.show(volume)[_ZEROES].values()])
+
+    def _objects_after_zeros(self, server: str, volume: str) -> int:
+        """Return how many objects an image has after the guest zeroed it."""
+        self.check_guest_writes(server, volume)
+        done = self.ask_guest(server, volume, f'zero {_DISCARDED}')
+        zeros = guest.checksum_of(bytes(_DISCARDED * 2**20))
+        self.assertEqual(f'zeroed {_DISCARDED} MiB md5={zeros}', done)
+        (used,) = base.rbd('du', f'volumes/volume-{volume}')['images']
+        return int(used['used_size']) // 2**16

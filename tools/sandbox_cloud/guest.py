@@ -6,6 +6,7 @@ The first sector of a disk may contain a line, padded with zeros::
 
     guest, <number> write <MiB> <word>
     guest, <number> read <MiB>
+    guest, <number> zero <MiB>
     guest, <number> discard <MiB>
 
 When the line on a disk has changed, the guest executes it and answers on the

@@ -261,3 +261,32 @@ class DiscardTest(base.DriverTestCase):
         shared = self.make_type(multiattach='<is> True', rbd_discard='false')
         volume = self.made_volume(volume_type=shared, multiattach=True)
         self.assertFalse(self.discard(volume))
+
+
+class DetectZeroesTest(base.DriverTestCase):
+    def items(self, volume: Any, **connector: Any) -> dict[str, Any]:
+        """Return the item of a new connection to a host, if it has one."""
+        info = self.driver.initialize_connection(
+            volume, {**_CONNECTOR, **connector}
+        )
+        return {k: v for k, v in info['data'].items() if 'zeroes' in k}
+
+    def test_connection_has_the_value_on_a_host_with_the_plug_in(self) -> None:
+        kind = self.make_type(rbd_detect_zeroes='on')
+        for volume, expected in (
+            (self.made_volume(), {}),
+            (self.made_volume(volume_type=kind), {'detect_zeroes': 'on'}),
+            (
+                self.made_volume(
+                    {keys.DETECT_ZEROES: 'off'}, volume_type=kind
+                ),
+                {'detect_zeroes': 'off'},
+            ),
+        ):
+            found = self.items(volume, rbd_cache_modes=['none'])
+            self.assertEqual(expected, found)
+
+    def test_host_without_the_plug_in_attaches_without_it(self) -> None:
+        volume = self.made_volume({keys.DETECT_ZEROES: 'unmap'})
+        self.assertEqual({}, self.items(volume))
+        self.assertIn(f'without {keys.DETECT_ZEROES}', self.log.output)

@@ -39,6 +39,7 @@ _WRONG = {
     'rbd_volume_compression_hint': 'fast',
     **dict.fromkeys(_LIMITS, '0'),
     'rbd_volume_discard': 'perhaps',
+    'rbd_volume_detect_zeroes': 'zap',
     'rbd_volume_sector_size': '4k',
     'rbd_volume_boot_from_4096': 'perhaps',
     'rbd_allowed_cache_modes': 'none,fast',
@@ -79,6 +80,7 @@ class OptionsTest(base.TestCase):
                 'rbd_volume_compression_hint': None,
                 **dict.fromkeys(_LIMITS),
                 'rbd_volume_discard': None,
+                'rbd_volume_detect_zeroes': None,
                 'rbd_volume_sector_size': None,
                 'rbd_volume_boot_from_4096': None,
                 'rbd_allowed_cache_modes': (

@@ -61,7 +61,7 @@ class ContractTest(base.NovaTestCase):
             disk.TunedDisk,
             'format_dom',
             config.LibvirtConfigGuestDisk.format_dom,
-            'a disk with an I/O thread and four queues has',
+            "a disk with {'iothread': '1'",
         ),
         (connector, 'unix_connector_list', (), 'unix_connector_list'),
         (libvirt, 'LibvirtDriver', dict, 'the compute driver is builtins'),

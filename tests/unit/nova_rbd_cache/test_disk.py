@@ -38,6 +38,7 @@ class TunedDiskTest(base.NovaTestCase):
         (disk.Tuning(io_thread=1), {'iothread': '1'}),
         (disk.Tuning(queues=3), {'queues': '3'}),
         (disk.Tuning(2, 256), {'iothread': '2', 'queues': '256'}),
+        (disk.Tuning(detect_zeroes='on'), {'detect_zeroes': 'on'}),
     )
     @ddt.unpack
     def test_differs_in_the_tuning_only(
@@ -48,7 +49,7 @@ class TunedDiskTest(base.NovaTestCase):
         driver = written.find('driver')
         found = {
             name: driver.attrib.pop(name)
-            for name in ('iothread', 'queues')
+            for name in ('iothread', 'queues', 'detect_zeroes')
             if name in driver.attrib
         }
         self.assertEqual(expected, found)

@@ -173,6 +173,43 @@ class TuningTest(VolumeTestCase):
         self.assertEqual(1, self.asked(disk_queues=4))
 
 
+@ddt.ddt
+class DetectZeroesTest(VolumeTestCase):
+    """How writes of zeros are treated."""
+
+    def attributes(self, word: Any, mode: str | None = None) -> dict[str, str]:
+        """Return the driver attributes of a disk."""
+        info = base.connection_info(mode)
+        info['data']['detect_zeroes'] = word
+        return base.driver_of(self.config(self.make_driver(), info).to_xml())
+
+    @ddt.data(
+        *((word, m) for word in ('off', 'unmap') for m in (None, 'none'))
+    )
+    @ddt.unpack
+    def test_disk_differs_from_stock_in_it_only(
+        self, word: str, mode: str | None
+    ) -> None:
+        stock = base.driver_of(self.stock_xml(base.connection_info()))
+        found = self.attributes(word, mode)
+        self.assertEqual({**stock, 'detect_zeroes': word}, found)
+
+    def test_unknown_word_is_logged_and_ignored(self) -> None:
+        self.assertNotIn('detect_zeroes', self.attributes('maybe'))
+        self.assertIn("rbd:detect_zeroes = 'maybe'", self.log.output)
+
+    def test_running_guest_keeps_its_queues_and_gets_it(self) -> None:
+        self.set_options(disk_queues=4)
+        nova = self.make_driver()
+        info = base.connection_info()
+        info['data']['detect_zeroes'] = 'on'
+        host = base.FakeHost(base.guest_xml(driver={'queues': '2'}))
+        self.patch(nova._get_volume_driver(info), 'host', host)
+        found = base.driver_of(self.config(nova, info).to_xml())
+        self.assertEqual('2', found['queues'])
+        self.assertEqual('on', found['detect_zeroes'])
+
+
 def _fail(instance: Any) -> None:
     raise exception.InternalError('no answer')
 

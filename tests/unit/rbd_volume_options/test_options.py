@@ -42,6 +42,7 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
         {'plain': {keys.COMPRESSION_HINT: 'compressible'}},
     ),
     'rbd:discard': ('off', {'plain': {keys.DISCARD: False}}),
+    'rbd:detect_zeroes': ('unmap', {'plain': {keys.DETECT_ZEROES: 'unmap'}}),
     'rbd:sector_size': ('512e', {'plain': {keys.SECTOR_SIZE: '512e'}}),
     'rbd:boot_from_4096': (
         '<is> True',

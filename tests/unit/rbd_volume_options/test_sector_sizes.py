@@ -32,18 +32,20 @@ class SectorSizesTestCase(base.TestCase):
         )
 
     def test_only_a_type_that_says_so_boots_from_4096(self) -> None:
-        for size, can_boot in (
-            ('4096', True),
-            ('512e', None),
-            ('512', False),
-            (None, None),
+        boots = {keys.BOOT_FROM_4096: True}
+        large = {keys.SECTOR_SIZE: '4096'}
+        sector_sizes.check_bootable(large, boots)
+        for disk in (
+            {keys.SECTOR_SIZE: '512e'},
+            {keys.SECTOR_SIZE: '512'},
+            {},
         ):
-            sector_sizes.check_bootable(size, can_boot)
-        for can_boot in (None, False):
+            sector_sizes.check_bootable(disk, {})
+        for firmware in ({}, {keys.BOOT_FROM_4096: False}):
             error = self.assertRaises(
                 errors.OptionError,
                 sector_sizes.check_bootable,
-                '4096',
-                can_boot,
+                large,
+                firmware,
             )
             self.assertIn('rbd:boot_from_4096 = true', str(error))

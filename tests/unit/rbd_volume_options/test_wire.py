@@ -118,6 +118,11 @@ _CONTRACT = {
     'POLICY_SET_DISCARD': 'volume_extension:rbd_volume_options:set_discard',
     'ATTRIBUTE_DISCARD': 'os-rbd-volume-options:discard',
     'CONNECTION_DISCARD': 'discard',
+    'POLICY_SET_DETECT_ZEROES': (
+        'volume_extension:rbd_volume_options:set_detect_zeroes'
+    ),
+    'ATTRIBUTE_DETECT_ZEROES': 'os-rbd-volume-options:detect_zeroes',
+    'CONNECTION_DETECT_ZEROES': 'detect_zeroes',
     'POLICY_SET_SECTOR_SIZE': (
         'volume_extension:rbd_volume_options:set_sector_size'
     ),

@@ -25,6 +25,7 @@ _NAMES = (
     'compression_hint',
     'limits',
     'discard',
+    'detect_zeroes',
     'sector_size',
     'origins',
     'cache_modes',
@@ -41,6 +42,7 @@ _SHOWN = {
     'compression_hint': None,
     'limits': {},
     'discard': {},
+    'detect_zeroes': {},
     'sector_size': None,
     'origins': None,
     'cache_modes': {},
@@ -108,7 +110,8 @@ class AttributesTest(base.ApiTestCase):
             volume = self.volume(made=made)
             shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
             wanted: dict[str, Any] = dict.fromkeys(_NAMES)
-            wanted |= {'cache_modes': {}, 'discard': {}, 'limits': {}}
+            objects = 'cache_modes', 'discard', 'detect_zeroes', 'limits'
+            wanted |= {name: {} for name in objects}
             self.assertEqual(wanted, self.attributes(shown))
 
     def test_cache_modes(self) -> None:

@@ -115,6 +115,24 @@ class ApiPartsTest(base.TestCase):
             hosts.problems(api_parts.check(self.cinder)),
         )
 
+    def test_compression_hint_of_an_encrypted_type_is_a_warning(self) -> None:
+        self.answer(_POOLS, pools=[])
+        hint = {'rbd:compression_hint': 'compressible'}
+        self.answer(
+            _TYPES,
+            volume_types=[
+                {'id': '1', 'name': 'luks', 'extra_specs': hint},
+                {'id': '2', 'name': 'plain', 'extra_specs': hint},
+                {'id': '3', 'name': 'other', 'extra_specs': {}},
+            ],
+        )
+        self.answer('/types/1/encryption', encryption_id='e')
+        self.answer('/types/2/encryption')
+        self.assertEqual(
+            [('volume type luks', _S.WARNING)],
+            hosts.problems(api_parts.check(self.cinder)),
+        )
+
     def test_data_pools(self) -> None:
         specs: tuple[dict[str, str] | None, ...] = (
             {'rbd:data_pool': 'x', 'volume_backend_name': 'a'},
@@ -123,5 +141,5 @@ class ApiPartsTest(base.TestCase):
             None,
         )
         types = [{'extra_specs': each} for each in specs]
-        self.answer('/types?is_public=None', volume_types=types)
+        self.answer(_TYPES, volume_types=types)
         self.assertEqual({'a': {'x', 'y'}}, api_parts.data_pools(self.cinder))
