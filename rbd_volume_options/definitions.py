@@ -596,8 +596,8 @@ SET_DETECT_ZEROES = Policy(
 
 _ZEROES = {
     'off': Phrase('zeros are written like other data'),
-    'on': Phrase('the storage writes them, without a transfer'),
-    'unmap': Phrase('they free space, unless discard is off'),
+    'on': Phrase('zeros are not transferred to the storage'),
+    'unmap': Phrase('zeros free space, as discards do'),
 }
 
 SET_SECTOR_SIZE = Policy(
@@ -913,9 +913,9 @@ OPTIONS: dict[str, Option] = {
             summary=Phrase('how writes of zeros are treated'),
             description=(
                 'Whether QEMU detects zeros in the writes of the server: off, '
-                'on (the storage writes them, without a transfer) or unmap '
-                '(they free space; with rbd:discard = false, unmap acts as '
-                'on). Only on compute hosts with the Nova plug-in.'
+                'on (they are not transferred to the storage) or unmap (they '
+                'free space, as discards do; with rbd:discard = false, unmap '
+                'acts as on). Only on compute hosts with the Nova plug-in.'
             ),
             when_to_use=Phrase(
                 'Leave the default. unmap keeps a volume thin if images or '
