@@ -96,7 +96,7 @@ class DiskTestCase(servers.ServerTestCase):
         )
         self.hard_reboot(server)
         self._check_words(server, volumes)
-        gone = {'metadata': {}}
+        gone: base.Record = {'metadata': {}}
         self.request('PUT', f'/volumes/{own}/metadata', gone)
         self.detach(server, own)
         self.attach(server, own)
