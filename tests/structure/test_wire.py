@@ -31,6 +31,7 @@ _OTHER_MEANING = {
         'cinder_rbd_ext/api/attachments.py',
         'instance_uuid',
     ): "field of Cinder's request",
+    ('nova_rbd_cache/disk.py', 'detect_zeroes'): "libvirt's attribute",
     ('rbd_operator/audit/images.py', 'name'): "librbd's item",
     ('rbd_operator/audit/images.py', 'pool'): "librbd's item",
     ('rbd_operator/audit/images.py', 'image'): "librbd's item",
