@@ -90,7 +90,9 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         targets, _ = selection.targets(
             cluster,
             ['volumes'],
-            records.Records({volume.ident: volume}, *[frozenset()] * 2, {}),
+            records.Records(
+                {volume.ident: volume}, frozenset(), frozenset(), {}
+            ),
             selection.Selection(all_volumes=True),
             lambda *where: None,
         )
@@ -98,6 +100,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
             *(decisions.Action.ENABLE, targets, {}, cluster),
             lambda ident: volume,
         )
+        assert isinstance(change, map_changes.MapChange)
         ioctx = self.cluster.ioctx()
         rbd.RBD().rename(ioctx, name, 'former')
         self.make(name, object_map_case.PLAIN)
