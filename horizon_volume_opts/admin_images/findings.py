@@ -29,6 +29,9 @@ LABELS: dict[str, Any] = {
         'features for one client on a multi-attach volume'
     ),
     'attributes-contradict-image': _('image differs from the record'),
+    'configuration-contradicts-record': _(
+        'limits or hints differ from the record'
+    ),
     'deep-flatten-missing': _('snapshots keep the parent after a flatten'),
     'slow-deletion': _('slow deletion'),
     'not-readable': _('not readable'),

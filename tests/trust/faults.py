@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import functools
 import json
 import os
 import pathlib
@@ -33,7 +32,7 @@ PROGRAMS = (
 )
 CLUSTER = (
     *('osd down', 'monitor down', 'paused', 'pool quota', 'blocklist'),
-    *('key removed', 'socket failures', 'slow', 'full'),
+    *('key removed', 'socket failures', 'slow'),
 )
 #: The services of a cluster of which one is killed.
 SERVICES = ('service 1', 'service 2')
@@ -118,8 +117,7 @@ class Injector:
 
     def _lasting(self, target: str) -> contextlib.AbstractContextManager[None]:
         faults = {
-            'paused': functools.partial(self._flagged, 'pause'),
-            'full': functools.partial(self._flagged, 'full'),
+            'paused': self._paused,
             'pool quota': self._quota,
             'key removed': self._no_key,
             'socket failures': self._sockets,
@@ -174,12 +172,12 @@ class Injector:
         return done.stdout
 
     @contextlib.contextmanager
-    def _flagged(self, flag: str) -> Iterator[None]:
-        self.ceph('osd', 'set', flag)
+    def _paused(self) -> Iterator[None]:
+        self.ceph('osd', 'set', 'pause')
         try:
             yield
         finally:
-            self.ceph('osd', 'unset', flag)
+            self.ceph('osd', 'unset', 'pause')
 
     @contextlib.contextmanager
     def _quota(self) -> Iterator[None]:

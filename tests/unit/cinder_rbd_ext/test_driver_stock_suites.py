@@ -94,10 +94,20 @@ _NOTHING_SET = backend_settings.BackendSettings(
 )
 
 
+class _Timeout(Exception):
+    """librbd's error after a request that was not answered in time."""
+
+
 class _Driver(driver.RBDExtDriver):
     """Our driver with no options set and plain images, for the mocks."""
 
     settings = _NOTHING_SET
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == 'rbd' and isinstance(value, mock.Mock):
+            # The suites' mock lacks an error that ours catches.
+            value.Timeout = _Timeout
+        super().__setattr__(name, value)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -65,10 +65,11 @@ class ReplacedTest(base.ApiTestCase):
         self.ok('POST', path, {'metadata': {'a': 'c'}})
 
     def test_keys_that_a_restore_or_a_migration_would_replace(self) -> None:
-        for text, values in (
+        moments: list[tuple[str, dict[str, Any]]] = [
             ('is being restored', {'status': 'restoring-backup'}),
             ('is being migrated', {'migration_status': 'migrating'}),
-        ):
+        ]
+        for text, values in moments:
             volume = self.volume({'a': 'b'}, **values).id
             path = f'/volumes/{volume}/metadata'
             body = {'metadata': {'rbd:cache_mode': 'none'}}

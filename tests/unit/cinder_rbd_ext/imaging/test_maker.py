@@ -7,6 +7,7 @@ from typing import Any
 from cinder import context
 from cinder.db import api as db
 import ddt
+import fixtures
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import policies
@@ -34,7 +35,11 @@ class EveryWayTest(base.DriverTestCase):
     """Tests that apply to each creation path."""
 
     def test_policy_of_a_key_holds_without_the_extension(self) -> None:
-        self.patch(policies, 'settable', lambda caller: frozenset())
+        self.useFixture(
+            fixtures.MockPatchObject(
+                policies, 'settable', autospec=True, return_value=frozenset()
+            )
+        )
         volume = self.new_volume({keys.OBJECT_SIZE: '1M'})
         volume._context = context.RequestContext(
             'user', volume.project_id, is_admin=False, roles=['member']
