@@ -99,6 +99,7 @@ class AllowedValues:
 
 
 _DEFAULT = Phrase('Default')
+_RATE = 'bytes per second'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,6 +209,11 @@ class Option:
     def sentence(self) -> str:
         """The summary, for a help text: with a capital letter."""
         return f'{self.summary[0].upper()}{self.summary[1:]}'
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether its values are numbers of bytes per second."""
+        return self.conf_type == _RATE
 
     @property
     def is_plain(self) -> bool:
@@ -459,7 +465,7 @@ def _of_limit(
         key=key,
         value_type=ValueType.COUNT,
         parse=_number(key, maximum, is_size),
-        conf_type='bytes per second' if is_size else 'count',
+        conf_type=_RATE if is_size else 'count',
         family=each.name,
         fixed=False,
         takes_effect=Phrase('within seconds'),
@@ -497,7 +503,7 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
             f'client.{unit} The metadata and the type of a volume override it '
             f'with {each.limit}. If unset, volumes have no limit.'
         ),
-        unset=Phrase('Default: no limit'),
+        unset=Phrase('Default: no limit, unless the volume type has one'),
         item=f'rbd_qos_{each.name}_limit',
         **of_volume,
     )
