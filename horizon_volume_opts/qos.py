@@ -46,14 +46,14 @@ def text(limits: Mapping[str, str]) -> str:
 def _one(name: re.Match[str], value: str) -> str:
     of, unit, qualifier = name.groups()
     limit = str(
-        _TEXTS[f'{of}_{unit}'] % {'number': _number(value, unit == 'bytes')}
+        _TEXTS[f'{of}_{unit}'] % {'number': amount(value, unit == 'bytes')}
     )
     if qualifier is None:
         return limit
     return str(_QUALIFIED[qualifier] % {'limit': limit})
 
 
-def _number(value: str, is_size: bool) -> str:
+def amount(value: str, is_size: bool) -> str:
     """Return a number or a size, which can be binary or decimal."""
     if not (value.isascii() and value.isdigit()):
         return value

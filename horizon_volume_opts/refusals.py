@@ -10,6 +10,8 @@ from django.utils.translation import gettext
 
 from horizon_volume_opts import layouts
 from horizon_volume_opts import phrasing
+from horizon_volume_opts import qos
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -22,6 +24,11 @@ _UNAVAILABLE = 503
 _BYTES = re.compile(
     rf'(?P<key>^|({keys.OBJECT_SIZE}|{keys.STRIPE_UNIT}) = )'
     r"'(?P<number>[1-9][0-9]{0,18})'"
+)
+#: A number of bytes per second in a message about such a key.
+_NUMBER = re.compile(
+    r"'(?P<quoted>[1-9][0-9]{3,18})'"
+    r"|(?<![\w'])(?P<bare>[1-9][0-9]{3,18})(?![\w'])"
 )
 _SIZES = (keys.OBJECT_SIZE, keys.STRIPE_UNIT)
 _FORBIDDEN = re.compile(
@@ -71,6 +78,14 @@ def readable(text: str, key: str = '') -> str:
             return match[0]
         return match['key'] + layouts.size(int(match['number']))
 
+    option = definitions.OPTIONS.get(key)
+    if option and option.is_rate:
+        return _NUMBER.sub(
+            lambda number: qos.amount(
+                number['quoted'] or number['bare'], is_size=True
+            ),
+            text,
+        )
     return _BYTES.sub(sized, text)
 
 

@@ -56,7 +56,7 @@ class Made:
         default_factory=dict
     )
     refusals: tuple[Refusal, ...] = ()
-    configuration: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    configuration: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def of_volume(volume: Any) -> Made:
@@ -76,11 +76,13 @@ def of_volume(volume: Any) -> Made:
     )
 
 
-def _configuration(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _configuration(shown: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for option in definitions.OPTIONS.values():
         value = shown.get(option.attribute or '')
+        if option.is_item:
+            value = _mapping(value).get(option.name)
         if option.is_rarely_set and isinstance(value, str | int):
-            yield option.key, definitions.as_text(value)
+            yield option.key, value
 
 
 def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:

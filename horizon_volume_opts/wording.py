@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import phrasing
+from horizon_volume_opts import qos
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -76,12 +77,16 @@ def label(key: str) -> str:
     return phrasing.in_words(option.title) if option else key
 
 
+_IN_BYTES = _('A number of bytes, or with a unit, such as 100M.')
+
+
 def help_of(key: str) -> str:
     """Return what an option is and when to change it."""
     option = definitions.OPTIONS[key]
+    text = phrasing.sentence(option.summary)
     if option.when_to_use:
-        return phrasing.in_words(option.when_to_use)
-    return phrasing.sentence(option.summary)
+        text = phrasing.in_words(option.when_to_use)
+    return f'{text} {_IN_BYTES}' if option.is_rate else text
 
 
 def choices(option: definitions.Option) -> list[tuple[str, str]]:
@@ -118,10 +123,26 @@ ORIGINS: dict[str | None, Any] = {
 
 BLANK = _('Default')
 
+YES = _('Yes')
+NO = _('No')
 
-def default(
-    value: str | None, origin: str | None, key: str | None = None
-) -> str:
+
+def value_of(key: str, value: Any) -> str:
+    """Return a value of an option, in the user's language.
+
+    :param value: a parsed value, as in responses
+    """
+    option = definitions.OPTIONS[key]
+    if isinstance(value, bool):
+        return str(YES if value else NO)
+    if option.value_type is definitions.ValueType.SIZE or option.is_rate:
+        return qos.amount(str(value), is_size=True)
+    if option.value_type is definitions.ValueType.COUNT:
+        return qos.amount(str(value), is_size=False)
+    return definitions.as_text(value)
+
+
+def default(value: Any, origin: str | None, key: str | None = None) -> str:
     """Return the text for a default and its origin.
 
     :param origin: the code of the origin
@@ -131,6 +152,8 @@ def default(
         return phrasing.in_words(
             definitions.OPTIONS[key].unset if key else str(BLANK)
         )
+    if key:
+        value = value_of(key, value)
     if origin not in ORIGINS:
         return str(_('Default: %(value)s') % {'value': value})
     return str(

@@ -13,6 +13,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import layouts
+from horizon_volume_opts import wording
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
@@ -50,8 +51,8 @@ def _used(image: images.Image) -> str:
 
 _MAPS: dict[images.MapState, Any] = {
     images.MapState.VALID: _('valid'),
-    images.MapState.UNCHECKED: _('yes'),
-    images.MapState.NONE: _('no'),
+    images.MapState.UNCHECKED: wording.YES,
+    images.MapState.NONE: wording.NO,
     images.MapState.INVALID: _('invalid'),
     images.MapState.UNKNOWN: '',
 }

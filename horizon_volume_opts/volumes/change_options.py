@@ -81,7 +81,9 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
         The current value and one that was sent are always in the list.
         """
         posted = str(self.data.get(name) or '').strip()
-        listed = changeable.choices(choice.option, choice.offer)
+        listed = changeable.choices(
+            choice.option, choice.offer, choice.in_force
+        )
         note = None
         if choice.reason or choice.is_shared:
             # Cinder may know values that the user cannot set.

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import offers
 from horizon_volume_opts import phrasing
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -19,7 +20,7 @@ from rbd_volume_options import wire
 _SHARED = _('Not available: %(reason)s.')
 _NOT_ALLOWED = _('you may not set it for volumes of this type')
 _NO_TYPE = _('the volume type of this volume has no RBD volume options')
-_YES_OR_NO = [('true', _('Yes')), ('false', _('No'))]
+_YES_OR_NO = [('true', wording.YES), ('false', wording.NO)]
 
 Listed = tuple[str, Any]
 
@@ -28,7 +29,10 @@ Listed = tuple[str, Any]
 class Choice:
     """The choice of a value for a volume.
 
-    :ivar before: the value in the metadata of the volume; None if unset
+    :ivar before: the value in the metadata of the volume; None if unset. A
+        boolean has the spelling of the list.
+    :ivar in_force: the value that the volume has without one in its metadata;
+        None if there is none, or if it is unknown
     :ivar is_shared: whether several instances can attach the volume, and the
         option has only one value then
     :ivar offer: the options of its volume type
@@ -40,6 +44,7 @@ class Choice:
     is_shared: bool
     offer: offers.UserOffer
     reason: str | None
+    in_force: Any = None
 
     @classmethod
     def of(
@@ -54,12 +59,15 @@ class Choice:
         offer = offers_by_type.get(name) or offers.UserOffer(
             name, str(_NO_TYPE)
         )
+        before = metadata.get(option.key)
+        recorded = volume_attributes.of_volume(volume).configuration
         return cls(
             option,
-            metadata.get(option.key),
+            _as_listed(option, before),
             is_shared(option, volume),
             offer,
             reason_of(option, offer),
+            recorded.get(option.key) if before is None else None,
         )
 
     @property
@@ -89,6 +97,16 @@ class Choice:
             self.offer.check({key: wanted}, None)
 
 
+def _as_listed(option: definitions.Option, text: str | None) -> str | None:
+    """Return a value in the spelling of the list: ``no`` is ``false``."""
+    if text and option.value_type is definitions.ValueType.BOOLEAN:
+        try:
+            return definitions.as_text(option.parse(text))
+        except errors.OptionError:
+            return text
+    return text
+
+
 def is_shared(option: definitions.Option, volume: Any) -> bool:
     """Return whether several instances can attach a volume.
 
@@ -111,12 +129,18 @@ def reason_of(
 
 
 def choices(
-    option: definitions.Option, offer: offers.UserOffer
+    option: definitions.Option, offer: offers.UserOffer, in_force: Any = None
 ) -> list[Listed]:
-    """Return the values of a volume type for a list, the default first."""
+    """Return the values of a volume type for a list, the default first.
+
+    :param in_force: the value that the volume has by default. It can follow
+        from rules of the type that the offer does not show, such as a limit
+        for each GiB.
+    """
     described = offer.options.get(option.key, {})
+    value = described.get('default')
     blank = wording.default(
-        described.get('default'),
+        in_force if value is None else value,
         described.get(wire.DEFAULT_FROM),
         option.key,
     )

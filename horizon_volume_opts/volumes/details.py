@@ -84,7 +84,7 @@ class RBDTab(tabs.Tab):
             **_of_type(request, volume, attributes.state),
             'attachments': list(_attachments(volume, attributes)),
             'configuration': [
-                (wording.label(key), value)
+                (wording.label(key), wording.value_of(key, value))
                 for key, value in attributes.configuration.items()
             ],
         }

@@ -14,6 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
+from horizon_volume_opts import wording
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -26,8 +28,9 @@ OTHER_BACKEND = _(
 )
 _KEPT = _(
     'If the volume stays on its back end, it keeps its layout, its image '
-    'features and its options.'
+    'features and the options in its metadata.'
 )
+_OPTIONS = _('The new volume type sets these options: %(options)s.')
 _LAYOUT = _('The new volume type sets another layout: %(layout)s.')
 _POOL = _('The new volume type sets another data pool.')
 _ENABLES = _('The new volume type adds these image features: %(names)s.')
@@ -73,6 +76,24 @@ def on_image(
         if not (is_changed or needs_image or added or removed):
             yield _KEPT
     yield _CONVERTS if needs_image else OTHER_BACKEND
+
+
+def on_options(
+    offer: offers.UserOffer, kept: Collection[str]
+) -> Iterator[Any]:
+    """Yield a sentence about the changeable options that a type sets.
+
+    :param kept: as for :func:`on_image`
+    """
+    values = [
+        f'{wording.label(key)}: {wording.value_of(key, offer.default(key))}'
+        for key in (each.key for each in definitions.changeable())
+        if key not in kept
+        and _sets(offer, key)
+        and offer.default(key) is not None
+    ]
+    if values:
+        yield _OPTIONS % {'options': ', '.join(values)}
 
 
 def _sets(offer: offers.UserOffer, key: str) -> bool:

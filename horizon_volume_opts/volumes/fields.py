@@ -31,16 +31,18 @@ from rbd_volume_options import sizes
 CHOOSE_FEATURES = 'rbd_choose_features'
 
 _CLASS = {'class': 'form-control'}
+#: The kind of numbers of bytes per second, which can have a unit.
+_RATE = 'rate'
 
 
 def kinds() -> dict[str, str]:
-    """Return the keys that a new volume can have, with the type of values.
+    """Return the keys that a new volume can have, with the kind of values.
 
-    The type decides on the control. Options of attachments have forms of
-    their own.
+    The kind decides on the control. It is the type of values, or `_RATE`.
+    Options of attachments have forms of their own.
     """
     return {
-        option.key: option.value_type.value
+        option.key: _RATE if option.is_rate else option.value_type.value
         for option in definitions.OPTIONS.values()
         if keys.Scope.VOLUME in option.scopes
         and option.kind is not definitions.Kind.CONNECTION
@@ -141,7 +143,9 @@ _MAKERS: dict[str, Callable[[], forms.Field]] = {
     'count': lambda: forms.CharField(
         widget=forms.TextInput(attrs={**_CLASS, 'inputmode': 'numeric'})
     ),
-    'boolean': lambda: _list(('true', _('Yes')), ('false', _('No'))),
+    # A keyboard for numbers has no units.
+    _RATE: lambda: forms.CharField(widget=forms.TextInput(attrs=_CLASS)),
+    'boolean': lambda: _list(('true', wording.YES), ('false', wording.NO)),
     'features': lambda: Features(
         choices=wording.FEATURES.items(), widget=forms.CheckboxSelectMultiple
     ),

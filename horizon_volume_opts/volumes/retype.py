@@ -113,6 +113,7 @@ def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
     state = volume_attributes.of_volume(volume).state
     kept = own.keys() - set(removed)
     yield from effects.on_image(state, offer, kept, bool(removed))
+    yield from effects.on_options(offer, kept)
     if limits := qos.text(offer.limits_on_use):
         yield _LIMITS % {'limits': limits}
 

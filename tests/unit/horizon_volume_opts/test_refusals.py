@@ -58,6 +58,21 @@ class ReadableTestCase(base.TestCase):
             ),
         )
 
+    def test_numbers_of_bytes_per_second_have_units(self) -> None:
+        self.assertEqual(
+            '100 MiB: less than rbd:bps_limit = 1 GiB; allowed: 1 to 1024 GiB',
+            refusals.readable(
+                "'104857600': less than rbd:bps_limit = 1073741824; "
+                'allowed: 1 to 1099511627776',
+                'rbd:bps_burst',
+            ),
+        )
+        for key, text in (
+            ('rbd:iops_limit', "'5000': more than the volume type allows"),
+            ('rbd:bps_limit', "'5000 5000x': not a size"),
+        ):
+            self.assertEqual(text, refusals.readable(text, key))
+
 
 class OfErrorTestCase(base.TestCase):
     def test_has_value_reason_and_what_is_allowed(self) -> None:

@@ -80,6 +80,7 @@ class OfVolumeTestCase(base.TestCase):
                 'origins',
                 'attach_refused',
                 'conversion',
+                'limits',
             )
         }
         found = volume_attributes.of_volume(_volume(**named))

@@ -27,6 +27,25 @@ class WordingTestCase(base.TestCase):
         self.assertEqual(features.CHOOSABLE, set(wording.FEATURES))
 
     @ddt.data(
+        ('rbd:bps_limit', 104857600, '100 MiB'),
+        ('rbd:iops_limit', 12000, '12,000'),
+        ('rbd:bps_burst_seconds', 5, '5'),
+        ('rbd:object_map', False, 'No'),
+        ('rbd:cache_mode', 'none', 'none'),
+    )
+    @ddt.unpack
+    def test_value_has_a_unit_or_words(
+        self, key: str, value: object, text: str
+    ) -> None:
+        self.assertEqual(text, wording.value_of(key, value))
+        self.assertEqual(f'Default: {text}', wording.default(value, None, key))
+
+    def test_help_of_bytes_per_second_names_a_unit(self) -> None:
+        self.assertIn('100M', wording.help_of('rbd:write_bps_burst'))
+        self.assertNotIn('100M', wording.help_of('rbd:bps_burst_seconds'))
+        self.assertNotIn('100M', wording.help_of('rbd:iops_limit'))
+
+    @ddt.data(
         (None, None, 'Default'),
         ('none', None, 'Default: none'),
         ('none', 'volume_type', 'Default: none (set by the volume type)'),

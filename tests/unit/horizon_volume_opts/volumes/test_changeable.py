@@ -10,12 +10,18 @@ import ddt
 from horizon_volume_opts import offers
 from horizon_volume_opts.volumes import attach
 from horizon_volume_opts.volumes import changeable
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
 
-def _choice(name: str | None = 'rbd', **changes: Any) -> changeable.Choice:
+def _choice(
+    name: str | None = 'rbd',
+    option: definitions.Option = attach.OPTION,
+    **changes: Any,
+) -> changeable.Choice:
     volume = types.SimpleNamespace(
         **{
             'volume_type': name,
@@ -27,7 +33,7 @@ def _choice(name: str | None = 'rbd', **changes: Any) -> changeable.Choice:
         'rbd': offers.UserOffer.of(fake_cloud.offered('rbd')),
         'lvm': offers.UserOffer.of(fake_cloud.not_offered('lvm')),
     }
-    return changeable.Choice.of(attach.OPTION, volume, found)
+    return changeable.Choice.of(option, volume, found)
 
 
 @ddt.ddt
@@ -61,6 +67,41 @@ class ChoiceTestCase(base.TestCase):
             errors.OptionError, _choice(**changes).check, wanted
         )
         self.assertIn(words, str(error))
+
+    def test_limit_in_force_is_the_default(self) -> None:
+        option = definitions.OPTIONS['rbd:iops_limit']
+        limits = {wire.ATTRIBUTE_LIMITS: {'iops_limit': 12000}}
+        for metadata, blank in (
+            ({}, 'Default: 12,000'),
+            # What the volume would have without it is unknown.
+            (
+                {'rbd:iops_limit': '9'},
+                'Default: no limit, unless the volume type has one',
+            ),
+        ):
+            choice = _choice(option=option, metadata=metadata, **limits)
+            listed = changeable.choices(option, choice.offer, choice.in_force)
+            self.assertEqual([('', blank)], listed)
+
+    def test_other_spelling_of_a_boolean_is_in_the_list(self) -> None:
+        option = definitions.OPTIONS['rbd:discard']
+        choice = _choice(option=option, metadata={'rbd:discard': 'no'})
+        self.assertEqual('false', choice.before)
+        listed = changeable.choices(option, choice.offer)
+        field = changeable.field(option, listed, choice.before)
+        self.assertEqual(
+            ['', 'true', 'false'], list(dict(field.widget.choices))
+        )
+        choice = _choice(option=option, metadata={'rbd:discard': 'maybe'})
+        self.assertEqual('maybe', choice.before)
+
+    def test_default_of_a_boolean_is_a_word(self) -> None:
+        option = definitions.OPTIONS['rbd:discard']
+        offer = offers.UserOffer.of(
+            fake_cloud.offered('rbd', discard={'default': True})
+        )
+        listed = changeable.choices(option, offer)
+        self.assertEqual(('', 'Default: Yes'), listed[0])
 
     def test_a_current_mode_is_always_in_the_list(self) -> None:
         choice = _choice()

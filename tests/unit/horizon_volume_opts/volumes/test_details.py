@@ -54,6 +54,23 @@ class TabTestCase(horizon_case.HorizonTestCase):
             self.page(),
         )
 
+    def test_limits_of_the_volume(self) -> None:
+        limits = {'iops_limit': 12000, 'bps_burst': 104857600, 'new': 7}
+        self.cloud.add_volume(
+            'v',
+            **{
+                wire.ATTRIBUTE_LIMITS: limits,
+                wire.ATTRIBUTE_DISCARD: False,
+            },
+        )
+        page = self.page()
+        for text in (
+            'requests per second</dt> <dd>12,000</dd>',
+            'per second in a burst</dt> <dd>100 MiB</dd>',
+            '<dd>No</dd>',
+        ):
+            self.assertIn(text, page)
+
     def test_origin_of_each_value(self) -> None:
         self.cloud.add_volume(
             'v',

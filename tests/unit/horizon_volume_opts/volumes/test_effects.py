@@ -43,6 +43,20 @@ class EffectsTestCase(base.TestCase):
         self.assertIn(_KEPT, text)
         self.assertIn(_MIGRATION, text)
 
+    def test_options_that_the_type_sets_are_named(self) -> None:
+        changes = {
+            'bps_limit': {'default': 104857600, **_BY_TYPE},
+            'iops_limit': {'default': 500},
+            'iops_burst': {'default': 900, **_BY_TYPE},
+        }
+        offer = offers.UserOffer.of(fake_cloud.offered('t', **changes))
+        (text,) = effects.on_options(offer, ['rbd:iops_burst'])
+        self.assertIn('bytes per second: 100 MiB.', str(text))
+        self.assertNotIn('500', str(text))
+        self.assertNotIn('900', str(text))
+        offer = offers.UserOffer.of(fake_cloud.offered('t'))
+        self.assertEqual([], list(effects.on_options(offer, [])))
+
     def test_removed_keys_are_a_change(self) -> None:
         text = self.effects(is_changed=True)
         self.assertNotIn(_KEPT, text)
