@@ -30,6 +30,8 @@ LOG = logging.getLogger(__name__)
 #: Seconds before the next request if Cinder did not respond.
 _PAUSE = 10
 _DOWN = 'down'
+#: The attribute of a request of the dashboard that has asked Cinder.
+_DISCOVERED = '_rbd_volume_options_discovered'
 # The others are those of a response in another form.
 _FAILURES: tuple[type[Exception], ...] = (
     *failures.OF_CINDER,
@@ -57,8 +59,12 @@ def by_type(
     """
     key = _key(request)
     answer = caches.cache.get(key)
-    if answer is None or _is_older(answer, listed):
+    # A page with volumes of types that the user cannot see asks once, not for
+    # each of them.
+    is_new = getattr(request, _DISCOVERED, False)
+    if answer is None or (not is_new and _is_older(answer, listed)):
         answer = _ask(request)
+        setattr(request, _DISCOVERED, True)
         seconds = _PAUSE if answer == _DOWN else conf.get(conf.DISCOVERY_CACHE)
         caches.cache.set(key, answer, seconds)
     if answer == _DOWN:

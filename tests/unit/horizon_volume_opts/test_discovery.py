@@ -78,6 +78,13 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
         discovery.by_type(self.request(), ['new', 'rbd'])
         self.assertEqual(2, self.asked())
 
+    def test_asked_once_for_a_page_with_types_of_others(self) -> None:
+        discovery.by_type(self.request())
+        request = self.request()
+        for name in ('private', 'hidden', 'private', 'rbd'):
+            discovery.of_type(request, name)
+        self.assertEqual(2, self.asked())
+
     def test_of_one_type(self) -> None:
         offer = discovery.of_type(self.request(), 'rbd')
         self.assertEqual('rbd', offer and offer.name)
