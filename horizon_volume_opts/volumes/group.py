@@ -96,10 +96,11 @@ class GroupedForm:
     fields: dict[str, Any]
 
     def group(self, field: GroupField, after: str) -> None:
-        """Insert a group after another field."""
+        """Insert a group after another field; at the end without that."""
         names = [each for each in self.fields if each not in field.members]
         self.fields[NAME] = field
-        names.insert(names.index(after) + 1, NAME)
+        place = names.index(after) + 1 if after in names else len(names)
+        names.insert(place, NAME)
         self.order_fields(names)  # type: ignore[attr-defined]
 
     def visible_fields(self) -> list[Any]:

@@ -38,6 +38,12 @@ class GroupTestCase(base.TestCase):
         names = [bound.name for bound in Form().visible_fields()]
         self.assertEqual(['name', 'rbd_options', 'last'], names)
 
+    def test_stands_at_the_end_if_horizon_renames_the_field(self) -> None:
+        form = Form()
+        form.group(form.fields.pop(group.NAME), after='renamed')
+        names = [bound.name for bound in form.visible_fields()]
+        self.assertEqual(['name', 'last', 'rbd_options'], names)
+
     def test_stock_template_draws_each_member_once(self) -> None:
         drawn = _drawn(Form())
         self.assertEqual(1, drawn.count('name="rbd_stripe_unit"'))
