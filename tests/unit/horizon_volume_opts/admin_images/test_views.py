@@ -59,14 +59,16 @@ class PageTestCase(page_case.PageCase):
         volume = fake_cinder.volume(
             _MAP,
             status='retyping',
-            name='<b>',
+            name='<b>' + 'x' * 200,
             conversion={**told, 'reason': None, 'new_type_id': '2'},
         )
         self.cinder.volumes.all.append(volume)
         response = self.get()
         row = response.content.decode().partition('data-conversion')[2]
-        for text in ('&lt;b&gt;', '>rbd<', '>striped<', '42 %', '03:04:05'):
+        title = f'title="&lt;b&gt;{"x" * 200}"'
+        for text in (title, '>rbd<', '>striped<', '42 %', '03:04:05'):
             self.assertIn(text, row.partition('</tr>')[0])
+        self.assertIn(f'>&lt;b&gt;{"x" * 36}…</a>', row)
         self.assertContains(response, 'href="#rbd-images-commands"')
         with mock.patch.object(
             conversions, 'read', autospec=True, side_effect=OSError
