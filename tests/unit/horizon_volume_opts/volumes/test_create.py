@@ -3,6 +3,7 @@
 """The Create Volume form, with real Horizon views and clients."""
 
 import re
+import types
 from typing import Any
 
 import ddt
@@ -10,6 +11,9 @@ from django import test
 from django.core import cache as caches
 from openstack_auth import utils as auth_utils
 from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.project.images.images import (
+    tables as image_tables,
+)
 from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
@@ -160,8 +164,11 @@ class ImagesPanelTestCase(FormTestCase):
 
         Both have the same markup, and therefore the same script.
         """
-        with test.override_settings(ANGULAR_FEATURES={'images_panel': False}):
-            page = self.shown('?image_id=i')
+        link = image_tables.CreateVolumeFromImage()
+        link.table = types.SimpleNamespace(get_object_id=lambda image: image)
+        path, _mark, query = link.get_link_url('i').partition('?')
+        self.assertEqual(URL, path)
+        page = self.shown(f'?{query}')
         request = test.RequestFactory().get('/')
         request.user = auth_utils.get_user(request)
         found = create.options_group(
