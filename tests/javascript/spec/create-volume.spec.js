@@ -110,6 +110,39 @@ describe('The Create Volume form', () => {
     expect($('.more').prop('open')).toBe(true);
   });
 
+  it('hides the sector size of a copy, which its source decides', (done) => {
+    const hidden = () => $('[data-rbd-key="rbd:sector_size"]').prop('hidden');
+    open((options) => {
+      Object.assign(options['rbd:sector_size'],
+        {settable: true, allowed: ['512', '4096']});
+    });
+    expect(hidden()).toBe(false);
+    form.fill('volume_source_type', 'volume_source');
+    form.fill('volume_source', 'v1');
+    form.answered(() => {
+      expect(hidden()).toBe(true);
+      form.fill('volume_source', '');
+      form.fill('rbd_sector_size', '4096');
+      form.fill('volume_source', 'v1');
+      form.answered(() => {
+        // Cinder refuses it at its field.
+        expect(hidden()).toBe(false);
+        done();
+      });
+    });
+  });
+
+  it('shows bytes per second with a unit', () => {
+    open((options) => {
+      Object.assign(options['rbd:wait'],
+        {settable: true, default: 104857600, default_from: 'backend'});
+    });
+    $('[data-rbd-key="rbd:wait"]').attr('data-rbd-kind', 'rate');
+    form.fill('size', '9');
+    expect($('.more [data-rbd-default]').first().text().replace(/\u00a0/, ' '))
+      .toBe('Default: 100 MiB (set by the back end)');
+  });
+
   it('says nothing about a size that is none', () => {
     open();
     form.fill('rbd_stripe_unit', '64K');

@@ -200,6 +200,25 @@ describe('Create Volume of a Glance image', () => {
     expect(validity).toBe(null);
   });
 
+  it('repeats a look-up that failed', () => {
+    const there = answers;
+    answers = null;
+    const {ctrl, scope} = step();
+    expect(ctrl.isUnavailable).toBe(true);
+    answers = there;
+    volume.size = 9;
+    scope.$apply();
+    expect(ctrl.isUnavailable).toBe(false);
+    expect(asked.filter((url) => url === FORM).length).toBe(2);
+  });
+
+  it('loads a type with the name of a member of Object', () => {
+    volume.volume_type = 'constructor';
+    answers.constructor = OFFERS.rbd;
+    const {$} = step();
+    expect($('[name="rbd_object_size"]').length).toBe(1);
+  });
+
   it('shows why Cinder refused', () => {
     const found = injector();
     const create = found.get(CINDER).createVolume;

@@ -9,7 +9,8 @@ const OFFERS = page.offers('form');
 // Options that a later release could have.
 Object.assign(OFFERS.rbd.options, {
   'rbd:wait': {settable: false, default: null},
-  'rbd:hint': {settable: false, default: null, allowed: []}
+  'rbd:hint': {settable: false, default: null, allowed: []},
+  'rbd:sector_size': {settable: false, default: null, allowed: []}
 });
 const FEATURES = [
   'layering', 'exclusive-lock', 'object-map', 'fast-diff', 'deep-flatten',
@@ -72,7 +73,9 @@ function group(offers) {
       ${rows()}
       <details class="more"><summary>More</summary>
         ${row('wait', 'count', '<input name="rbd_wait">')}
-        ${row('hint', 'word', select('rbd_hint', ['']))}</details>
+        ${row('hint', 'word', select('rbd_hint', ['']))}
+        ${row('sector_size', 'word', select('rbd_sector_size', ['']))}
+      </details>
       <p data-rbd-preview></p></details>
     </fieldset>`;
 }

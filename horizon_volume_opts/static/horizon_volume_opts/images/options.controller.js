@@ -18,7 +18,8 @@
   function OptionsController($scope, $window, http, offers) {
     var ctrl = this;
     var group = null;
-    var asked = {};
+    // Without members of Object: a type can have the name of one of them.
+    var asked = Object.create(null);
 
     ctrl.isEmpty = false;
     ctrl.isUnavailable = false;
@@ -37,6 +38,7 @@
         var name = volume().volume_type || '';
         // A response without the type is older than the type.
         if (!asked[name] && !(group && name in group.offers)) {
+          // A look-up that fails is repeated when the user returns to it.
           asked[name] = true;
           load($element, name);
         } else if (group) {
@@ -56,6 +58,7 @@
       }).then(function (response) {
         fill($element, response.data);
       }, function () {
+        delete asked[name];
         ctrl.isUnavailable = !group;
       });
     }

@@ -14,6 +14,7 @@ horizon.rbdVolumeOptions = (function () {
   var KEYS = rules.KEYS;
   var STATUS = horizon.rbdVolumeSource.STATUS;
   var CHOOSE = 'rbd_choose_features';
+  var SECTOR_SIZE = 'rbd:sector_size';
   /* The count that is proposed with a stripe unit, if the type has none. */
   var COUNT = 8;
 
@@ -21,6 +22,7 @@ horizon.rbdVolumeOptions = (function () {
   var SHOWN = {
     size: rules.sizeText,
     count: words.number,
+    rate: rules.sizeText,
     boolean: words.yesOrNo,
     word: String,
     features: String
@@ -202,6 +204,9 @@ horizon.rbdVolumeOptions = (function () {
         shown = shown && !chooses;
       } else if (name === 'rbd_features') {
         shown = chooses;
+      } else if (key === SECTOR_SIZE && group.source.made) {
+        // The data of a source decide, and Cinder refuses another value.
+        shown = group.hasChosen(name);
       }
       $row.prop('hidden', !shown)
         .find('input, select').prop('disabled', !shown);
