@@ -70,7 +70,7 @@ class ChoiceTestCase(base.TestCase):
 
     def test_limit_in_force_is_the_default(self) -> None:
         option = definitions.OPTIONS['rbd:iops_limit']
-        limits = {wire.ATTRIBUTE_LIMITS: {'iops_limit': 12000}}
+        limits: dict[str, Any] = {wire.ATTRIBUTE_LIMITS: {'iops_limit': 12000}}
         for metadata, blank in (
             ({}, 'Default: 12,000'),
             # What the volume would have without it is unknown.

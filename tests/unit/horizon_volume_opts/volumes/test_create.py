@@ -11,9 +11,7 @@ from django import test
 from django.core import cache as caches
 from openstack_auth import utils as auth_utils
 from openstack_dashboard.api import cinder
-from openstack_dashboard.dashboards.project.images.images import (
-    tables as image_tables,
-)
+from openstack_dashboard.dashboards.project.images.images import tables
 from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
@@ -164,7 +162,7 @@ class ImagesPanelTestCase(FormTestCase):
 
         Both have the same markup, and therefore the same script.
         """
-        link = image_tables.CreateVolumeFromImage()
+        link = tables.CreateVolumeFromImage()
         link.table = types.SimpleNamespace(get_object_id=lambda image: image)
         path, _mark, query = link.get_link_url('i').partition('?')
         self.assertEqual(URL, path)
