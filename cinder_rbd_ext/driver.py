@@ -9,11 +9,16 @@ connects to Ceph and queries it. :doc:`/contributor/overridden` explains why
 each method is overridden.
 """
 
+from collections.abc import Iterator
+import contextlib
 import functools
 from typing import Any
 
+from cinder import context
 from cinder import exception
 from cinder import interface
+from cinder import objects
+from cinder.objects import fields
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import backend_settings
@@ -442,15 +447,23 @@ class RBDExtDriver(rbd.RBDDriver):
         """Delete a volume, or the former image of a migrated volume.
 
         It stays available if it cannot be deleted now: librbd tells a client
-        that was killed about the removal of a snapshot, and waits for it.
+        that was killed about the removal of a snapshot, and waits for it. This
+        applies only before the removal of its data has begun: a volume that
+        has lost a part of it must not become available.
         """
-        try:
-            with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+        with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+            with self._busy_after_timeout(volume.name):
                 self._migrations.finished(volume)
                 self._retypes.prepare_deletion(volume)
-                self._deletions.in_turn(volume, super().delete_volume)
+            self._deletions.in_turn(volume, super().delete_volume)
+
+    @contextlib.contextmanager
+    def _busy_after_timeout(self, name: str) -> Iterator[None]:
+        """Turn a request that clients did not answer into VolumeIsBusy."""
+        try:
+            yield
         except self.rbd.Timeout as error:
-            raise exception.VolumeIsBusy(volume_name=volume.name) from error
+            raise exception.VolumeIsBusy(volume_name=name) from error
 
     @classmethod
     def clean_volume_file_locks(cls, volume_id: str) -> None:
@@ -482,9 +495,24 @@ class RBDExtDriver(rbd.RBDDriver):
             self.rbd.ImageBusy,
             self.rbd.Timeout,
         ) as error:
+            if isinstance(error, self.rbd.Timeout):
+                self._check_not_deleted(snapshot.volume_id, error)
             raise exception.SnapshotIsBusy(
                 snapshot_name=snapshot.name
             ) from error
+
+    def _check_not_deleted(self, volume_id: str, error: Exception) -> None:
+        """Check that a snapshot is not deleted with its volume.
+
+        After SnapshotIsBusy, Cinder would go on and delete the volume, and
+        keep the record of the snapshot for ever.
+
+        :raises VolumeIsBusy: if it is
+        """
+        admin = context.get_admin_context()
+        volume = objects.Volume.get_by_id(admin, volume_id)
+        if volume.status == fields.VolumeStatus.DELETING:
+            raise exception.VolumeIsBusy(volume_name=volume.name) from error
 
     def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         self._retypes.release_snapshot(snapshot)
@@ -504,7 +532,8 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _delete_backup_snaps(self, rbd_image: Any) -> None:
         """Remove snapshots of a deleted volume, while its image is open."""
-        super()._delete_backup_snaps(rbd_image)
+        with self._busy_after_timeout(rbd_image.get_name()):
+            super()._delete_backup_snaps(rbd_image)
         self._deletions.opened(rbd_image)
 
     def _delete_clone_parent_refs(

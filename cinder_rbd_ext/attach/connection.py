@@ -110,6 +110,9 @@ class Connections:
             if has_plug_in or not option.needs_plug_in:
                 items.update(option.connection_items(value))
                 continue
+            consumer = requester.of_connection(current, connector)
+            if consumer is not requester.Consumer.SERVER:
+                continue
             LOG.warning(
                 'Volume %(id)s is connected to host %(host)s without %(key)s: '
                 'the host has no active rbd_cache plug-in for Nova',

@@ -197,9 +197,11 @@ class Maker:
             settable = policies.settable_by_creator(
                 volume, asked, arrival is not None
             )
-            # The extension has checked this, unless the request came through
-            # an API service without it.
-            definitions.check_tenant(own, settable)
+            if disk is None:
+                # The extension has checked this, unless the request came
+                # through an API service without it. A repeated re-image gets
+                # the keys that the volume already has.
+                definitions.check_tenant(own, settable)
         made = sources.Made(
             asked,
             self._source_of(source),

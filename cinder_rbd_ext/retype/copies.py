@@ -507,14 +507,19 @@ def purge(
 
     :raises rbd.ImageBusy: if a client has it open, or if it has clones
     """
-    with (
-        contextlib.suppress(driver.rbd.ImageNotFound),
-        driver.rbd.Image(ioctx, image_id=image_id) as image,
-    ):
-        for each in list(image.list_snaps()):
-            if image.is_protected_snap(each['name']):
-                image.unprotect_snap(each['name'])
-            image.remove_snap(each['name'])
+    try:
+        with (
+            contextlib.suppress(driver.rbd.ImageNotFound),
+            driver.rbd.Image(ioctx, image_id=image_id) as image,
+        ):
+            for each in list(image.list_snaps()):
+                if image.is_protected_snap(each['name']):
+                    image.unprotect_snap(each['name'])
+                image.remove_snap(each['name'])
+    except driver.rbd.Timeout as error:
+        # librbd tells the clients of an image about it, also a killed one that
+        # the OSDs have not forgotten.
+        raise driver.rbd.ImageBusy(f'{image_id} is open') from error
     driver.rbd.RBD().trash_remove(ioctx, image_id, True)
 
 

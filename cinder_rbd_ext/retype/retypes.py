@@ -656,7 +656,7 @@ class Retypes:
 
         def blocking(ioctx: protocols.Ioctx) -> set[str]:
             trash = self._driver.rbd.RBD().trash_list(ioctx)
-            if all(wire.RETYPE_SOURCE not in each['name'] for each in trash):
+            if not any(map(copies.volume_id_of, trash)):
                 # To open the image takes much longer.
                 return set()
             with self._driver.rbd.Image(

@@ -69,6 +69,24 @@ class DeleteTest(base.DriverTestCase):
             exception.VolumeIsBusy, self.driver.delete_volume, self.source
         )
 
+    def test_volume_whose_removal_has_begun_does_not_become_available(
+        self,
+    ) -> None:
+        """A part of its data may be lost."""
+        error = fake_images.Timeout('error removing image')
+        self.cluster.fail('RBD.remove', error)
+        with self.assertRaises(fake_images.Timeout):
+            self.driver.delete_volume(self.clone)
+
+    def test_snapshot_that_stays_ends_the_deletion_of_its_volume(self) -> None:
+        snapshot = self.new_snapshot(self.source)
+        self.source.status = 'deleting'
+        self.source.save()
+        self.cluster.fail('Image.remove_snap', fake_images.Timeout('busy'))
+        self.assertRaises(
+            exception.VolumeIsBusy, self.driver.delete_snapshot, snapshot
+        )
+
     def test_deleted_clone_leaves_no_snapshot_of_its_own(self) -> None:
         self._take('of-somebody')
         self.driver.delete_volume(self.clone)

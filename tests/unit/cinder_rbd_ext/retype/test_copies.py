@@ -8,6 +8,7 @@ from cinder.tests.unit import utils as cinder_utils
 import ddt
 
 from cinder_rbd_ext.retype import copies
+from tests.fakes import fake_images
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import base as driver_base
 
@@ -33,6 +34,27 @@ class OwnershipTest(base.TestCase):
     ) -> None:
         entry = {'name': name, 'id': ident}
         self.assertEqual(volume_id, copies.volume_id_of(entry))
+
+
+class PurgeTest(base.TestCase):
+    def test_client_that_was_killed_keeps_an_image_in_the_trash(self) -> None:
+        """librbd tells the clients, also killed ones, about a removal."""
+        image = mock.MagicMock()
+        image.__enter__.return_value = image
+        image.list_snaps.return_value = [{'name': 'a'}]
+        image.remove_snap.side_effect = fake_images.Timeout('no answer')
+        driver = mock.Mock(spec_set=['rbd'])
+        driver.rbd = mock.Mock(
+            spec_set=['Image', 'ImageBusy', 'ImageNotFound', 'Timeout'],
+            Image=mock.Mock(return_value=image),
+            ImageBusy=fake_images.ImageBusy,
+            ImageNotFound=fake_images.ImageNotFound,
+            Timeout=fake_images.Timeout,
+        )
+        ioctx = mock.Mock(spec_set=[])
+        self.assertRaises(
+            fake_images.ImageBusy, copies.purge, driver, ioctx, '102ea3'
+        )
 
 
 class _Librbd:
