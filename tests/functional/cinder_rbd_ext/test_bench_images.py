@@ -104,7 +104,7 @@ class BenchImagesTest(testtools.TestCase):
     def test_killed_removal(self) -> None:
         """librbd lists the image, although it is in the trash.
 
-        The client is blocklisted, which drops its watch without a wait.
+        The client is blocklisted, and its watch forgotten, without a wait.
         """
         rbd.RBD().create(
             self.ioctx,
@@ -126,6 +126,7 @@ class BenchImagesTest(testtools.TestCase):
             child.kill()
         self.assertEqual([_LEFT], self.images.left())
         filling.Monitor(self.cluster).blocklist(address)
+        self.cluster.forget_killed_clients()
         self.images.sweep()
         self.assertEqual([], self.images.left())
         self.assertEqual(1, len(self.said))

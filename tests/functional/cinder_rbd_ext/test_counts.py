@@ -123,7 +123,7 @@ class CountsTest(base.DriverTestCase):
         self.rbd('create', '--size', '1G', f'volumes/{name}')
         volume = self._loaded()
         self._costs(
-            (2, 1, 4),
+            (3, 2, 4),
             self.driver.manage_existing,
             volume,
             {'source-name': name},
