@@ -98,7 +98,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertEqual(name, found['Volume Type'])
         self.assertNotIn('#', found['Pool of Ceph'])
         self.assertIn('#', found['Pool of Cinder'])
-        self.assertEqual('no', self.row(bare)['Object Map'])
+        self.assertEqual('No', self.row(bare)['Object Map'])
         self.assertEqual('-', self.row(bare)['Used (GiB)'])
         text = 'overrides the configuration of Ceph'
         self.assertEqual(text, self.row(bare)['Findings'])
