@@ -118,17 +118,23 @@ class Reconfigurations:
 
         The keys that requested it go with the volume. Nobody could tell later
         who set the entries. A failure is logged: the image can be given away
-        with them.
+        with them. The mark makes the next comparison set them again if the
+        volume stays.
         """
         try:
-            target = self._target(volume.id)
-            former = target and record.families_set(
-                target.volume.admin_metadata
-            )
-            if target and former:
-                with self._driver.images.opened(volume.name) as image:
-                    stock = self._stock_entries(target.volume_type)
-                    configuration.change(image, {}, former, stock)
+            with (
+                volume_lock.shared(volume.id, _WAIT),
+                volume_lock.configuring(volume.id, _WAIT),
+            ):
+                target = self._target(volume.id)
+                former = target and record.families_set(
+                    target.volume.admin_metadata
+                )
+                if target and former:
+                    record.configuring(volume.id, former)
+                    with self._driver.images.opened(volume.name) as image:
+                        stock = self._stock_entries(target.volume_type)
+                        configuration.change(image, {}, former, stock)
         except Exception:
             LOG.exception(
                 'Could not remove the limits and hints from the image of '

@@ -115,6 +115,19 @@ class ReconfigurationsTest(base.DriverTestCase):
         stored = self.cluster.stored(self.volume.name).metadata
         self.assertEqual('1', stored['conf_other'])
 
+    def test_volume_that_could_not_be_unmanaged_gets_its_entries_again(
+        self,
+    ) -> None:
+        self._set('compressible')
+        self.driver.remove_export(self.context, self.volume)
+        with mock.patch.object(
+            self.driver.images, 'release', autospec=True, side_effect=OSError
+        ):
+            self.assertRaises(OSError, self.driver.unmanage, self.volume)
+        self.assertIsNone(self._entry())
+        self.driver.remove_export(self.context, self.volume)
+        self.assertEqual('compressible', self._entry())
+
     def test_limit_of_the_new_size_is_kept_until_the_size_is_saved(
         self,
     ) -> None:
