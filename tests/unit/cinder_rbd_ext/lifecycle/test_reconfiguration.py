@@ -86,7 +86,7 @@ class ReconfigurationsTest(base.DriverTestCase):
             wire.RECORD_CONFIGURING, record.items_of(self.volume.id)
         )
 
-    @ddt.data('deleting', 'reverting')
+    @ddt.data('deleting', 'reverting', 'downloading')
     def test_volume_whose_image_is_replaced_is_left_alone(
         self, status: str
     ) -> None:
