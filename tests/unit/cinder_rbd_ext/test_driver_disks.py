@@ -289,4 +289,15 @@ class DetectZeroesTest(base.DriverTestCase):
     def test_host_without_the_plug_in_attaches_without_it(self) -> None:
         volume = self.made_volume({keys.DETECT_ZEROES: 'unmap'})
         self.assertEqual({}, self.items(volume))
-        self.assertIn(f'without {keys.DETECT_ZEROES}', self.log.output)
+        logged = f'without {keys.DETECT_ZEROES}'
+        self.assertNotIn(logged, self.log.output)
+        objects.VolumeAttachment(
+            self.context,
+            volume_id=volume.id,
+            attach_status='reserved',
+            instance_uuid='6d1a4b6c-7c0e-4d0e-9f3e-3a8a8a0f1d27',
+        ).create()
+        volume.status = 'reserved'
+        volume.save()
+        self.assertEqual({}, self.items(volume))
+        self.assertIn(logged, self.log.output)

@@ -75,8 +75,9 @@ class DeleteTest(base.DriverTestCase):
         """A part of its data may be lost."""
         error = fake_images.Timeout('error removing image')
         self.cluster.fail('RBD.remove', error)
-        with self.assertRaises(fake_images.Timeout):
-            self.driver.delete_volume(self.clone)
+        self.assertRaises(
+            fake_images.Timeout, self.driver.delete_volume, self.clone
+        )
 
     def test_snapshot_that_stays_ends_the_deletion_of_its_volume(self) -> None:
         snapshot = self.new_snapshot(self.source)
