@@ -47,6 +47,7 @@ class KilledTest(unittest.TestCase):
         kills = os.environ.get(KILLS_VARIABLE)
         moments, lines = (kills, kills) if kills else (_MOMENTS, _LINES)
         kinds = os.environ.get(KIND_VARIABLE, 'retype migration').split()
+        errors = self.enterContext(tempfile.TemporaryFile('w+'))
         process = subprocess.Popen(
             [
                 *(sys.executable, '-W', 'ignore', _PROGRAM),
@@ -62,6 +63,7 @@ class KilledTest(unittest.TestCase):
                 'PYTHONPATH': str(_ROOT),
             },
             stdout=subprocess.PIPE,
+            stderr=None if kills else errors,
             text=True,
         )
         trials = []
@@ -71,7 +73,8 @@ class KilledTest(unittest.TestCase):
                 if kills:
                     # A long run may be ended early.
                     sys.stderr.write(line)
-        self.assertEqual(0, process.returncode)
+        errors.seek(0)
+        self.assertEqual(0, process.returncode, errors.read()[-4000:])
         wrong = [trial for trial in trials if trial['wrong']]
         self.assertEqual([], wrong)
         for kind in kinds:

@@ -38,6 +38,8 @@ class KilledTest(testtools.TestCase):
         self.useFixture(interruptions.ShortWatch(self.ceph))
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.output = self.folder / 'output'
+        # What each step took when it was first not killed.
+        self.seconds: dict[str, float] = {}
         self.addOnException(self._add_output)
         # What the test reads is no sign of life.
         interval = 'rbd_atime_update_interval'
@@ -78,8 +80,9 @@ class KilledTest(testtools.TestCase):
     def run_step(self, step: str, kill_after: float | None = None) -> bool:
         """Run a step, or kill it; return whether it ended before.
 
-        :param kill_after: seconds; for the execution, counted from when it
-            has begun the first removal
+        The seconds of an execution count from its first removal.
+
+        :param kill_after: seconds
         """
         with self.output.open('a') as output:
             output.write(f'{step} {kill_after or ""}\n')
@@ -94,14 +97,16 @@ class KilledTest(testtools.TestCase):
                 cwd=tree.ROOT,
                 stdout=output,
             )
-        if kill_after is not None and step == 'apply':
+        if step == 'apply':
             self._wait_for_removal(process)
+        began = time.monotonic()
         try:
             self.assertEqual(0, process.wait(kill_after))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
             return False
+        self.seconds.setdefault(step, time.monotonic() - began)
         return True
 
     def _wait_for_removal(self, process: subprocess.Popen[bytes]) -> None:
@@ -139,18 +144,19 @@ class KilledTest(testtools.TestCase):
         choice = random.Random(seed)
         wanted = int(os.environ.get(KILLS, 3))
         killed = 0
+        for step in ('plan', 'apply'):
+            self.assertTrue(self.run_step(step))
+        self._begin_again()
         while killed < wanted:
-            began = time.monotonic()
             self.assertTrue(self.run_step('plan'))
-            length = time.monotonic() - began
             # The first kill is in a plan, the others in its execution.
-            if not self.run_step('plan', choice.uniform(0.3, 0.9) * length):
-                killed += 1
-            self.verify()
-            while self.garbage - self.trash().keys() and killed < wanted:
-                if not self.run_step('apply', choice.uniform(0, 0.2)):
-                    killed += 1
-                self.verify()
+            for step, least in (('plan', 0.3), *[('apply', 0)] * _NUMBER):
+                part = choice.uniform(least, 0.9)
+                if killed < wanted and self.garbage - self.trash().keys():
+                    killed += not self.run_step(
+                        step, part * self.seconds[step]
+                    )
+                    self.verify()
             # What the killed runs began is completed, or in the next plan.
             for step in ('apply', 'plan', 'apply', 'plan', 'apply'):
                 if self.is_clean():
@@ -159,8 +165,11 @@ class KilledTest(testtools.TestCase):
             self.verify()
             self.assertEqual(self.garbage, set(self.trash()))
             self.assertTrue(self.is_clean())
-            self._restore()
-            (self.folder / 'journal').unlink(missing_ok=True)
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        self._restore()
+        (self.folder / 'journal').unlink(missing_ok=True)
 
     def is_clean(self) -> bool:
         """Return whether all garbage is in the trash, and has no name."""
