@@ -100,6 +100,11 @@ class Command(exit_status.StatusLister):
             for each in planned:
                 if isinstance(each, outcomes.Outcome):
                     results.append(_marked(written, each))
+                elif (
+                    each.outcome.status is outcomes.Status.UNCHANGED
+                    and each.outcome.ident not in written.interrupted
+                ):
+                    results.append(_marked(written, each.outcome))
                 else:
                     changes.append(each)
             runner = run.Runner(

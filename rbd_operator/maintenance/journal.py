@@ -57,6 +57,15 @@ class Journal:
                 for entry in lines
                 if entry.get('status') == 'begun'
             )
+            last = {
+                entry['ident']: entry['status']
+                for entry in lines
+                if 'status' in entry
+            }
+            #: Those of them whose change no run has completed.
+            self.interrupted = frozenset(
+                ident for ident in self.begun if last[ident] not in _FINAL
+            )
             #: Whether an earlier run wrote entries.
             self.resumed = bool(lines)
             #: Names of the Ceph clients of earlier runs.

@@ -6,7 +6,8 @@ A run can take days at a low rate. Immediately before the change of an image,
 the record of its volume is read again, and the rules are applied to it; the
 image itself must be the one that was planned. Only features of the image and
 its maps are changed, which contain no data. A kill leaves a map that is marked
-as invalid, which librbd does not use, and which the next run rebuilds.
+as invalid, which librbd does not use, and which the next run rebuilds. It also
+leaves the lock of the killed client, which the resumed run releases.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,8 @@ Current = Callable[[str], records.Volume | None]
 class MapChange:
     """A change of the object maps of an image.
 
-    :ivar outcome: the image, and the plan as text
+    :ivar outcome: the image, and the plan as text; unchanged if only the lock
+        of an earlier run may have to be released
     :ivar types: extra specs of each volume type
     :ivar current: reads the record of the volume
     """
@@ -70,6 +72,8 @@ class MapChange:
             *(self.cluster.librbd, ioctx, image.name, image.ident),
             *(clients, ours),
         )
+        if not self.plan:
+            return 'released a lock' if there.release_lock() else ''
         for each in self.plan.change:
             if self.action is decisions.Action.DISABLE:
                 there.disable(each)
@@ -138,7 +142,10 @@ def planned(
         if not plan and (
             obstacle is None or action is decisions.Action.DISABLE
         ):
-            yield about
+            yield MapChange(
+                *(about, action, target, plan, types),
+                *(cluster, current, record),
+            )
         elif obstacle:
             yield about.refused(outcomes.Refused(*obstacle))
         else:

@@ -153,6 +153,23 @@ class ObjectMaps:
                 image.rebuild_object_map()
         return head + len(snapshots)
 
+    def release_lock(self) -> bool:
+        """Release the lock of an earlier run; return whether there was one.
+
+        librbd breaks the lock when another client, here this one, acquires it,
+        and blocklists the killed client.
+
+        :raises Refused: if the use of the image forbids it
+        """
+        with self._opened(read_only=True) as image:
+            locks = image.list_lockers() or {'lockers': []}
+        if not any(each[0] in self._ours for each in locks['lockers']):
+            return False
+        with self._changing() as image:
+            image.lock_acquire(self._rbd.RBD_LOCK_MODE_EXCLUSIVE)
+            image.lock_release()
+        return True
+
     def verify(self, has_map: bool) -> features.Features:
         """Check that all object maps of the image are valid.
 

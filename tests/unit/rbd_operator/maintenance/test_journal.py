@@ -63,6 +63,7 @@ class JournalTest(base.TestCase):
             self.assertIs(done, written.done(*_KEY))
             self.assertFalse(written.done('volumes', 'image', 'another id'))
             self.assertEqual({'client.1'}, written.clients)
+            self.assertEqual(set() if done else {_KEY[2]}, written.interrupted)
 
     def test_line_that_was_cut(self) -> None:
         """A crash of the host may leave a part of the last line."""

@@ -91,12 +91,14 @@ class ObjectMapsTest(base.TestCase):
 
     def test_nothing_to_do_and_refused(self) -> None:
         valid = selection.Target(facts.image())
-        found = self.planned(_Action.ENABLE, valid, _target(multiattach=True))
-        self.assertEqual(
-            [outcomes.Status.UNCHANGED, outcomes.Status.REFUSED],
-            [each.status for each in found],
+        unchanged, refused = self.planned(
+            _Action.ENABLE, valid, _target(multiattach=True)
         )
-        self.assertEqual('multiattach', found[1].code)
+        self.assertIs(outcomes.Status.UNCHANGED, unchanged.outcome.status)
+        self.assertEqual('', unchanged.apply(None, None, frozenset()))
+        self.assertEqual([], self.image.calls)
+        self.assertIs(outcomes.Status.REFUSED, refused.status)
+        self.assertEqual('multiattach', refused.code)
 
     @ddt.data(
         (None, decisions.REPLACED),

@@ -132,6 +132,18 @@ class ObjectMapsTest(base.TestCase):
         self.image.lockers = []
         there.disable(features.MAP_OFF)
 
+    def test_lock_of_an_earlier_run_is_released(self) -> None:
+        there = self.make(_LOCKED)
+        self.image.lockers = {
+            'tag': 'internal',
+            'lockers': [('client.40', 'auto 99', '10.0.0.1:0/6')],
+        }
+        self.assertTrue(there.release_lock())
+        self.assertFalse(there.release_lock())
+        self.own()
+        self.assertFalse(there.release_lock())
+        self.assertEqual(['acquire', 'release'], self.image.calls)
+
     def test_not_verified(self) -> None:
         there = self.make(facts.MAPPED, 3)
         self.image.rebuilds = False
