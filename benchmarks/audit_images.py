@@ -9,26 +9,72 @@ It creates small images in a pool that is otherwise empty, half of them with an
 object map and each tenth with a snapshot, audits them with a record of each as
 Cinder would give it, and removes them. The time of the requests to Cinder,
 Glance and Nova is not measured.
+
+With ``--simulated``, the images exist only in the memory of the program, which
+writes their report: this measures the memory that an audit of more images than
+a test cluster has needs, and the time that it takes beside Ceph's.
 """
 
 import argparse
 import resource
 import time
+from typing import Any
+import uuid
 
 import filled_pool
 import rados
 import rbd
 
+from rbd_operator.audit import images as image_facts
 from rbd_operator.audit import records
+from rbd_operator.audit import report
 from rbd_operator.audit import run
 from rbd_operator.audit import scan
+from rbd_volume_options import features
+from rbd_volume_options import layout
+from rbd_volume_options import sizes
 
 _CINDER_POOL = 'host@rbd#rbd'
 
 
-def records_of(images: filled_pool.Images, pool: str) -> records.Records:
+class SimulatedCluster(scan.Cluster):
+    """A cluster whose images are known without a request.
+
+    :param idents: the IDs of the volumes
+    """
+
+    def __init__(self, idents: list[str]) -> None:
+        super().__init__(rados, rbd, '', '')
+        self._idents = idents
+
+    def scan(self, pool: str, *_: Any, **__: Any) -> scan.PoolScan:
+        """Return an image of each volume, each tenth with a snapshot."""
+        made = tuple(
+            image_facts.Image(
+                pool,
+                f'volume-{ident}',
+                f'{number:016x}',
+                sizes.GIB,
+                layout.ImageLayout(4 * sizes.MIB),
+                features.MAP_ON | {features.LAYERING},
+                image_facts.MapState.VALID,
+                snapshots=(
+                    image_facts.Snapshot(
+                        f'snapshot-{ident}',
+                        'user',
+                        sizes.GIB,
+                        image_facts.MapState.VALID,
+                    ),
+                )
+                * (number % 10 == 0),
+            )
+            for number, ident in enumerate(self._idents)
+        )
+        return scan.PoolScan(pool, made, {}, ())
+
+
+def records_of(idents: list[str], pool: str) -> records.Records:
     """Return the records that Cinder would have of the images."""
-    idents = images.idents()
     return records.Records(
         {
             ident: records.Volume(
@@ -42,6 +88,18 @@ def records_of(images: filled_pool.Images, pool: str) -> records.Records:
     )
 
 
+def show(found: report.Report) -> None:
+    """Write the report, and show what the audit needed."""
+    with open('/dev/null', 'w') as output:
+        output.writelines(found.as_json())
+    # Kibibytes, on Linux.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f'{found.number} images, {len(found.found)} findings, '
+        f'{found.seconds:.1f} s, at most {peak >> 10} MiB of memory'
+    )
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -50,7 +108,18 @@ def main() -> None:
     parser.add_argument('--pool', default='volumes')
     parser.add_argument('--images', type=int, default=10_000)
     parser.add_argument('--workers', type=int, default=scan.WORKERS)
+    parser.add_argument('--simulated', action='store_true')
     args = parser.parse_args()
+    if args.simulated:
+        idents = [str(uuid.uuid4()) for _ in range(args.images)]
+        show(
+            run.run(
+                SimulatedCluster(idents),
+                [args.pool],
+                lambda: records_of(idents, args.pool),
+            )
+        )
+        return
     with (
         rados.Rados(conffile=args.conf, rados_id=args.user) as connection,
         connection.open_ioctx(args.pool) as ioctx,
@@ -60,17 +129,13 @@ def main() -> None:
             began = time.monotonic()
             images.create()
             print(f'created in {time.monotonic() - began:.1f} s')
-            found = run.run(
-                scan.Cluster(rados, rbd, args.conf, args.user),
-                [args.pool],
-                lambda: records_of(images, args.pool),
-                workers=args.workers,
-            )
-            # Kibibytes, on Linux.
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            print(
-                f'{found.number} images, {len(found.found)} findings, '
-                f'{found.seconds:.1f} s, at most {peak >> 10} MiB of memory'
+            show(
+                run.run(
+                    scan.Cluster(rados, rbd, args.conf, args.user),
+                    [args.pool],
+                    lambda: records_of(images.idents(), args.pool),
+                    workers=args.workers,
+                )
             )
         finally:
             images.remove()

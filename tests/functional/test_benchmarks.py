@@ -162,7 +162,11 @@ class BenchmarksTest(base.TestCase):
         self.assertEqual(before, _loop_devices())
 
     def test_audit_images(self) -> None:
-        shown = self._run('audit.rst', 'audit_images', '--images', '20')
+        for size in (['--images', '20'], ['--simulated', '--images', '20']):
+            self._check_audit(*size)
+
+    def _check_audit(self, *options: str) -> None:
+        shown = self._run('audit.rst', 'audit_images', *options)
         self.assertIn('20 images, 0 findings', shown)
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
 
