@@ -219,6 +219,9 @@ def of_type(
             wire.DEFAULT_FROM: choice.origin.label if choice else None,
             **option.bounds_of(backends, offer.multiattach),
         }
+        largest = _default_of(option.maximum_key, defaults, is_shared=False)
+        if largest:
+            answer['options'][option.key]['maximum'] = largest.value
         if is_pool and shows_pools:
             answer['options'][option.key][wire.CANDIDATES] = offer.data_pools
     return answer

@@ -15,6 +15,7 @@ from typing import Any
 from django import forms
 from django.template import loader
 
+from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 from rbd_volume_options import definitions
 
@@ -123,6 +124,8 @@ def _row(bound: Any) -> dict[str, Any]:
     if described:
         attrs['aria-describedby'] = ' '.join(described)
     key = getattr(bound.field, 'rbd_key', None)
+    option = definitions.OPTIONS[key] if key else None
+    is_more = option is not None and option.is_plain
     return {
         'name': bound.name,
         'key': key,
@@ -131,7 +134,10 @@ def _row(bound: Any) -> dict[str, Any]:
         'control': bound.as_widget(attrs=attrs),
         'is_box': is_box,
         # Options that are not about layout and features.
-        'is_more': key is not None and definitions.OPTIONS[key].is_plain,
+        'is_more': is_more,
+        # What has no default, and which maximum is that of all types.
+        'unset': wording.default(None, None, key) if is_more else '',
+        'maximum': str(option.bounds.get('maximum', '')) if option else '',
         'is_chosen': bool(bound.errors or bound.value()),
         'boxes': list(_boxes(bound)),
         'described_by': attrs.get('aria-describedby'),

@@ -29,6 +29,20 @@ describe('The Create Volume form', () => {
       .toBe('Layout and features: 4 MiB objects, object map (default)');
   });
 
+  it('shows the maximum of the type and what an option is without it', () => {
+    const wait = (part) => $(`[data-rbd-key="rbd:wait"] [data-rbd-${part}]`)
+      .text();
+    open((options) => {
+      options['rbd:wait'].settable = true;
+    });
+    expect(wait('maximum')).toBe('');
+    expect(wait('default')).toBe('No limit');
+    open((options) => {
+      Object.assign(options['rbd:wait'], {settable: true, maximum: 500});
+    });
+    expect(wait('maximum')).toBe('At most 500 with this volume type.');
+  });
+
   it('shows what is chosen', () => {
     open();
     form.fill('rbd_object_size', '1M');

@@ -8,7 +8,7 @@ const page = require('./page');
 const OFFERS = page.offers('form');
 // Options that a later release could have.
 Object.assign(OFFERS.rbd.options, {
-  'rbd:wait': {settable: false, default: null},
+  'rbd:wait': {settable: false, default: null, maximum: 1000},
   'rbd:hint': {settable: false, default: null, allowed: []},
   'rbd:sector_size': {settable: false, default: null, allowed: []}
 });
@@ -28,14 +28,15 @@ function select(name, values) {
   return `<select name="${name}">${options.join('')}</select>`;
 }
 
-function row(key, kind, field) {
+function row(key, kind, field, unset = '') {
   const name = `rbd_${key}`;
   return `<div data-rbd-key="rbd:${key}" data-rbd-kind="${kind}"
-      data-rbd-field="${name}">
+      data-rbd-unset="${unset}" data-rbd-field="${name}">
     ${kind === 'features' ? '' : `<label class="control-label">${key}</label>`}
     ${field}
     <span class="help-block" id="${name}_hint">
-    ${kind === 'count' ? '<span data-rbd-default></span>' : ''}</span>
+    ${kind === 'count' ? '<span data-rbd-maximum="1000"></span>' +
+      '<span data-rbd-default></span>' : ''}</span>
     <span role="alert" id="${name}_error" hidden></span></div>`;
 }
 
@@ -72,7 +73,7 @@ function group(offers) {
       <p data-rbd-source hidden></p>
       ${rows()}
       <details class="more"><summary>More</summary>
-        ${row('wait', 'count', '<input name="rbd_wait">')}
+        ${row('wait', 'count', '<input name="rbd_wait">', 'No limit')}
         ${row('hint', 'word', select('rbd_hint', ['']))}
         ${row('sector_size', 'word', select('rbd_sector_size', ['']))}
       </details>

@@ -27,12 +27,13 @@ horizon.rbdLayoutWords = (function () {
    *
    * found: {value, from}, of byDefault() in layout.js. shown: the function
    * that returns the text of a value. isImage: whether the source is a Glance
-   * image.
+   * image. unset: the text for an option that nobody has set; without it, the
+   * back end or the image decides.
    */
-  function byDefault(found, shown, isImage) {
+  function byDefault(found, shown, isImage, unset) {
     if (found.value === null && !found.from) {
-      return isImage ? gettext('Default: same as the image')
-        : gettext('Default: depends on the back end');
+      return unset || (isImage ? gettext('Default: same as the image')
+        : gettext('Default: depends on the back end'));
     }
     var text = found.value === null
       ? gettext('no striping') : shown(found.value);
@@ -41,6 +42,11 @@ horizon.rbdLayoutWords = (function () {
       by ? gettext('Default: %(value)s (%(origin)s)')
         : gettext('Default: %(value)s'),
       {value: text, origin: by}, true);
+  }
+
+  /* The largest value that a volume type permits. */
+  function maximum(text) {
+    return interpolate(gettext('At most %s with this volume type.'), [text]);
   }
 
   function yesOrNo(value) {
@@ -208,6 +214,7 @@ horizon.rbdLayoutWords = (function () {
     feature: feature,
     invalidCount: invalidCount,
     limits: limits,
+    maximum: maximum,
     noAnswer: noAnswer,
     notAllowed: notAllowed,
     number: number,

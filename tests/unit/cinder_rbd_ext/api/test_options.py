@@ -253,6 +253,15 @@ class AnswersTest(unit_base.TestCase):
             'Ceph configuration', told[keys.STRIPE_COUNT]['default_from']
         )
 
+    def test_maximum_of_the_type_bounds_limits_and_bursts(self) -> None:
+        limit, *others = keys.LIMITS
+        told = _answer({limit.maximum: '500'})['options']
+        for key in (limit.limit, limit.burst):
+            self.assertEqual(500, told[key]['maximum'])
+        self.assertEqual(86400, told[limit.burst_seconds]['maximum'])
+        for each in others:
+            self.assertEqual(each.largest, told[each.limit]['maximum'])
+
     def test_object_map_alone(self) -> None:
         found = self._defaults({keys.OBJECT_MAP: 'false'})
         self.assertEqual((False, 'volume type'), found[keys.OBJECT_MAP])
