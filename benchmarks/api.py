@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure Cinder's API: create, attach, detach and delete volumes.
+"""Measure Cinder's API: create, attach, detach, clone and delete volumes.
 
     OS_CLOUD=admin python3 benchmarks/api.py --types stock rbd --volumes 100
 
-The benchmark measures the volume types in turns, on the same cloud. The last
-column is the median of the first type divided by that of the type: above 1,
-the type is faster than the first one. The benchmark needs openstacksdk, and
-the project needs quota for the volumes.
+The benchmark measures the volume types in turns, on the same cloud. Clones are
+volumes from one snapshot. The last column is the median of the first type
+divided by that of the type: above 1, the type is faster than the first one.
+With ``--list``, the benchmark then makes volumes of the last type and lists
+them with details through several API services by turns, such as one with the
+extension and one without it. The benchmark needs openstacksdk, and the project
+needs quota for the volumes.
 """
 
 import argparse
@@ -30,7 +33,9 @@ _CONNECTOR = {
     'initiator': 'iqn.2026-01.org.example:bench',
 }
 _NAME = 'api-benchmark'
-STEPS = ('create', 'attach', 'detach', 'delete')
+STEPS = ('create', 'attach', 'detach', 'clone', 'delete')
+# Requests to each service.
+_LISTS = 40
 
 
 class Api:
@@ -76,9 +81,12 @@ class Api:
                 return listed
             path = f'{path}&marker={page[-1]["id"]}'
 
-    def create(self, kind: str, number: int) -> list[str]:
-        """Create volumes; return their IDs when all volumes are available."""
-        body = {'volume': {'name': _NAME, 'size': 1, 'volume_type': kind}}
+    def create(self, number: int, **source: str) -> list[str]:
+        """Create volumes; return their IDs when all volumes are available.
+
+        :param source: the volume type, or the ID of a snapshot
+        """
+        body = {'volume': {'name': _NAME, 'size': 1, **source}}
         made = list(
             self._pool.map(
                 lambda _: self._request('POST', '/volumes', json=body),
@@ -119,6 +127,33 @@ class Api:
             )
         )
 
+    def snapshot(self, ident: str) -> str:
+        """Create a snapshot of a volume; return its ID when it is usable."""
+        body = {'snapshot': {'volume_id': ident, 'name': _NAME}}
+        made = self._request('POST', '/snapshots', json=body)['snapshot']
+        path = f'/snapshots/{made["id"]}'
+        while self._request('GET', path)['snapshot']['status'] == 'creating':
+            time.sleep(0.2)
+        return str(made['id'])
+
+    def delete_snapshot(self, ident: str) -> None:
+        """Delete a snapshot, and wait until it no longer exists."""
+        self._request('DELETE', f'/snapshots/{ident}')
+        path = f'/snapshots?name={_NAME}'
+        while self._request('GET', path)['snapshots']:
+            time.sleep(0.2)
+
+    def list_all(self, url: str) -> float:
+        """List volumes through a service; return the seconds."""
+        project = self._volumes.get_project_id()
+        began = time.monotonic()
+        answer = self._volumes.session.get(
+            f'{url}/v3/{project}/volumes/detail?limit=1000',
+            headers={'OpenStack-API-Version': f'volume {_MICROVERSION}'},
+        )
+        answer.raise_for_status()
+        return time.monotonic() - began
+
     def delete(self, idents: Iterable[str]) -> None:
         """Delete volumes, and wait until they no longer exist."""
         wanted = set(idents)
@@ -144,24 +179,47 @@ def run(api: Api, kind: str, number: int) -> dict[str, float]:
     """
     took = {}
     idents: list[str] = []
+    clones: list[str] = []
+    snapshot = ''
     steps: dict[str, Callable[[], Any]] = {
-        'create': lambda: idents.extend(api.create(kind, number)),
+        'create': lambda: idents.extend(api.create(number, volume_type=kind)),
         'attach': lambda: api.attach(idents),
         'detach': lambda: api.detach(idents),
+        'clone': lambda: clones.extend(
+            api.create(number, snapshot_id=snapshot)
+        ),
         'delete': lambda: api.delete(idents),
     }
     for step in STEPS:
+        if step == 'clone':
+            snapshot = api.snapshot(idents[0])
+        if step == 'delete':
+            api.delete(clones)
+            api.delete_snapshot(snapshot)
         began = time.monotonic()
         steps[step]()
         took[step] = time.monotonic() - began
         errors = {
             ident: status
             for ident, status in api.found().items()
-            if ident in idents and status.startswith('error')
+            if ident in idents + clones and status.startswith('error')
         }
         if errors or len(set(idents)) != number:
             raise RuntimeError(f'{kind}, {step}: {errors or len(idents)}')
     return took
+
+
+def compare_lists(
+    api: Api, kind: str, number: int, urls: list[str]
+) -> dict[str, float]:
+    """Return the median of the seconds of a list from each service."""
+    idents = api.create(number, volume_type=kind)
+    taken: dict[str, list[float]] = {url: [] for url in urls}
+    for _ in range(_LISTS):
+        for url, seconds in taken.items():
+            seconds.append(api.list_all(url))
+    api.delete(idents)
+    return {url: statistics.median(found) for url, found in taken.items()}
 
 
 def main() -> int:
@@ -173,6 +231,7 @@ def main() -> int:
     parser.add_argument('--repetitions', type=int, default=3)
     parser.add_argument('--patience', type=float, default=1800.0)
     parser.add_argument('--json', action='store_true')
+    parser.add_argument('--list', nargs='+', metavar='URL', default=[])
     args = parser.parse_args()
     api = Api(args.at_once, args.patience)
     taken: dict[str, list[dict[str, float]]] = {k: [] for k in args.types}
@@ -194,6 +253,11 @@ def main() -> int:
                 f'{kind:<20} {step:<8} {found[step]:8.1f} s '
                 f'{first[step] / found[step]:6.2f}'
             )
+    if args.list:
+        lists = compare_lists(api, args.types[-1], args.volumes, args.list)
+        for url, seconds in lists.items():
+            ratio = lists[args.list[0]] / seconds
+            print(f'{url:<29} {seconds * 1000:8.1f} ms {ratio:5.2f}')
     return 0
 
 

@@ -24,7 +24,9 @@ class ApiBenchmarkTest(base.CloudTestCase):
             check=True,
         )
         (run,) = json.loads(done.stdout)['runs']['rbd']
-        self.assertEqual(['create', 'attach', 'detach', 'delete'], list(run))
+        self.assertEqual(
+            ['create', 'attach', 'detach', 'clone', 'delete'], list(run)
+        )
         self.assertEqual(
             before, self.request('GET', '/volumes', cloud=self.operator)
         )
