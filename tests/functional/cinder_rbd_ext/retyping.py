@@ -423,7 +423,14 @@ class Service:
                 each.key.removeprefix('rbd_id.')
                 for each in ioctx.list_objects()
                 if each.key.startswith('rbd_id.')
-            } | set(rbd.RBD().list(ioctx))
+            }
+            # A removal that was killed can leave the name of a copy, which
+            # the audit calls half-removed.
+            names |= {
+                name
+                for name in rbd.RBD().list(ioctx)
+                if wire.RETYPE_COPY not in name
+            }
             trash = [
                 (entry['id'], entry['name'])
                 for entry in rbd.RBD().trash_list(ioctx)
