@@ -47,7 +47,8 @@ class KilledTest(unittest.TestCase):
         kills = os.environ.get(KILLS_VARIABLE)
         moments, lines = (kills, kills) if kills else (_MOMENTS, _LINES)
         kinds = os.environ.get(KIND_VARIABLE, 'retype migration').split()
-        errors = self.enterContext(tempfile.TemporaryFile('w+'))
+        errors = tempfile.TemporaryFile('w+')
+        self.addCleanup(errors.close)
         process = subprocess.Popen(
             [
                 *(sys.executable, '-W', 'ignore', _PROGRAM),
