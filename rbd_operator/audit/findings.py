@@ -57,9 +57,15 @@ ORPHAN_BACKUP = Kind(
     'backup. Remove it only if Cinder has deleted it.',
 )
 ORPHAN_IMAGE = Kind(
-    'orphan-image', _WARNING, 'Move it to the trash if it has no clone.'
+    'orphan-image',
+    _WARNING,
+    'Check whose it is. cinder-rbd-ext clean removes what it can prove.',
 )
-ORPHAN_DISK = Kind('orphan-disk', _WARNING, 'Move it to the trash.')
+ORPHAN_DISK = Kind(
+    'orphan-disk',
+    _WARNING,
+    'Check whose it is. cinder-rbd-ext clean removes what it can prove.',
+)
 GHOST = Kind(
     'volume-without-image',
     _ERROR,
@@ -69,7 +75,8 @@ GHOST = Kind(
 DELETED_SOURCE = Kind(
     'deleted-source-not-needed',
     _WARNING,
-    'Remove it; no clone depends on it.',
+    'No clone depends on it. Check whose it is. cinder-rbd-ext clean removes '
+    'what it can prove.',
 )
 CLONE_SNAPSHOT = Kind(
     'clone-snapshot-without-clone',

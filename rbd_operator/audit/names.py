@@ -51,9 +51,13 @@ _IMAGES = (
     (Owner.RETYPED_SOURCE, re.compile(rf'volume-({_UUID}){_RETYPED}\w+')),
     (Owner.BACKUP_IMAGE, re.compile(rf'volume-({_UUID})\.backup\..+')),
     (Owner.GLANCE_IMAGE, re.compile(f'({_UUID})')),
-    # Nova's root disk, config drive, ephemeral, swap and rescue disks, such
-    # as disk.config.rescue.
-    (Owner.SERVER_DISK, re.compile(rf'({_UUID})_disk(?:\.\w+)*')),
+    # Nova's disks, and no copies with a suffix of an administrator.
+    (
+        Owner.SERVER_DISK,
+        re.compile(
+            rf'({_UUID})_disk(?:\.(?:config|local|swap|eph\d+))?(?:\.rescue)?'
+        ),
+    ),
 )
 _SNAPSHOTS = (
     (Owner.VOLUME_SNAPSHOT, re.compile(f'snapshot-({_UUID})')),

@@ -107,7 +107,9 @@ def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
     source = value[6]
     name = ownership.decoded(value[7:])
     at = 11 + len(name.encode())
-    moved, _, expires, _, state = struct.unpack_from('<IIIIB', value, at)
+    moved, _, expires, _ = struct.unpack_from('<IIII', value, at)
+    # Ceph's TrashImageSpec has the state since version 2, of Mimic.
+    state = value[at + 16] if value[0] > 1 else State.SETTLED.value
     sources = {each.value: each for each in Source}
     states = {each.value: each for each in State}
     return Trashed(

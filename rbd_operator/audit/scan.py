@@ -342,6 +342,10 @@ class Cluster:
                 # librbd lists the interrupted removals in the trash as well.
                 continue
             elif objects.has_header(self.librados, ioctx, ident):
+                with contextlib.suppress(self.librbd.Error):
+                    if stored and self._opens(ioctx, name):
+                        # It was being created.
+                        continue
                 damage = Damage.OTHER if stored else Damage.NO_ID_OBJECT
             yield Broken(name, ident, damage, failed[name])
 

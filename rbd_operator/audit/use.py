@@ -48,7 +48,8 @@ def of_image(image: Any, ours: frozenset[str] = frozenset()) -> Use:
         count. Their watches expire after up to 30 seconds. Their locks remain
         until another client needs them.
     """
-    watchers = {f'client.{each["id"]}': each for each in image.watchers_list()}
+    watches_list = list(image.watchers_list())
+    watchers = {f'client.{each["id"]}': each for each in watches_list}
     others = tuple(
         each['addr'] for name, each in watchers.items() if name not in ours
     )
@@ -60,9 +61,10 @@ def of_image(image: Any, ours: frozenset[str] = frozenset()) -> Use:
     client, cookie, address = locks['lockers'][0]
     if client in ours:
         return Use(others, has_earlier=earlier)
-    watches = (
-        locks['tag'] == _TAG
-        and client in watchers
-        and cookie.split()[-1] == str(watchers[client]['cookie'])
+    # A client that has opened the image more than once has several watches.
+    watches = locks['tag'] == _TAG and any(
+        f'client.{each["id"]}' == client
+        and str(each['cookie']) == cookie.split()[-1]
+        for each in watches_list
     )
     return Use(others, address, watches, earlier, locks['tag'] != _TAG)

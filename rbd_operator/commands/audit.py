@@ -19,6 +19,7 @@ from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import outcomes
 from rbd_volume_options import ownership
 from rbd_volume_options import sizes
 
@@ -170,7 +171,7 @@ def _marked(
     cluster = ceph_cluster.connected(parsed_args)
     stored = databases.Databases(glance_config=parsed_args.glance_config)
     now = records.CloudNow(cloud)
-    number = changed = 0
+    number = changed = unanswered = 0
     for scanned in audited.scans:
         with cluster.connected(scanned.pool) as (_, ioctx):
             for image in evidence.unmarked(scanned, known, stored):
@@ -189,6 +190,9 @@ def _marked(
                     ownership.write(
                         ioctx, image.ident, known.cloud_id, version
                     )
+                except outcomes.UNANSWERED:
+                    unanswered += 1
+                    continue
                 except cluster.librados.ObjectNotFound:
                     # It was deleted meanwhile and needs no mark.
                     continue
@@ -205,11 +209,11 @@ def _marked(
                     changed += 1
                     continue
                 number += 1
-    if not changed:
+    if not changed and not unanswered:
         return f'{number} images marked'
     return (
-        f'{number} images marked. {changed} were changed meanwhile; run the '
-        'command again.'
+        f'{number} images marked. {changed} were changed meanwhile, and '
+        f'{unanswered} requests were not answered; run the command again.'
     )
 
 

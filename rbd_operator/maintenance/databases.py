@@ -46,7 +46,7 @@ _COLUMNS = {
     'volumes': (*_SHARED, '_name_id', 'project_id', 'host', 'cluster_name'),
     'volume_admin_metadata': ('volume_id', 'key', 'value'),
     'backups': (*_SHARED, 'project_id', 'volume_id'),
-    'images': (*_SHARED, 'owner'),
+    'images': (*_SHARED, 'owner', 'status'),
     'image_locations': ('image_id', 'value'),
 }
 
@@ -169,7 +169,8 @@ class Databases:
                     .where(table.c.image_id == ident)
                 ).scalars()
                 return Row(
-                    bool(row.deleted),
+                    # With delayed_delete, glance-scrubber can restore it.
+                    bool(row.deleted) and row.status != 'pending_delete',
                     _utc(row.deleted_at),
                     row.owner or '',
                     locations=tuple(locations),

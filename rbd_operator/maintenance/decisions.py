@@ -76,6 +76,11 @@ OWNER_GONE = outcomes.Reason(
     'Check the host of the client and the log of Ceph. If the client is gone, '
     'remove its lock: rbd lock remove.',
 )
+LOCKED = outcomes.Reason(
+    'locked',
+    'an administrator has locked the image',
+    'Find out why: rbd lock ls <image>.',
+)
 REPLACED = outcomes.Reason(
     'replaced',
     'another image has its name since the scan',
@@ -230,6 +235,8 @@ def obstacle_in_use(
 
     :param there: features of the image
     """
+    if found.is_manual:
+        return LOCKED, found.owner
     if found.owner and not found.owner_watches:
         return OWNER_GONE, found.owner
     if not found.watchers:

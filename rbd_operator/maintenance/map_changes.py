@@ -72,19 +72,19 @@ class MapChange:
             *(self.cluster.librbd, ioctx, image.name, image.ident),
             *(clients, ours),
         )
-        if not self.plan:
-            return 'released a lock' if there.release_lock() else ''
         for each in self.plan.change:
             if self.action is decisions.Action.DISABLE:
                 there.disable(each)
             else:
                 there.enable(each)
         rebuilt = there.rebuild() if self.plan.rebuild else 0
+        # librbd releases only the locks of this run.
+        released = there.release_lock()
         has_map = self.action is not decisions.Action.DISABLE
         made = there.verify(has_map)
         volume = self.target.volume
         if self.plan.record and self.record and volume:
-            self.record(volume.ident, made)
+            self._correct(self.record, volume.ident, made)
         done = [
             f'{self.action.value}d {features.joined(each)}'
             for each in self.plan.change
@@ -93,7 +93,24 @@ class MapChange:
             done.append(f'rebuilt {rebuilt} maps')
         if self.plan.record:
             done.append('corrected the record')
+        if released:
+            done.append('released the lock of an earlier run')
         return '; '.join(done)
+
+    @staticmethod
+    def _correct(
+        record: recorded.Recorder, ident: str, made: features.Features
+    ) -> None:
+        """Correct the record of a volume.
+
+        :raises NotAnswered: if the database does not answer; the image has
+            been changed, and the next run corrects the record
+        """
+        try:
+            record(ident, made)
+        # The libraries of the database raise classes of many modules.
+        except Exception as error:
+            raise outcomes.NotAnswered(f'The database: {error}') from error
 
     def _check_volume(self) -> None:
         """Check that the volume still allows the change.

@@ -161,6 +161,8 @@ class ObjectMaps:
 
         :raises Refused: if the use of the image forbids it
         """
+        if not self._ours:
+            return False
         with self._opened(read_only=True) as image:
             locks = image.list_lockers() or {'lockers': []}
         if not any(each[0] in self._ours for each in locks['lockers']):

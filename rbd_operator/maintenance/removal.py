@@ -45,6 +45,7 @@ from rbd_operator.audit import names
 from rbd_operator.audit import objects
 from rbd_operator.audit import scan
 from rbd_operator.audit import use
+from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
 from rbd_volume_options import ownership
@@ -55,11 +56,6 @@ IN_USE = _Reason(
     'in-use',
     'a client has the image open',
     'Find the client: rbd status <image>.',
-)
-LOCKED = _Reason(
-    'locked',
-    'an administrator has locked the image',
-    'Find out why: rbd lock ls <image>.',
 )
 STALE_LOCK = _Reason(
     'stale-lock',
@@ -646,7 +642,7 @@ def _require_unused(clients: use.Use) -> None:
     if clients.watchers:
         raise _Refused(IN_USE, ', '.join(sorted(clients.watchers)))
     if clients.is_manual:
-        raise _Refused(LOCKED, clients.owner)
+        raise _Refused(decisions.LOCKED, clients.owner)
 
 
 def _remove_snapshot(image: Any, name: str) -> None:

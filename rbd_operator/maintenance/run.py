@@ -129,6 +129,7 @@ class Runner:
             self.cluster.librbd.Error,
             self.cluster.librados.Error,
             outcomes.NotVerified,
+            scan.NotConnected,
             *outcomes.UNANSWERED,
         ) as error:
             return dataclasses.replace(

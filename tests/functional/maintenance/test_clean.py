@@ -132,7 +132,11 @@ class Services:
     def image_row(self, ident: str, pool: str, deleted: bool = True) -> str:
         """Have Glance know an image; return its id."""
         at = _EARLY
-        self.insert(self._glance, 'images', ident, deleted, at, 'project')
+        status = 'deleted' if deleted else 'active'
+        self.insert(
+            *(self._glance, 'images', ident, deleted, at),
+            *('project', status),
+        )
         url = f'rbd://fsid/{pool}/{ident}/snap'
         self.insert(self._glance, 'image_locations', ident, url)
         return ident
@@ -198,7 +202,7 @@ _TABLES = {
     'cluster_name',
     'volume_admin_metadata': 'volume_id, key, value',
     'backups': 'id, deleted, deleted_at, project_id, volume_id',
-    'images': 'id, deleted, deleted_at, owner',
+    'images': 'id, deleted, deleted_at, owner, status',
     'image_locations': 'image_id, value',
 }
 

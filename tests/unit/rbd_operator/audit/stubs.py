@@ -230,11 +230,17 @@ class Pool:
         return iter(())
 
 
-def trash_entry(name: str, source: int = 0, state: int = 0) -> bytes:
-    """Return an entry of the trash as Ceph stores it."""
+def trash_entry(name: str, source: int = 0, state: int | None = 0) -> bytes:
+    """Return an entry of the trash as Ceph stores it.
+
+    :param state: None for an entry of Luminous, which has none
+    """
     content = bytes([source]) + ownership.encoded(name)
-    content += struct.pack('<IIIIB', 1000, 0, 2000, 0, state)
-    return struct.pack('<BBI', 2, 1, len(content)) + content
+    content += struct.pack('<IIII', 1000, 0, 2000, 0)
+    version = 1
+    if state is not None:
+        content, version = content + bytes([state]), 2
+    return struct.pack('<BBI', version, 1, len(content)) + content
 
 
 @contextlib.contextmanager

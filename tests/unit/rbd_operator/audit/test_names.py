@@ -21,6 +21,7 @@ class NamesTest(base.TestCase):
         (f'{_ID}_disk', names.Owner.SERVER_DISK),
         (f'{_ID}_disk.config', names.Owner.SERVER_DISK),
         (f'{_ID}_disk.eph0', names.Owner.SERVER_DISK),
+        (f'{_ID}_disk.config.rescue', names.Owner.SERVER_DISK),
     )
     @ddt.unpack
     def test_name_of_image_tells_owner(
@@ -39,7 +40,11 @@ class NamesTest(base.TestCase):
     ) -> None:
         self.assertEqual(names.Name(owner, _ID), names.of_snapshot(name))
 
-    @ddt.data('', 'volume-1', f'volume-{_ID}.backup', f'{_ID}\n', 'snap')
+    @ddt.data(
+        *('', 'volume-1', f'volume-{_ID}.backup', f'{_ID}\n', 'snap'),
+        # Copies that an administrator made.
+        *(f'{_ID}_disk.bak', f'{_ID}_disk.eph0.old'),
+    )
     def test_other_names_have_no_owner(self, name: str) -> None:
         self.assertEqual(names.Name(names.Owner.UNKNOWN), names.of_image(name))
         self.assertEqual(

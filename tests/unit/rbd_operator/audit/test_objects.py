@@ -38,6 +38,13 @@ class ObjectsTest(base.TestCase):
         self.assertEqual(2000, entries[0].expires.timestamp())
         self.assertEqual(1000, entries[0].moved.timestamp())
 
+    def test_entry_of_luminous_has_no_state(self) -> None:
+        self.pool.omaps['rbd_trash'] = {
+            'id_a': stubs.trash_entry('a', 0, None)
+        }
+        (entry,) = objects.trash(self.pool, self.pool, 'volumes')
+        self.assertTrue(entry.is_settled)
+
     def test_directory_is_read_in_pages(self) -> None:
         self.pool.omaps['rbd_directory'] = {
             f'name_{n}': ownership.encoded(f'id{n}') for n in range(5)

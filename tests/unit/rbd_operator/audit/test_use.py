@@ -36,6 +36,12 @@ class UseTest(base.TestCase):
         ([_WATCHER], ('client.41', 'auto 98'), 'internal', False),
         ([_WATCHER], ('client.42', 'auto 99'), 'internal', False),
         ([_WATCHER], ('client.41', '99'), '', False),
+        (
+            [_WATCHER, {**_WATCHER, 'cookie': 98}],
+            ('client.41', 'auto 99'),
+            'internal',
+            True,
+        ),
         ([], ('client.41', 'auto 99'), 'internal', False),
     )
     @ddt.unpack
@@ -49,7 +55,8 @@ class UseTest(base.TestCase):
         found = use.of_image(_image(watchers, locker, tag))
         self.assertEqual('10.0.0.1:0/7', found.owner)
         self.assertIs(watches, found.owner_watches)
-        self.assertEqual(len(watchers), len(found.watchers))
+        clients = {each['id'] for each in watchers}
+        self.assertEqual(len(clients), len(found.watchers))
 
     def test_own_client_of_a_run_that_was_killed(self) -> None:
         image = _image([_WATCHER], ('client.41', 'auto 99'))

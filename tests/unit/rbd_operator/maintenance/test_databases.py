@@ -66,6 +66,24 @@ class DatabasesTest(base.TestCase):
         self.assertFalse(row.is_deleted)
         self.assertFalse(row.has_record)
 
+    def test_glance_image_that_can_be_restored_is_not_deleted(self) -> None:
+        url = f'sqlite:///{self.folder}/glance.sqlite'
+        with sqlalchemy.create_engine(url).begin() as connection:
+            for statement in (
+                'CREATE TABLE images (id, deleted, deleted_at, owner, status)',
+                'CREATE TABLE image_locations (image_id, value)',
+                "INSERT INTO images VALUES ('a', 1, NULL, 'p', 'deleted')",
+                'INSERT INTO images VALUES '
+                "('b', 1, NULL, 'p', 'pending_delete')",
+            ):
+                connection.execute(sqlalchemy.text(statement))
+        stored = databases.Databases(
+            glance_config=self.config(f'[database]\nconnection = {url}\n')
+        )
+        for ident, is_deleted in (('a', True), ('b', False)):
+            row = stored.image(ident)
+            self.assertIs(is_deleted, row and row.is_deleted)
+
     def test_databases_that_are_not_configured_have_nothing(self) -> None:
         stored = databases.Databases()
         self.assertEqual([], stored.volumes('gone'))

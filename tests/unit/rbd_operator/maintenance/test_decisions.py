@@ -178,6 +178,7 @@ class ObstacleTest(base.TestCase):
         (_LOCKED, use.Use(('a',), 'a', True), None),
         (_LOCKED, use.Use(('a',), 'b', False), decisions.OWNER_GONE),
         (_LOCKED, use.Use((), 'b', False), decisions.OWNER_GONE),
+        (_LOCKED, use.Use((), 'b', is_manual=True), decisions.LOCKED),
     )
     @ddt.unpack
     def test_open_image_without_lock_is_an_obstacle(

@@ -95,10 +95,38 @@ class ObjectMapsTest(base.TestCase):
             _Action.ENABLE, valid, _target(multiattach=True)
         )
         self.assertIs(outcomes.Status.UNCHANGED, unchanged.outcome.status)
-        self.assertEqual('', unchanged.apply(None, None, frozenset()))
+        self.image.there = facts.MAPPED
+        ours = frozenset({'client.40'})
+        self.assertEqual('', unchanged.apply(None, None, ours))
         self.assertEqual([], self.image.calls)
         self.assertIs(outcomes.Status.REFUSED, refused.status)
         self.assertEqual('multiattach', refused.code)
+
+    def test_resumed_run_also_releases_the_lock_of_the_killed_one(
+        self,
+    ) -> None:
+        (change,) = self.planned(_Action.ENABLE, _target())
+        self.image.there = facts.MAPPED
+        self.image.lockers = {
+            'tag': 'internal',
+            'lockers': [('client.40', 'auto 99', '10.0.0.1:0/6')],
+        }
+        self.assertIn(
+            'released the lock',
+            change.apply(None, None, frozenset({'client.40'})),
+        )
+        self.assertEqual(['acquire', 'release'], self.image.calls)
+
+    def test_record_that_the_database_does_not_take_fails_one_image(
+        self,
+    ) -> None:
+        self.record.side_effect = RuntimeError('gone away')
+        made = {wire.ATTRIBUTE_FEATURES: ['layering']}
+        (change,) = self.planned(_Action.ENABLE, _target(made=made))
+        error = self.assertRaises(
+            outcomes.NotAnswered, change.apply, None, None, frozenset()
+        )
+        self.assertIn('gone away', str(error))
 
     @ddt.data(
         (None, decisions.REPLACED),
