@@ -121,10 +121,14 @@ class Backend:
         )
         context = self.records.context
         other = objects.VolumeType.get_by_id(context, self.records.type_id)
+        volume.status = 'retyping'
+        volume.save()
         yield (
             'retype in place',
             lambda: driver.retype(context, volume, other, {}, {}),
         )
+        volume.status = 'available'
+        volume.save()
         yield 'statistics', lambda: driver.get_volume_stats(refresh=True)
         yield 'delete a clone', lambda: driver.delete_volume(clone)
         driver.delete_volume(copy)

@@ -344,8 +344,10 @@ class Migrations:
 
         Each back end with this driver has recorded the disk of the source.
 
+        :raises CopyFailed: if the volume is in use since the request
         :raises VolumeOptionRefused: if servers could not read the data there
         """
+        self._check_is_unused(volume)
         with option_errors.of_volume(
             volume,
             self._driver.backend_name,

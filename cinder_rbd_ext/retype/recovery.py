@@ -55,6 +55,7 @@ from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
+from rbd_volume_options import errors
 
 LOG = logging.getLogger(__name__)
 
@@ -227,7 +228,20 @@ class Recovery:
         is_swapped = self._retypes.is_swapped(copy, mark)
         type_id = mark.type_id if is_swapped else volume.volume_type_id
         new_type = objects.VolumeType.get_by_id(admin, type_id)
-        decided = self._retypes.make_plan(volume, new_type, is_swapped)
+        try:
+            decided = self._retypes.make_plan(volume, new_type, is_swapped)
+        except errors.OptionError as error:
+            if is_swapped:
+                raise
+            # The limits of the back end or the type have changed meanwhile.
+            LOG.warning(
+                'Volume %(id)s is returned to its type, which does not fit '
+                'any more: %(error)s',
+                {'id': volume.id, 'error': error},
+            )
+            _save(admin, volume, type_id, {})
+            retypes.refuse(volume, _INTERRUPTED)
+            return
         if not is_swapped:
             # Only the features may have changed. They are changed back.
             decided = dataclasses.replace(decided, target=None)

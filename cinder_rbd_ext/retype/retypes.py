@@ -152,6 +152,17 @@ class Cancelled(exception.VolumeBackendAPIException):
     message = 'The status of volume %(id)s was changed during its retype'
 
 
+class Superseded(BaseException):
+    """The request of a retype no longer applies; it ends here.
+
+    Its volume was returned to its former status, by recovery or by an
+    administrator, and may be in use. After any ``Exception`` of a driver,
+    Cinder's volume manager would migrate the volume, or write the former
+    status. Only if its thread is ended otherwise, it writes nothing. The quota
+    reservations of the request expire.
+    """
+
+
 class Retypes:
     """Retypes of the volumes of a back end.
 
@@ -201,14 +212,17 @@ class Retypes:
             migration by Cinder.
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
+        :raises Superseded: if the volume no longer has the status of a retype
         """
         with volume_lock.exclusive(volume.id) as held:
             earlier = marker.of_volume(volume.id)
             if earlier and earlier.request != request_id:
                 self.settle_earlier(volume.id)
-            if earlier is None and not is_retyping(volume.id):
-                # Another service has settled the marker.
-                raise Cancelled(id=volume.id)
+            if not is_retyping(volume.id):
+                # It may have waited so long that the request was given up.
+                if earlier and earlier.request == request_id:
+                    self.settle(volume.id)
+                raise self._superseded(volume.id)
             source_id = self.image_id(volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
             marker.begin(volume.id, mark)
@@ -316,6 +330,8 @@ class Retypes:
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
             self._discard(volume.id, copy)
+            if isinstance(error, Cancelled):
+                raise self._superseded(volume.id) from error
             return _told(error)
         self._repeated(volume.id, lambda: copy.swap(mark.copy_id))
         return None
@@ -397,6 +413,8 @@ class Retypes:
 
         Until then the volume keeps the status ``retyping``, in which it cannot
         be used. The attempts end if an administrator resets the status.
+
+        :raises Superseded: then
         """
         seen = failures.Failures()
         while True:
@@ -407,9 +425,26 @@ class Retypes:
                     'The retype of volume %(id)s is interrupted',
                     {'id': volume_id},
                 )
-                if not is_retyping(volume_id):
-                    raise
+            try:
+                is_reset = not is_retyping(volume_id)
+            except Exception:
+                seen.log(
+                    'Could not read the status of volume %(id)s',
+                    {'id': volume_id},
+                )
+                is_reset = False
+            if is_reset:
+                raise self._superseded(volume_id)
             time.sleep(REPEAT)
+
+    @staticmethod
+    def _superseded(volume_id: str) -> Superseded:
+        LOG.warning(
+            'The retype of volume %s ends: the volume no longer has the '
+            'status of a retype',
+            volume_id,
+        )
+        return Superseded(volume_id)
 
     def complete(
         self,

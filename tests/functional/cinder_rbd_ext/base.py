@@ -2,6 +2,8 @@
 
 """Base class for tests of the drivers with real Ceph and Cinder objects."""
 
+from collections.abc import Iterator
+import contextlib
 import json
 import os
 import pathlib
@@ -168,6 +170,17 @@ class DriverTestCase(test.TestCase):
         volume = self.new_volume(metadata, type_id, **kwargs)
         self.update(volume, (driver or self.driver).create_volume(volume))
         return volume
+
+    @contextlib.contextmanager
+    def retyping(self, volume: Any) -> Iterator[None]:
+        """Set the status of a retype meanwhile, as Cinder's API does."""
+        former = {'status': volume.status}
+        requested = {'status': 'retyping', 'previous_status': volume.status}
+        db.volume_update(self.admin, volume.id, requested)
+        try:
+            yield
+        finally:
+            db.volume_update(self.admin, volume.id, former)
 
     def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
         """Save a model update of the driver, as Cinder's manager does."""

@@ -69,7 +69,7 @@ class RetypeTest(base.DriverTestCase):
         new_type = volume_type.VolumeType.get_by_id(
             self.admin, self.make_type(**specs)
         )
-        with volume.obj_as_admin():
+        with volume.obj_as_admin(), self.retyping(volume):
             result = self.driver.retype(
                 self.context, volume, new_type, {}, {'host': volume.host}
             )

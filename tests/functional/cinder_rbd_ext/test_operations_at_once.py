@@ -187,7 +187,8 @@ class EventletTest(base.DriverTestCase):
         new_type = objects.VolumeType.get_by_id(
             self.admin, self.make_type(rbd_object_map='false')
         )
-        driver.retype(self.context, volume, new_type, {}, None)
+        with self.retyping(volume):
+            driver.retype(self.context, volume, new_type, {}, None)
         self.assertEqual([], self.inside)
         driver.delete_volume(volume)
         driver._trash_purge()

@@ -532,7 +532,9 @@ class FailureTest(RetypeTestCase):
             make(copy, *args)
 
         with mock.patch.object(copies.Copy, 'make', reset):
-            self.assertFalse(self.retype(volume, **_STRIPED))
+            self.assertRaises(
+                retypes.Superseded, self.retype, volume, **_STRIPED
+            )
         self.assertEqual([volume.name], self.cluster.names())
 
     def test_copy_does_not_begin_if_a_backup_has_the_status(self) -> None:
@@ -548,7 +550,9 @@ class FailureTest(RetypeTestCase):
             mock.patch.object(copies.Copy, 'obstacle', back_up),
             mock.patch.object(copies.Copy, 'make', autospec=True) as make,
         ):
-            self.assertFalse(self.retype(volume, **_STRIPED))
+            self.assertRaises(
+                retypes.Superseded, self.retype, volume, **_STRIPED
+            )
         make.assert_not_called()
 
     def test_full_pool_refuses_the_copy_or_ends_it(self) -> None:

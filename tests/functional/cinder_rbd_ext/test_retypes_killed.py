@@ -47,7 +47,7 @@ class KilledTest(unittest.TestCase):
         kills = os.environ.get(KILLS_VARIABLE)
         moments, lines = (kills, kills) if kills else (_MOMENTS, _LINES)
         kinds = os.environ.get(KIND_VARIABLE, 'retype migration').split()
-        errors = tempfile.TemporaryFile('w+')
+        errors = tempfile.TemporaryFile('w+')  # noqa: SIM115
         self.addCleanup(errors.close)
         process = subprocess.Popen(
             [

@@ -47,7 +47,8 @@ class TrashedTest(base.DriverTestCase):
         new_type = objects.VolumeType.get_by_id(
             self.admin, self.make_type(rbd_object_map='true')
         )
-        moved, _ = driver.retype(self.context, source, new_type, {}, None)
+        with self.retyping(source):
+            moved, _ = driver.retype(self.context, source, new_type, {}, None)
         self.assertTrue(moved)
         self.assertIn('object-map', self.features_of(source))
         self.assertEqual(0, self.flags_of(source))

@@ -3,6 +3,8 @@
 """The driver on the fake cluster, with Cinder's objects."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import pathlib
 from typing import Any
 
@@ -181,6 +183,17 @@ class DriverTestCase(test.TestCase):
         volume = self.new_volume(*args, **kwargs)
         self.update(volume, self.driver.create_volume(volume))
         return volume
+
+    @contextlib.contextmanager
+    def retyping(self, volume: Any) -> Iterator[None]:
+        """Set the status of a retype meanwhile, as Cinder's API does."""
+        former = {'status': volume.status}
+        requested = {'status': 'retyping', 'previous_status': volume.status}
+        db.volume_update(self.admin, volume.id, requested)
+        try:
+            yield
+        finally:
+            db.volume_update(self.admin, volume.id, former)
 
     def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
         """Save a driver's model update, as Cinder's manager does."""

@@ -96,7 +96,8 @@ class SectorSizeTest(base.DriverTestCase):
     def test_retype_keeps_the_sector_size(self) -> None:
         volume = self.made_volume({_KEY: '4096'})
         new_type = self.make_type(rbd_sector_size='512')
-        done = self.driver.retype(self.admin, volume, new_type, {}, None)
+        with self.retyping(volume):
+            done = self.driver.retype(self.admin, volume, new_type, {}, None)
         self.assertTrue(done[0] if isinstance(done, tuple) else done)
         volume.volume_type_id = new_type.id
         volume.save()

@@ -51,6 +51,25 @@ class RecoveryTest(base.DriverTestCase):
         self.assertEqual('in-use', self.volume.status)
         self.assertIsNone(marker.of_volume(self.volume.id))
 
+    def test_volume_whose_type_is_no_longer_valid_gets_its_former_status(
+        self,
+    ) -> None:
+        """An operator has lowered a limit of the back end."""
+        kind = self.make_type(rbd_stripe_unit='64K', rbd_stripe_count='8')
+        self.update(self.volume, {'volume_type_id': kind.id})
+        lowered = dataclasses.replace(
+            self.driver.settings,
+            limits=dataclasses.replace(
+                self.driver.settings.limits, max_stripe_count=4
+            ),
+        )
+        self._interrupted()
+        with mock.patch.object(type(self.driver), 'settings', new=lowered):
+            self.driver._recovery.recover_all()
+        self.volume.refresh()
+        self.assertEqual('in-use', self.volume.status)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
     @ddt.data(
         {'migration_status': 'starting'},
         {'status': 'available'},

@@ -32,9 +32,10 @@ _LIMIT = 'conf_rbd_qos_iops_limit'
 class RetypeTest(base.DriverTestCase):
     def _retype(self, volume: Any, **specs: str) -> Any:
         new_type = self.make_type(**specs)
-        moved, update = self.driver.retype(
-            self.context, volume, new_type, {}, None
-        )
+        with self.retyping(volume):
+            moved, update = self.driver.retype(
+                self.context, volume, new_type, {}, None
+            )
         self.update(volume, update)
         return moved
 
@@ -136,9 +137,10 @@ class RetypeTest(base.DriverTestCase):
         volume = self.made_volume()
         before = self._mask(volume)
         shared = self.make_type(multiattach='<is> True')
-        moved, update = self.driver.retype(
-            self.context, volume, shared, {}, None
-        )
+        with self.retyping(volume):
+            moved, update = self.driver.retype(
+                self.context, volume, shared, {}, None
+            )
         self.assertTrue(moved)
         self.assertEqual(0, self._mask(volume) & (_LOCK | _MAP))
         self.update(volume, {**update, 'volume_type_id': shared.id})
@@ -149,22 +151,61 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(before, stored.mask)
         self.assertEqual([0, 0], [stored.flags, stored.snapshots[0].flags])
 
-    def test_retype_that_another_service_has_ended_is_cancelled(self) -> None:
-        """It was waiting for the lock of the volume."""
+    @ddt.data(False, True)
+    def test_retype_of_a_volume_that_was_given_back_ends(
+        self, is_marked: bool
+    ) -> None:
+        """It was waiting, and the volume may be in use.
+
+        Cinder's manager would migrate the volume after an ``Exception``.
+        """
         volume = self.made_volume()
         before = self._mask(volume)
+        announce = retypes.Retypes.announce
 
-        def settled(*args: Any) -> None:
-            marker.forget(volume.id)
+        def announced(*args: Any) -> None:
+            announce(*args)
+            if not is_marked:
+                # Another service has settled the marker.
+                marker.forget(volume.id)
+            status = {'status': 'in-use'}
+            db.volume_update(self.admin, volume.id, status)
 
-        with mock.patch.object(retypes.Retypes, 'announce', settled):
+        with mock.patch.object(retypes.Retypes, 'announce', announced):
             self.assertRaises(
-                retypes.Cancelled,
+                retypes.Superseded,
                 self._retype,
                 volume,
                 rbd_object_map='false',
             )
+        self.assertFalse(issubclass(retypes.Superseded, Exception))
         self.assertEqual(before, self._mask(volume))
+        self.assertIsNone(marker.of_volume(volume.id))
+
+    def test_step_after_the_swap_is_repeated_until_the_status_is_reset(
+        self,
+    ) -> None:
+        volume = self.made_volume()
+        states = [RuntimeError('gone away'), True, False]
+        steps = []
+
+        def step() -> None:
+            steps.append(1)
+            raise ValueError('refused')
+
+        with (
+            mock.patch.object(retypes, 'REPEAT', 0.0),
+            mock.patch.object(
+                retypes, 'is_retyping', autospec=True, side_effect=states
+            ),
+        ):
+            self.assertRaises(
+                retypes.Superseded,
+                self.driver._retypes._repeated,
+                volume.id,
+                step,
+            )
+        self.assertEqual(3, len(steps))
 
     @ddt.data(None, '{}')
     def test_nothing_saved(self, location: str | None) -> None:
@@ -186,7 +227,10 @@ class DefaultFeaturesTest(base.DriverTestCase):
             volume_type=self.make_type(rbd_features='layering')
         )
         locked = self.make_type(rbd_tenant_options='')
-        done, _ = self.driver.retype(self.context, volume, locked, {}, None)
+        with self.retyping(volume):
+            done, _ = self.driver.retype(
+                self.context, volume, locked, {}, None
+            )
         self.assertTrue(done)
         stored = self.cluster.stored(volume.name)
         self.assertEqual(_MAP, int(stored.mask) & _MAP)
