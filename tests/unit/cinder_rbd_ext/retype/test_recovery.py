@@ -57,15 +57,10 @@ class RecoveryTest(base.DriverTestCase):
         """An operator has lowered a limit of the back end."""
         kind = self.make_type(rbd_stripe_unit='64K', rbd_stripe_count='8')
         self.update(self.volume, {'volume_type_id': kind.id})
-        lowered = dataclasses.replace(
-            self.driver.settings,
-            limits=dataclasses.replace(
-                self.driver.settings.limits, max_stripe_count=4
-            ),
-        )
         self._interrupted()
-        with mock.patch.object(type(self.driver), 'settings', new=lowered):
-            self.driver._recovery.recover_all()
+        lowered = self.make_driver(rbd_max_stripe_count=4)
+        lowered.host = self.volume.host
+        lowered._recovery.recover_all()
         self.volume.refresh()
         self.assertEqual('in-use', self.volume.status)
         self.assertIsNone(marker.of_volume(self.volume.id))
