@@ -43,8 +43,10 @@ TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
 RELEASES = ['releases', 'releases-all'] if RELEASE == NEWEST else []
 DEBIAN = ['debian', 'debian-all'] if RELEASE == NEWEST else []
-# Beside those on Debian 13, so that the lanes take about the same time.
+# Beside those on Debian 13 and for other releases, so that the lanes take about
+# the same time.
 BESIDE = [*DEBIAN, TESTS[2]] if DEBIAN else TESTS
+FIRST = [*RELEASES, TESTS[2]] if RELEASES else TESTS
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
 ALL = os.environ.get('RBD_TEST_ALL') == '1'
 INSIDE = bool(os.environ.get('RBD_TEST_INSIDE'))
@@ -184,9 +186,9 @@ def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
     nox.session(part, name=name, tags=tags)
 
 
-_part('lint', OTHERS, _hooks, False)
-_part('types', OTHERS, _hooks, True)
-_part('structure', OTHERS and TESTS, _stestr, 'structure')
+_part('lint', RELEASES, _hooks, False)
+_part('types', RELEASES, _hooks, True)
+_part('structure', OTHERS and FIRST, _stestr, 'structure')
 _part('install', BESIDE, _stestr, 'install', KOLLA)
 _part('unit', BESIDE, _stestr, 'unit')
 _part('functional', TESTS, _stestr, 'functional', BUT)

@@ -5,8 +5,9 @@
     tools/test [PART...] [--release RELEASE] [-- REGEX...]
 
 Without a part, all parts run except those that must be named: in parallel,
-those that use the sandbox, those for other releases of OpenStack, those on
-another release of Debian with two others, and the rest. Named parts run one
+those that use the sandbox, the checks of the sources and the parts for other
+releases of OpenStack, those on another release of Debian with two others, and
+the rest. Named parts run one
 after the other. Arguments after `--` are regular expressions that select
 tests. The part `all` runs everything, for a release. KEEP=1 keeps the sandbox
 up. The parts:
