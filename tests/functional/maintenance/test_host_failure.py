@@ -77,10 +77,15 @@ class HostFailureTest(testtools.TestCase):
         )
         self.addCleanup(qemu.wait)
         self.addCleanup(qemu.kill)
-        while not self.owner():
+        # The lock is acquired before the first write.
+        while not (self.owner() and self._is_written()):
             self.assertIsNone(qemu.poll())
             time.sleep(0.05)
         return qemu
+
+    def _is_written(self) -> bool:
+        with self.cluster.image(self.name, read_only=True) as image:
+            return bool(image.read(_MIB - 4, 4) == bytes([7] * 4))
 
     def owner(self) -> str:
         """Return the address of the client that holds the lock, or empty."""
