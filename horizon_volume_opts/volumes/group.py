@@ -135,9 +135,12 @@ def _row(bound: Any) -> dict[str, Any]:
         'is_box': is_box,
         # Options that are not about layout and features.
         'is_more': is_more,
-        # What has no default, and which maximum is that of all types.
+        # What has no default.
         'unset': wording.default(None, None, key) if is_more else '',
-        'maximum': str(option.bounds.get('maximum', '')) if option else '',
+        # The maximum of all types, if a type can have a smaller one.
+        'maximum': str(option.bounds['maximum'])
+        if option and option.maximum_key
+        else '',
         'is_chosen': bool(bound.errors or bound.value()),
         'boxes': list(_boxes(bound)),
         'described_by': attrs.get('aria-describedby'),

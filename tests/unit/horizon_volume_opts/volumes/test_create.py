@@ -183,6 +183,14 @@ class OpenTestCase(FormTestCase):
         response = self.post(size='', rbd_object_map='true')
         self.assertIn('<details open><summary', response.content.decode())
 
+    def test_limits_have_the_text_without_one_and_the_general_maximum(
+        self,
+    ) -> None:
+        """The script shows a smaller maximum of the volume type."""
+        shown = self.shown()
+        self.assertIn('data-rbd-unset="Default: no limit, unless', shown)
+        self.assertIn('data-rbd-maximum="1000000000"', shown)
+
     def test_further_options_appear_in_their_group_by_data(self) -> None:
         """The definition of an option is enough."""
         self.assertNotIn('id_rbd_pace_hint', self.shown())
