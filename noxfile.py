@@ -43,8 +43,8 @@ TESTS = ['others', 'others-all', 'others-regex']
 OTHERS = TESTS[:2] if RELEASE == NEWEST else []
 RELEASES = ['releases', 'releases-all'] if RELEASE == NEWEST else []
 DEBIAN = ['debian', 'debian-all'] if RELEASE == NEWEST else []
-# Beside those on Debian 13 and for other releases, so that the lanes take about
-# the same time.
+# Beside those on Debian 13 and for other releases, so that the lanes take
+# about the same time.
 BESIDE = [*DEBIAN, TESTS[2]] if DEBIAN else TESTS
 FIRST = [*RELEASES, TESTS[2]] if RELEASES else TESTS
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
