@@ -14,6 +14,7 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
+from cinder_rbd_ext.retype import copies
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
@@ -112,6 +113,18 @@ class SectorSizeTest(base.DriverTestCase):
             )
             self.driver.create_volume(target)
             self.assertEqual(expected, self.recorded(target).get(_KEY))
+
+    def test_volume_that_is_used_since_the_request_is_not_copied(self) -> None:
+        """Cinder would copy its data without Nova."""
+        volume = self.made_volume()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        self.driver.before_volume_copy(self.admin, volume, target)
+        db.volume_update(self.admin, volume.id, {'status': 'in-use'})
+        self.assertRaises(
+            copies.CopyFailed,
+            self.driver.before_volume_copy,
+            *(self.admin, volume, target),
+        )
 
     def test_data_of_4096_do_not_leave_the_driver(self) -> None:
         report = {'storage_protocol': 'iSCSI'}
