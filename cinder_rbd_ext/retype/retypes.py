@@ -216,13 +216,13 @@ class Retypes:
         """
         with volume_lock.exclusive(volume.id) as held:
             earlier = marker.of_volume(volume.id)
-            if earlier and earlier.request != request_id:
-                self.settle_earlier(volume.id)
             if not is_retyping(volume.id):
                 # It may have waited so long that the request was given up.
                 if earlier and earlier.request == request_id:
-                    self.settle(volume.id)
+                    self._settle_given_up(volume.id)
                 raise self._superseded(volume.id)
+            if earlier and earlier.request != request_id:
+                self.settle_earlier(volume.id)
             source_id = self.image_id(volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
             marker.begin(volume.id, mark)
@@ -436,6 +436,13 @@ class Retypes:
             if is_reset:
                 raise self._superseded(volume_id)
             time.sleep(REPEAT)
+
+    def _settle_given_up(self, volume_id: str) -> None:
+        """Act as :meth:`settle`; recovery does it after a failure."""
+        try:
+            self.settle(volume_id)
+        except Exception:
+            LOG.exception('Could not settle volume %s; later', volume_id)
 
     @staticmethod
     def _superseded(volume_id: str) -> Superseded:

@@ -182,6 +182,24 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(before, self._mask(volume))
         self.assertIsNone(marker.of_volume(volume.id))
 
+    def test_given_up_retype_ends_even_if_its_marker_cannot_be_settled(
+        self,
+    ) -> None:
+        volume = self.made_volume()
+        self.driver._retypes.announce('req', volume, self.make_type())
+        with mock.patch.object(
+            retypes.Retypes,
+            'settle',
+            autospec=True,
+            side_effect=exceptions.VolumeOptionRefused('made to fail'),
+        ):
+            self.assertRaises(
+                retypes.Superseded,
+                self.driver._retypes.retype,
+                *('req', volume, self.make_type(), lambda: (True, None)),
+            )
+        self.assertIsNotNone(marker.of_volume(volume.id))
+
     def test_step_after_the_swap_is_repeated_until_the_status_is_reset(
         self,
     ) -> None:
