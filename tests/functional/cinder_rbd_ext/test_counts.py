@@ -108,15 +108,16 @@ class CountsTest(base.DriverTestCase):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)
             )
-            self._costs(
-                expected,
-                self.driver.retype,
-                self.context,
-                volume,
-                new_type,
-                {},
-                None,
-            )
+            with self.retyping(volume):
+                self._costs(
+                    expected,
+                    self.driver.retype,
+                    self.context,
+                    volume,
+                    new_type,
+                    {},
+                    None,
+                )
 
     def test_managing_costs_few_operations(self) -> None:
         name = f'existing-{uuid.uuid4()}'
