@@ -349,11 +349,12 @@ class RBDExtDriver(rbd.RBDDriver):
         that the new type does not accept are removed from the volume.
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
-        self._retypes.announce(context.request_id, volume, new_type)
-        with volume_use.replacing(volume):
-            return self._retypes.retype(
-                context.request_id, volume, new_type, stock
-            )
+        with self._retypes.ending_if_given_up(volume.id):
+            self._retypes.announce(context.request_id, volume, new_type)
+            with volume_use.replacing(volume):
+                return self._retypes.retype(
+                    context.request_id, volume, new_type, stock
+                )
 
     def _stock_retype(
         self,

@@ -94,9 +94,14 @@ def using_image(
 
     :raises VolumeLocked: if the lock could not be taken in time
     """
-    volume_id = volume_utils.extract_id_from_volume_name(name)
-    if not uuidutils.is_uuid_like(volume_id):
+    image_id = volume_utils.extract_id_from_volume_name(name)
+    if not uuidutils.is_uuid_like(image_id):
         return contextlib.nullcontext()
+    # After a migration by Cinder, the image has the id of another volume.
+    migrated = objects.VolumeList.get_all(
+        context.get_admin_context(), limit=1, filters={'_name_id': image_id}
+    )
+    volume_id = migrated[0].id if migrated else image_id
     return volume_lock.shared(volume_id, wait)
 
 

@@ -16,6 +16,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import replaced
 from rbd_volume_options import growth
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
@@ -40,7 +41,7 @@ class Growth:
         """Check a request for ``os-extend``.
 
         :raises HTTPBadRequest: for a size that the layout or the object map do
-            not allow
+            not allow, or while the volume is migrated
         :raises HTTPServiceUnavailable: if the result depends on the limits of
             the back end and they are unknown
         """
@@ -51,6 +52,7 @@ class Growth:
         volume = cinder_volume.API().get(context, volume_id)
         context.authorize(_policy(req, volume), target_obj=volume)
         if size > volume.size:
+            replaced.check_is_not_migrated(volume)
             self._check(volume, size * units.Gi)
 
     def _check(self, volume: protocols.Volume, size: int) -> None:

@@ -72,6 +72,20 @@ def check_keys(volume: protocols.Volume) -> None:
     )
 
 
+def check_is_not_migrated(volume: protocols.Volume) -> None:
+    """Check a request that would change the size of a volume.
+
+    The copy has the size that the volume had when the migration began.
+
+    :raises HTTPBadRequest: while Cinder migrates the volume
+    """
+    if is_migrated(volume):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'Volume {volume.id} is being migrated. Extend it '
+            'afterwards.'
+        )
+
+
 def is_migrated(volume: protocols.Volume) -> bool:
     """Return whether Cinder is migrating a volume."""
     return volume.migration_status in requester.MOVING

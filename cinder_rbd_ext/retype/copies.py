@@ -324,6 +324,29 @@ class Copy:
 
         self.run(run)
 
+    def swap_back(self, copy_id: str) -> None:
+        """Give the image its name again, and the copy that of a copy.
+
+        An interruption leaves what one of :meth:`swap` leaves.
+
+        :raises CopyFailed: if the image does not exist, or a name belongs to
+            another image
+        """
+
+        def run(ioctx: protocols.ObjectIoctx) -> None:
+            if id_of(ioctx, self._image_name) != self._source_id:
+                if id_of(ioctx, self._kept_name) != self._source_id:
+                    raise CopyFailed(
+                        reason=f'Image {self._source_id} is not '
+                        f'{self._kept_name}'
+                    )
+                self._rename(ioctx, self._image_name, self.name, copy_id)
+            self._rename(
+                ioctx, self._kept_name, self._image_name, self._source_id
+            )
+
+        self.run(run)
+
     def restore(self) -> None:
         """Undo an interrupted swap whose copy does not exist."""
         self.run(

@@ -227,18 +227,21 @@ class Recovery:
         copy = copies.Copy(self._driver, volume.name, mark)
         is_swapped = self._retypes.is_swapped(copy, mark)
         type_id = mark.type_id if is_swapped else volume.volume_type_id
-        new_type = objects.VolumeType.get_by_id(admin, type_id)
         try:
+            new_type = objects.VolumeType.get_by_id(admin, type_id)
             decided = self._retypes.make_plan(volume, new_type, is_swapped)
-        except errors.OptionError as error:
-            if is_swapped:
-                raise
+        except (errors.OptionError, exception.VolumeTypeNotFound) as error:
             # The limits of the back end or the type have changed meanwhile.
             LOG.warning(
-                'Volume %(id)s is returned to its type, which does not fit '
-                'any more: %(error)s',
-                {'id': volume.id, 'error': error},
+                'Volume %(id)s is returned to its former type. Volume type '
+                '%(type)s does not fit any more: %(error)s',
+                {'id': volume.id, 'type': type_id, 'error': error},
             )
+            if is_swapped:
+                # Nobody has used the copy yet.
+                copy.swap_back(mark.copy_id)
+                self._resume(admin, volume, mark)
+                return
             _save(admin, volume, type_id, {})
             retypes.refuse(volume, _INTERRUPTED)
             return

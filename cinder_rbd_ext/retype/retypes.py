@@ -83,6 +83,10 @@ the lock has expired           ``LockLost``: looked for with the status and
                                before the swap
 the database fails             Before the swap, as above. Writing the progress
                                alone may fail.
+the QoS specs of the new type  Looked for before the copy. Later, the step
+have an invalid value          after the swap is repeated.
+the new type is deleted, or    Recovery swaps the images back, if it finds that
+no longer possible here        after the swap.
 the service is stopped or      The kernel ends the child. Recovery follows
 killed                         (:mod:`cinder_rbd_ext.retype.recovery`).
 =============================  ===============================================
@@ -92,6 +96,8 @@ their snapshots are copied.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import functools
 import time
@@ -197,6 +203,24 @@ class Retypes:
                 volume.id, marker.Marker(request_id, new_type.id, source_id='')
             )
 
+    @contextlib.contextmanager
+    def ending_if_given_up(self, volume_id: str) -> Iterator[None]:
+        """Let a failure end a retype that was given up meanwhile.
+
+        After any other failure, Cinder's manager migrates the volume or
+        writes its former status.
+
+        :raises Superseded: instead of an error, if the volume no longer has
+            the status of a retype
+        """
+        try:
+            yield
+        except Exception as error:
+            # Without the database, nobody knows: it is waited for.
+            if not self._repeated(volume_id, lambda: is_retyping(volume_id)):
+                raise self._superseded(volume_id) from error
+            raise
+
     def retype(
         self,
         request_id: str,
@@ -232,7 +256,7 @@ class Retypes:
                 user_messages.Operation.RETYPE,
             ):
                 decided = self.make_plan(volume, new_type)
-            reason = self._reason_against(volume, decided)
+            reason = self._reason_against(volume, new_type, decided)
             if reason is None and decided.target:
                 reason = self._copied(volume, mark, decided.target, held)
             if reason is not None:
@@ -246,6 +270,8 @@ class Retypes:
                     },
                 )
                 refuse(volume, reason)
+                if not is_retyping(volume.id):
+                    raise self._superseded(volume.id)
                 return False, None
             complete = functools.partial(
                 self.complete, volume, new_type, decided, stock
@@ -302,15 +328,35 @@ class Retypes:
         return image_id
 
     def _reason_against(
-        self, volume: protocols.Volume, decided: retype_plan.RetypePlan
+        self,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+        decided: retype_plan.RetypePlan,
     ) -> str | None:
         """Return why the volume cannot be retyped here; None if it can."""
         obstacle = decided.obstacle
         if obstacle and decided.is_migrated:
             hides = obstacle.key == keys.DATA_POOL
             return str(obstacle.hidden() if hides else obstacle)
-        if decided.is_copied and _is_attached(volume):
+        if not decided.is_copied:
+            return None
+        if _is_attached(volume):
             return copies.IN_USE
+        return self._invalid_limit(new_type)
+
+    def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:
+        """Return that the stock driver cannot set a limit; None if it can.
+
+        It sets the limits of QoS specs after the swap, and reads them as whole
+        numbers.
+        """
+        specs = self._driver._qos_specs_from_volume_type(new_type) or {}
+        for name in sorted(specs.keys() & rbd.QOS_KEY_MAP.keys()):
+            if not str(specs[name]).isdecimal():
+                return (
+                    f'the QoS specs of volume type {new_type.name} have '
+                    f'{name} = {specs[name]!r}, which is no whole number'
+                )
         return None
 
     def _copied(
@@ -749,8 +795,12 @@ def refuse(volume: protocols.Volume, reason: str) -> None:
 
 
 def is_retyping(volume_id: str) -> bool:
-    """Return whether a volume has the status ``retyping``."""
-    volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
+    """Return whether a volume exists and has the status ``retyping``."""
+    admin = context.get_admin_context()
+    try:
+        volume = objects.Volume.get_by_id(admin, volume_id)
+    except exception.VolumeNotFound:
+        return False
     return bool(volume.status == marker.RETYPING)
 
 

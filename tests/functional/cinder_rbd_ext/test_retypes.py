@@ -16,6 +16,7 @@ import uuid
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
+from cinder.volume import volume_types
 from cinder.volume.drivers import rbd as stock
 import ddt
 import fixtures
@@ -572,6 +573,7 @@ class FailureTest(RetypeTestCase):
             self.check_refused(volume, 'Ceph could not copy')
 
 
+@ddt.ddt
 class InterruptedTest(RetypeTestCase):
     """States that a killed service leaves, each with one image."""
 
@@ -671,6 +673,30 @@ class InterruptedTest(RetypeTestCase):
     def test_swapped_image_gets_its_type(self) -> None:
         self.copy.swap(self.mark.copy_id)
         self.recovered(is_new=True)
+
+    @ddt.data(0, 1, 2)
+    def test_swap_is_undone_if_the_new_type_was_deleted(
+        self, kill_at: int
+    ) -> None:
+        self.copy.swap(self.mark.copy_id)
+        volume_types.destroy(self.admin, self.type_id)
+        rename, renamed = copies.Copy._rename, []
+
+        def killed(*args: Any) -> None:
+            renamed.append(args)
+            # The first two calls find that the swap is complete.
+            if len(renamed) == 2 + kill_at:
+                raise SystemExit
+            rename(*args)
+
+        with mock.patch.object(copies.Copy, '_rename', killed):
+            if kill_at:
+                self.assertRaises(
+                    SystemExit, self.driver._recovery.recover_all
+                )
+            self.recovered(is_new=False)
+        self.assertIn('interrupted', self.recorded(self.volume)['rbd:message'])
+        self.assertEqual(_PLAIN, self.layout_of(self.volume))
 
     def test_source_gets_its_name_back_if_the_copy_is_lost(self) -> None:
         ioctx = self.cluster.ioctx()

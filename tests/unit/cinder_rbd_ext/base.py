@@ -139,9 +139,9 @@ class DriverTestCase(test.TestCase):
         )
         return objects.VolumeType.get_by_id(self.admin, made['id'])
 
-    def qos_type(self, **limits: str) -> Any:
-        """Create a volume type with QoS limits that the driver applies."""
-        made = self.make_type()
+    def qos_type(self, made: Any = None, **limits: str) -> Any:
+        """Give a volume type QoS limits that the driver applies."""
+        made = made or self.make_type()
         specs = qos_specs.create(
             self.admin, made.name, {'consumer': 'back-end', **limits}
         )

@@ -335,3 +335,15 @@ class ImagesTest(base.DriverTestCase):
         with volume_use.using_image(volume.name):
             pass
         lock.assert_called_once()
+
+    def test_image_of_a_migrated_volume_has_the_lock_of_that_volume(
+        self,
+    ) -> None:
+        former = self.new_volume()
+        name = former.name
+        volume = self.new_volume(_name_id=former.id)
+        former.destroy()
+        self.assertEqual(name, volume.name)
+        with mock.patch.object(volume_lock, 'shared', autospec=True) as held:
+            volume_use.using_image(name)
+        held.assert_called_once_with(volume.id, volume_lock.WAIT)

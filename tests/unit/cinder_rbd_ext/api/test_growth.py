@@ -47,6 +47,11 @@ class ExtendTest(base.ApiTestCase):
             self.ok('POST', self._path(volume), body, **how)
         extend.assert_called_once()
 
+    def test_volume_that_is_migrated_keeps_its_size(self) -> None:
+        volume = self.volume(size=3, migration_status='migrating')
+        self._refused(volume, 4, 'is being migrated. Extend it afterwards')
+        self._accepted(self.volume(size=3, migration_status='success'), 4)
+
     def test_whole_stripes(self) -> None:
         for volume in (
             self.volume(_KEYS, _MADE, size=3),

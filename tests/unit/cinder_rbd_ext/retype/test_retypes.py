@@ -14,6 +14,8 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
@@ -199,6 +201,75 @@ class RetypeTest(base.DriverTestCase):
                 *('req', volume, self.make_type(), lambda: (True, None)),
             )
         self.assertIsNotNone(marker.of_volume(volume.id))
+
+    @ddt.data(True, False)
+    def test_retype_without_its_lock_ends_if_it_was_given_up(
+        self, is_given_up: bool
+    ) -> None:
+        volume = self.made_volume()
+
+        def locked(*args: Any) -> None:
+            if is_given_up:
+                status = {'status': 'in-use'}
+                db.volume_update(self.admin, volume.id, status)
+            raise volume_lock.VolumeLocked(volume_id=volume.id)
+
+        with mock.patch.object(volume_use, 'replacing', locked):
+            self.assertRaises(
+                retypes.Superseded
+                if is_given_up
+                else volume_lock.VolumeLocked,
+                self._retype,
+                volume,
+                rbd_object_map='false',
+            )
+
+    def test_refused_retype_ends_if_it_was_given_up(self) -> None:
+        """Cinder's manager would migrate the volume."""
+        volume = self.made_volume()
+
+        def given_up(*args: Any) -> str:
+            status = {'status': 'available'}
+            db.volume_update(self.admin, volume.id, status)
+            return 'not enough room'
+
+        with mock.patch.object(retypes.Retypes, '_reason_against', given_up):
+            self.assertRaises(
+                retypes.Superseded,
+                self._retype,
+                volume,
+                rbd_object_map='false',
+            )
+
+    def test_retype_of_a_volume_that_was_deleted_ends(self) -> None:
+        volume = self.made_volume()
+
+        def deleted(*args: Any) -> None:
+            db.volume_destroy(self.admin, volume.id)
+            raise volume_lock.VolumeLocked(volume_id=volume.id)
+
+        driver, kind = self.driver, self.make_type(rbd_object_map='false')
+        self.update(volume, {'status': 'retyping'})
+        with mock.patch.object(volume_use, 'replacing', deleted):
+            self.assertRaises(
+                retypes.Superseded,
+                driver.retype,
+                *(self.admin, volume, kind, {}, None),
+            )
+
+    def test_limit_that_the_stock_driver_cannot_set_is_found_before_a_copy(
+        self,
+    ) -> None:
+        volume = self.made_volume()
+        kind = self.make_type(rbd_stripe_unit='64K', rbd_stripe_count='8')
+        kind = self.qos_type(kind, total_iops_sec='1e3')
+        with self.retyping(volume):
+            done = self.driver.retype(self.admin, volume, kind, {}, None)
+        self.assertEqual((False, None), done)
+        self.assertIn(
+            "total_iops_sec = '1e3', which is no whole number",
+            marker.refusal(record.items_of(volume.id)) or '',
+        )
 
     def test_step_after_the_swap_is_repeated_until_the_status_is_reset(
         self,
