@@ -79,7 +79,7 @@ class CountsTest(base.DriverTestCase):
         self._costs((0, 0, 1), attach, volume, _CONNECTOR)
         self._costs((2, 1, 4), self.driver.delete_volume, clone)
         # Its snapshot of the source is deleted with it.
-        self._costs((2, 2, 4), self.driver.delete_volume, copy)
+        self._costs((2, 2, 5), self.driver.delete_volume, copy)
         self.driver.delete_snapshot(snapshot)
         self._costs((2, 1, 4), self.driver.delete_volume, volume)
         self.assertEqual([], self.cluster.names())
