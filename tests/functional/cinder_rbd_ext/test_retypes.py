@@ -682,18 +682,18 @@ class InterruptedTest(RetypeTestCase):
         volume_types.destroy(self.admin, self.type_id)
         rename, renamed = copies.Copy._rename, []
 
-        def killed(*args: Any) -> None:
+        def interrupted(*args: Any) -> None:
             renamed.append(args)
-            # The first two calls find that the swap is complete.
-            if len(renamed) == 2 + kill_at:
-                raise SystemExit
+            # The first call finds that the swap is complete.
+            if kill_at and len(renamed) == 1 + kill_at:
+                raise RuntimeError('interrupted')
             rename(*args)
 
-        with mock.patch.object(copies.Copy, '_rename', killed):
+        with mock.patch.object(copies.Copy, '_rename', interrupted):
             if kill_at:
-                self.assertRaises(
-                    SystemExit, self.driver._recovery.recover_all
-                )
+                self.driver._recovery.recover_all()
+                status = self.read_again(self.volume).status
+                self.assertEqual('retyping', status)
             self.recovered(is_new=False)
         self.assertIn('interrupted', self.recorded(self.volume)['rbd:message'])
         self.assertEqual(_PLAIN, self.layout_of(self.volume))
