@@ -78,14 +78,18 @@ def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
             phrases.Phrase('one of the two'),
             per_gib.origin,
         )
-    if limit and not (per_gib and per_gib.origin < limit.origin):
-        value = _within(each.limit, limit, maximum)
-        return _Limit(value, limit.origin)
+    largest: int | None = maximum.value if maximum else None
     if per_gib:
         derived = max(per_gib.value * gib, minimum.value if minimum else 0)
-        largest = maximum.value if maximum else each.largest
-        return _Limit(min(derived, largest), None)
-    return _Limit(maximum.value, None) if maximum else None
+        derived = min(derived, largest or each.largest)
+        if not limit or per_gib.origin < limit.origin:
+            return _Limit(derived, None)
+        if limit.origin is errors.Origin.VOLUME_METADATA:
+            # An owner may choose less than the size of the volume gives.
+            largest = derived
+    if limit:
+        return _Limit(_within(each.limit, limit, largest), limit.origin)
+    return _Limit(largest, None) if largest else None
 
 
 def _burst(
@@ -103,7 +107,8 @@ def _burst(
         if _is_default(burst):
             return None
         raise _without(each.burst, burst, each.limit)
-    value = _within(each.burst, burst, choices.get(each.maximum))
+    maximum = choices.get(each.maximum)
+    value = _within(each.burst, burst, maximum.value if maximum else None)
     if value >= limit.value:
         return value
     if limit.origin is None or burst.origin > limit.origin:
@@ -122,22 +127,22 @@ def _burst(
 def _within(
     key: str,
     choice: precedence.Choice[Any],
-    maximum: precedence.Choice[Any] | None,
+    maximum: int | None,
 ) -> int:
     """Return a value; a default of the back end is at most the maximum.
 
     :raises OptionError: for another value above the maximum
     """
     value: int = choice.value
-    if not maximum or value <= maximum.value:
+    if not maximum or value <= maximum:
         return value
     if _is_default(choice):
-        return int(maximum.value)
+        return maximum
     raise errors.OptionError(
         key,
         value,
         phrases.Phrase('more than the volume type allows'),
-        phrases.Phrase('1 to {maximum}', maximum=maximum.value),
+        phrases.Phrase('1 to {maximum}', maximum=maximum),
         choice.origin,
     )
 

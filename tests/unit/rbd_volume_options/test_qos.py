@@ -89,6 +89,25 @@ class LimitsTestCase(refusals.RefusalTestCase):
             {'rbd:bps_limit': 4096}, _limits(by_size, {'rbd:bps_limit': '4K'})
         )
 
+    def test_limit_of_a_volume_is_at_most_that_of_its_size(self) -> None:
+        by_size = {
+            'rbd:iops_limit_per_gib': '3',
+            'rbd:iops_limit_minimum': '100',
+            'rbd:iops_limit_maximum': '5000',
+        }
+        largest = {'rbd:iops_limit': '600'}
+        self.assertEqual(
+            {'rbd:iops_limit': 600}, _limits(by_size, largest, gib=200)
+        )
+        self.assertRefused(
+            lambda: _limits(by_size, {'rbd:iops_limit': '601'}, gib=200),
+            'rbd:iops_limit',
+            601,
+            'more than the volume type allows',
+            '1 to 600',
+            errors.Origin.VOLUME_METADATA,
+        )
+
     def test_burst_and_its_length_go_with_the_limit(self) -> None:
         wanted = {
             'rbd:read_iops_limit': 100,
