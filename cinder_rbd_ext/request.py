@@ -49,7 +49,9 @@ class Request:
             for level in (*self.levels, *more)
             if backend_too or level.origin is not errors.Origin.BACKEND
         ]
-        resolved = precedence.resolve(levels)
+        resolved = dataclasses.replace(
+            precedence.resolve(levels), multiattach=self.multiattach
+        )
         multiattach.check_shareable(
             resolved, self.multiattach, self.replicated
         )

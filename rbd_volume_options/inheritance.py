@@ -110,23 +110,22 @@ def levels(
     :param own: returns the image that the stock driver would create for a
         new volume. It is called only if a part may not be inherited.
     """
-    inherited = resolve(source.level)
-    dropped = [
-        group
-        for group, may in (
-            (_LAYOUT, _may_inherit_layout),
-            ((Part.FEATURES,), _may_inherit_features),
-        )
-        if not may(source, inherited, resolve, bounds, own)
-    ]
-    if not dropped:
-        return [source.level]
-    parts = frozenset(part for group in dropped for part in group)
-    stock = level_of(Origin.CLUSTER, own())
-    return [
-        _without(source.level, parts),
-        _without(stock, frozenset(Part) - parts),
-    ]
+    chosen = [source.level]
+    dropped: frozenset[Part] = frozenset()
+    # The features first: the limit of a layout depends on the object map.
+    for group, may in (
+        ((Part.FEATURES,), _may_inherit_features),
+        (_LAYOUT, _may_inherit_layout),
+    ):
+        if not may(source, resolve(*chosen), resolve, bounds, own):
+            dropped = dropped.union(group)
+            chosen = [
+                _without(source.level, dropped),
+                _without(
+                    level_of(Origin.CLUSTER, own()), frozenset(Part) - dropped
+                ),
+            ]
+    return chosen
 
 
 def origins(
@@ -184,7 +183,7 @@ def _may_inherit_layout(
     ]
     if not parts:
         return True
-    if not _within_limits(inherited, parts, bounds):
+    if not _within_limits(inherited, parts, bounds, own):
         return False
     missing = [
         part
@@ -229,7 +228,10 @@ def _fits(source: Source, inherited: precedence.Resolved) -> bool:
 
 
 def _within_limits(
-    inherited: precedence.Resolved, parts: list[Part], bounds: Bounds
+    inherited: precedence.Resolved,
+    parts: list[Part],
+    bounds: Bounds,
+    own: Callable[[], plan.ImageState],
 ) -> bool:
     origin = Origin.SOURCE_VOLUME
     layout, striping = inherited.image_layout, inherited.striping
@@ -243,7 +245,17 @@ def _within_limits(
             whole_stripes.check_size(
                 layout, bounds.size, bounds.limits, origin
             )
-        limits.check_object_count(layout, bounds.size, bounds.limits, origin)
+        limits.check_object_count(
+            layout,
+            bounds.size,
+            bounds.limits,
+            origin,
+            inherited.has_object_map(
+                frozenset()
+                if inherited.features_choice
+                else own().image_features
+            ),
+        )
     except errors.OptionError:
         return False
     return True

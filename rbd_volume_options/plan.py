@@ -125,8 +125,7 @@ def plan_image(
             image_layout, size, wanted, _origin_of(asked_features)
         )
     if asked_layout:
-        # Each image has features; none means that they are unknown.
-        has_map = not wanted or 'object-map' in wanted
+        has_map = resolved.has_object_map(base.image_features)
         _check_size(resolved, base.layout, size, bounds, has_map)
     return ImagePlan(
         image_layout if asked_layout else None,

@@ -88,6 +88,8 @@ class Resolved:
 
     ``striping`` is a choice with the value None if the first level that sets
     it is an existing image without striping.
+
+    :ivar multiattach: whether the volume type is a multi-attach type
     """
 
     object_size: Choice[int] | None = None
@@ -98,6 +100,7 @@ class Resolved:
     plain: Mapping[str, Choice[Any]] = dataclasses.field(
         default_factory=dict, hash=False
     )
+    multiattach: bool = False
 
     def choice(self, key: str) -> Choice[Any] | None:
         """Return the value of a key; None if it is unset.
@@ -187,6 +190,22 @@ class Resolved:
         if self.object_map:
             wanted = features.with_object_map(wanted, self.object_map.value)
         return wanted
+
+    def has_object_map(self, base: features.Features) -> bool:
+        """Return whether a new image has an object map; True if unknown.
+
+        The stock driver disables that of a multi-attach type after it created
+        the image.
+
+        :param base: the features of an image without requested ones; empty if
+            they are unknown, because each image has features
+        """
+        if self.multiattach:
+            return False
+        if self.object_map:
+            return self.object_map.value
+        wanted = self.features_over(base)
+        return not wanted or features.OBJECT_MAP in wanted
 
 
 def resolve(levels: Iterable[Level]) -> Resolved:

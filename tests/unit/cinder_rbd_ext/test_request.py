@@ -74,6 +74,17 @@ class OfVolumeTest(base.TestCase):
 
 @ddt.ddt
 class TypeTest(base.TestCase):
+    def test_values_know_whether_the_type_is_multiattach(self) -> None:
+        """The number of objects that is allowed depends on it."""
+        for specs, multiattach in (
+            ({}, False),
+            ({'multiattach': '<is> True'}, True),
+        ):
+            resolved = request.read(
+                {}, specs, cinder_objects.settings()
+            ).resolve()
+            self.assertIs(multiattach, resolved.multiattach)
+
     @ddt.data(
         ('<is> True', True),
         ('<is> False', False),

@@ -48,13 +48,14 @@ def _made(
     *levels: precedence.Level,
     settable: frozenset[str] = frozenset(),
     size: int = GIB,
+    stock: plan.ImageState = _STOCK,
     **bounds: Any,
 ) -> precedence.Resolved:
     def given(*more: precedence.Level) -> precedence.Resolved:
         return precedence.resolve([*levels, *more])
 
     held = inheritance.Bounds(settable, limits.Limits(**bounds), size)
-    return given(*inheritance.levels(source, given, held, lambda: _STOCK))
+    return given(*inheritance.levels(source, given, held, lambda: stock))
 
 
 @ddt.ddt
@@ -118,6 +119,60 @@ class LayoutTest(base.TestCase):
             self.assertEqual(_PLAIN, made)
         made = self._layout(_source(Origin.CLUSTER), **bounds)
         self.assertEqual(_STRIPED, made)
+
+    def test_layout_of_source_with_map_is_not_inherited_without_map(
+        self,
+    ) -> None:
+        """Without an object map, an image may have fewer objects."""
+        source = _source(
+            Origin.VOLUME_METADATA, layout.ImageLayout(64 * KIB), _MAP
+        )
+        allowed: dict[str, Any] = {
+            'settable': _ALL_KEYS,
+            'max_objects': 1 << 14,
+        }
+        self.assertEqual(
+            layout.ImageLayout(64 * KIB), self._layout(source, **allowed)
+        )
+        for of_volume in (
+            options.VolumeOptions(object_map=False),
+            options.VolumeOptions(image_features=_LEAST),
+        ):
+            level = precedence.Level(Origin.VOLUME_METADATA, of_volume)
+            self.assertEqual(_PLAIN, self._layout(source, level, **allowed))
+
+    def test_layout_depends_on_the_map_that_is_inherited(self) -> None:
+        """The features of the source can be replaced by the default."""
+        without = plan.ImageState(_PLAIN, _LEAST)
+        source = _source(
+            Origin.VOLUME_TYPE, layout.ImageLayout(64 * KIB), _MAP
+        )
+        for more, inherited in (
+            ({keys.OBJECT_MAP, keys.FEATURES}, layout.ImageLayout(64 * KIB)),
+            (set(), _PLAIN),
+        ):
+            made = _made(
+                source,
+                settable=frozenset({keys.OBJECT_SIZE, *more}),
+                stock=without,
+                max_objects=1 << 14,
+            )
+            self.assertEqual(inherited, made.layout_over(_PLAIN))
+
+    def test_layout_of_glance_image_depends_on_the_default_map(self) -> None:
+        level = precedence.Level(
+            Origin.GLANCE_IMAGE,
+            options.VolumeOptions(
+                object_size=64 * KIB, striping=layout.Striping(4 * KIB, 2)
+            ),
+        )
+        source = inheritance.Source(
+            level, dict.fromkeys(Part, Origin.GLANCE_IMAGE)
+        )
+        without = plan.ImageState(_PLAIN, _LEAST)
+        for stock, inherited in ((_STOCK, 64 * KIB), (without, 4 * MIB)):
+            made = _made(source, stock=stock, max_objects=1 << 14)
+            self.assertEqual(inherited, made.layout_over(_PLAIN).object_size)
 
     def test_what_does_not_fit_the_type(self) -> None:
         small = precedence.Level(

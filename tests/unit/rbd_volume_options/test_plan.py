@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -337,6 +338,37 @@ class RefusedTestCase(refusals.RefusalTestCase):
         )
         few = limits.Limits(max_objects=1 << 14)
         self.assertIsNotNone(_plan(asked, base=mapped, how=few).layout)
+
+    def test_multiattach_type_has_no_object_map(self) -> None:
+        """The stock driver disables it after the image was created."""
+        asked = precedence.resolve(
+            [
+                _said(
+                    _BY_METADATA, object_size=64 * KIB, image_features=_DEFAULT
+                )
+            ]
+        )
+        few = limits.Limits(max_objects=1 << 14)
+        plan.plan_image(asked, _STOCK, GIB, few)
+        shared = dataclasses.replace(asked, multiattach=True)
+        for base in (_STOCK, plan.UNKNOWN):
+            self.assertRefused(
+                functools.partial(plan.plan_image, shared, base, GIB, few),
+                'rbd:object_size',
+                65536,
+                'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
+                origin=_BY_METADATA,
+            )
+
+    def test_map_that_is_disabled_counts_if_features_are_unknown(
+        self,
+    ) -> None:
+        unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())
+        asked = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
+        few = limits.Limits(max_objects=1 << 14)
+        self.assertRaises(
+            errors.OptionError, _plan, asked, base=unknown, how=few
+        )
 
     def test_features_that_are_unknown_refuse_nothing(self) -> None:
         unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())

@@ -207,6 +207,24 @@ class LayoutTest(base.TestCase):
             )
         )
 
+    @ddt.data(
+        {'multiattach': '<is> True'},
+        {keys.OBJECT_MAP: 'false'},
+    )
+    def test_layout_that_requires_a_map_needs_migration_to_lose_it(
+        self, specs: dict[str, str]
+    ) -> None:
+        """Without an object map, an image may have fewer objects."""
+        small = plan.ImageState(
+            layout.ImageLayout(64 << 10),
+            _FEATURES | {'object-map', 'fast-diff'},
+        )
+        limit = {'rbd_max_objects': 1 << 14}
+        own = {keys.OBJECT_SIZE: '64K'}
+        self.assertIsNone(_obstacle(small, own, {}, {}, **limit))
+        found = _obstacle(small, own, {}, specs, **limit)
+        self.assertEqual(keys.OBJECT_SIZE, found and found.key)
+
     def test_no_striping(self) -> None:
         """A stripe count of 1 is a request, too, if the back end stripes."""
         found = _obstacle(
