@@ -14,6 +14,7 @@ from oslo_concurrency import processutils
 from oslo_log import log as logging
 from oslo_utils import units
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
@@ -30,11 +31,14 @@ from cinder_rbd_ext.imaging import rbd_import
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.imaging import unrequested
 from rbd_volume_options import definitions
+from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import options
 from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
+
+_BY_TENANT = frozenset({errors.Origin.VOLUME_METADATA})
 
 
 class Maker:
@@ -172,6 +176,21 @@ class Maker:
     def _copy(
         self, volume: protocols.Volume, source: protocols.Volume
     ) -> creations.Creation:
+        """Return the creation of a copy that Cinder makes for itself.
+
+        :raises ImageNotMade: for an entry of the image-volume cache with the
+            layout that a tenant requested. All projects would read the Glance
+            image with it. Cinder continues without the entry, and a later
+            volume fills the cache.
+        """
+        if sources.is_cached_image(volume) and sources.layout_requested(
+            record.items_of(source.id), _BY_TENANT
+        ):
+            raise exceptions.ImageNotMade(
+                name=volume.name,
+                reason='an entry of the image-volume cache does not get the '
+                f'layout that the metadata of volume {source.id} requests',
+            )
         planner = functools.partial(
             unrequested.plan_copy, volume, source, self._driver.settings
         )

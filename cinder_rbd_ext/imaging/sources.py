@@ -3,6 +3,7 @@
 """The sources of volumes, and the plans of images from them."""
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import json
@@ -92,14 +93,18 @@ def of_glance_image(
     )
 
 
-def layout_requested(recorded: Mapping[str, str]) -> bool:
+def layout_requested(
+    recorded: Mapping[str, str],
+    where: Collection[errors.Origin] = precedence.ASKED,
+) -> bool:
     """Return whether a volume's layout was requested by an ``rbd:`` key.
 
     :param recorded: its admin metadata
+    :param where: where the key was set
     """
     origins = record.origins(recorded) or {}
     return any(
-        origins.get(part) in precedence.ASKED
+        origins.get(part) in where
         for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
     )
 

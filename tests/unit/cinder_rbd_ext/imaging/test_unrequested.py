@@ -5,6 +5,7 @@
 import json
 from typing import Any
 
+from cinder import exception
 import ddt
 
 from cinder_rbd_ext import exceptions
@@ -71,14 +72,6 @@ class CopyTest(base.DriverTestCase):
         stored = self.cluster.stored(copy.name)
         self.assertEqual(expected.number, stored.data_pool)
 
-    def test_cached_image(self) -> None:
-        """It belongs to the internal tenant."""
-        project = self.context.project_id
-        self.override_config('cinder_internal_tenant_project_id', project)
-        entry = self.new_volume(volume_type=self.type)
-        self.driver.create_cloned_volume(entry, self.source)
-        self.check(entry)
-
     def test_of_a_user(self) -> None:
         copy = self.new_volume(volume_type=self.type)
         self.assertRaises(
@@ -87,6 +80,43 @@ class CopyTest(base.DriverTestCase):
             copy,
             self.source,
         )
+
+
+class CacheEntryTest(base.DriverTestCase):
+    """Cinder clones the first volume from an image into its cache."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # It owns the entries.
+        project = self.context.project_id
+        self.override_config('cinder_internal_tenant_project_id', project)
+
+    def test_entry_has_layout_of_the_type(self) -> None:
+        kind = self.make_type(rbd_object_size='1M')
+        source = self.made_volume(_NO_MAP, kind)
+        entry = self.new_volume(volume_type=kind)
+        self.driver.create_cloned_volume(entry, source)
+        self.assertEqual(20, self.layout_of(entry.name)[0])
+        self.assertEqual(
+            self.cluster.stored(source.name).mask,
+            self.cluster.stored(entry.name).mask,
+        )
+
+    def test_layout_that_a_tenant_requested_fills_no_cache(self) -> None:
+        """Cinder logs exceptions of its own classes and continues."""
+        for own in (_EIGHTHS, {keys.OBJECT_SIZE: '1M'}):
+            source = self.made_volume(own)
+            names = self.cluster.names()
+            error = self.assertRaises(
+                exceptions.ImageNotMade,
+                self.driver.create_cloned_volume,
+                self.new_volume(),
+                source,
+            )
+            self.assertIsInstance(error, exception.CinderException)
+            self.assertIn(source.id, str(error))
+            self.assertEqual(names, self.cluster.names())
+            self.assertEqual([], self.cluster.stored(source.name).snapshots)
 
 
 class SizeTest(base.DriverTestCase):
