@@ -296,8 +296,16 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""
-        with volume_use.using_snapshot(snapshot):
-            return super().create_snapshot(snapshot)
+        with volume_use.using_snapshot(snapshot) as volume:
+            update = super().create_snapshot(snapshot)
+            if self.cluster_name:
+                # If this service was stopped for so long that its lock has
+                # expired, the open image may be one that a copy has replaced.
+                with self.images.opened(
+                    volume.name, snapshot=snapshot.name, read_only=True
+                ):
+                    pass
+            return update
 
     def revert_to_snapshot(
         self,
@@ -349,11 +357,12 @@ class RBDExtDriver(rbd.RBDDriver):
         that the new type does not accept are removed from the volume.
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
+        request_id = context.request_id
         with self._retypes.ending_if_given_up(volume.id):
-            self._retypes.announce(context.request_id, volume, new_type)
+            self._retypes.announce(request_id, volume, new_type)
             with volume_use.replacing(volume):
                 return self._retypes.retype(
-                    context.request_id, volume, new_type, stock
+                    request_id, volume, new_type, stock
                 )
 
     def _stock_retype(

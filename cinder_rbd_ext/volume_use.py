@@ -203,7 +203,11 @@ def _is_interrupted(volume: protocols.Volume) -> bool:
     """
     mark = marker.read(volume.admin_metadata)
     if mark and mark.pool and mark.copy_id:
-        return bool(volume.migration_status == marker.MIGRATING)
+        # The status may have been reset while Cinder saves the new back end.
+        return bool(
+            volume.migration_status == marker.MIGRATING
+            or (not mark.is_stale and record.backend_of(volume) == mark.left)
+        )
     return bool(
         volume.status == RETYPING
         and not marker.is_migrating(volume)

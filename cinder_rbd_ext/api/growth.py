@@ -52,11 +52,11 @@ class Growth:
         volume = cinder_volume.API().get(context, volume_id)
         context.authorize(_policy(req, volume), target_obj=volume)
         if size > volume.size:
-            replaced.check_is_not_migrated(volume)
             self._check(volume, size * units.Gi)
 
     def _check(self, volume: protocols.Volume, size: int) -> None:
         recorded = record.items_of(volume.id)
+        replaced.check_is_not_copied(volume, recorded)
         state = record.read(recorded)
         if state is None or not self._applies(volume, recorded):
             return

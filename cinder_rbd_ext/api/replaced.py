@@ -9,6 +9,8 @@ status does is served before the image is replaced
 (:func:`cinder_rbd_ext.volume_use.replacing`).
 """
 
+from collections.abc import Mapping
+
 from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.objects import fields
@@ -18,6 +20,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
 
 
@@ -72,14 +75,19 @@ def check_keys(volume: protocols.Volume) -> None:
     )
 
 
-def check_is_not_migrated(volume: protocols.Volume) -> None:
+def check_is_not_copied(
+    volume: protocols.Volume, recorded: Mapping[str, str]
+) -> None:
     """Check a request that would change the size of a volume.
 
-    The copy has the size that the volume had when the migration began.
+    The copy has the size that the volume had when the migration began. A
+    migration that Cinder performs without this driver is left to Cinder.
 
-    :raises HTTPBadRequest: while Cinder migrates the volume
+    :param recorded: the admin metadata of the volume
+    :raises HTTPBadRequest: while this driver copies the image to another pool
     """
-    if is_migrated(volume):
+    mark = marker.read(recorded)
+    if mark and mark.pool and is_migrated(volume):
         raise webob.exc.HTTPBadRequest(
             explanation=f'Volume {volume.id} is being migrated. Extend it '
             'afterwards.'

@@ -124,11 +124,12 @@ class Migrations:
         Without a marker, the volume would keep its status after a kill. The
         marker of an earlier request does not apply to the status any more.
         """
-        if self._other_pool(host):
+        pool = self._other_pool(host)
+        if pool:
             earlier = marker.of_volume(volume.id)
-            if earlier is None:
+            if earlier is None and not self._no_access(pool):
                 marker.write(volume.id, self._marker(request_id, volume, host))
-            elif earlier.request != request_id:
+            elif earlier and earlier.request != request_id:
                 marker.disown(volume.id)
         try:
             yield
@@ -277,12 +278,12 @@ class Migrations:
         :returns: None if the image must be copied by Cinder
         :raises CopyFailed: if the other pool has an image of the same name
         """
-        mark = marker.write(
-            volume.id,
-            self._marker(
-                request_id, volume, host, self.retypes.image_id(volume.name)
-            ),
-        )
+        source_id = self.retypes.image_id(volume.name)
+        mark = self._marker(request_id, volume, host, source_id)
+        reason = self._no_access(mark.pool)
+        if not reason:
+            # Recovery needs the access too.
+            mark = marker.write(volume.id, mark)
         copy = copies.Copy(self._driver, volume.name, mark)
         state = self._images.state_of(volume.name)
         how = unrequested.plan_migrated(volume, host, state, None)
@@ -292,7 +293,7 @@ class Migrations:
             how.data_pool,
             how.configuration,
         )
-        reason = self._no_access(copy) or self.retypes.obstacle(copy, target)
+        reason = reason or self.retypes.obstacle(copy, target)
         if reason:
             LOG.info(
                 'Volume %(id)s is left to Cinder to migrate: %(reason)s',
@@ -308,10 +309,10 @@ class Migrations:
         copy.place(mark.copy_id)
         return mark, target
 
-    def _no_access(self, copy: copies.Copy) -> str | None:
+    def _no_access(self, pool: str) -> str | None:
         """Return that the other pool cannot be used; None if it can."""
         try:
-            self._images.check_data_pool(copy.pool, errors.Origin.BACKEND)
+            self._images.check_data_pool(pool, errors.Origin.BACKEND)
         except errors.OptionError as error:
             return str(error)
         return None

@@ -299,28 +299,40 @@ class Copy:
             return False
 
         def run(ioctx: protocols.Ioctx) -> bool:
+            image_id = id_of(ioctx, self._image_name)
+            if image_id == self._source_id:
+                # With this name, a client may have opened it since.
+                return False
             if id_of(ioctx, self._kept_name) == self._source_id:
                 # Completed below, or undone if the copy does not exist.
-                return copy_id in (
-                    id_of(ioctx, self.name),
-                    id_of(ioctx, self._image_name),
-                )
-            return id_of(ioctx, self._image_name) == copy_id
+                return copy_id in (id_of(ioctx, self.name), image_id)
+            return image_id == copy_id
 
         return self.run(run)
 
     def swap(self, copy_id: str) -> None:
         """Replace the image by its copy; complete an interrupted swap.
 
-        :raises CopyFailed: if a name belongs to another image
+        A service that was stopped for a while may find that another one has
+        removed the copy. The image then has its name again.
+
+        :raises CopyFailed: if the copy does not exist, or a name belongs to
+            another image
         """
 
         def run(ioctx: protocols.ObjectIoctx) -> None:
             if id_of(ioctx, self._image_name) != copy_id:
+                if id_of(ioctx, self.name) != copy_id:
+                    raise CopyFailed(reason=f'{self.name} does not exist')
                 self._rename(
                     ioctx, self._image_name, self._kept_name, self._source_id
                 )
-            self._rename(ioctx, self.name, self._image_name, copy_id)
+            try:
+                self._rename(ioctx, self.name, self._image_name, copy_id)
+            except CopyFailed:
+                if self._is_misplaced(ioctx):
+                    self._restore(ioctx)
+                raise
 
         self.run(run)
 
@@ -341,30 +353,28 @@ class Copy:
                         f'{self._kept_name}'
                     )
                 self._rename(ioctx, self._image_name, self.name, copy_id)
-            self._rename(
-                ioctx, self._kept_name, self._image_name, self._source_id
-            )
+            self._restore(ioctx)
 
         self.run(run)
 
     def restore(self) -> None:
-        """Undo an interrupted swap whose copy does not exist."""
-        self.run(
-            lambda ioctx: self._rename(
-                ioctx, self._kept_name, self._image_name, self._source_id
-            )
-        )
+        """Undo an interrupted swap that is not completed."""
+        self.run(self._restore)
+
+    def _restore(self, ioctx: protocols.ObjectIoctx) -> None:
+        self._rename(ioctx, self._kept_name, self._image_name, self._source_id)
 
     def is_misplaced(self) -> bool:
-        """Return whether the image has only the name of a kept source."""
+        """Return whether the image has the name of a kept source.
 
-        def run(ioctx: protocols.Ioctx) -> bool:
-            return (
-                id_of(ioctx, self._kept_name) == self._source_id
-                and id_of(ioctx, self._image_name) is None
-            )
+        It may have its own name, too.
+        """
+        return self.run(self._is_misplaced)
 
-        return self.run(run)
+    def _is_misplaced(self, ioctx: protocols.Ioctx) -> bool:
+        return id_of(ioctx, self._kept_name) == self._source_id and id_of(
+            ioctx, self._image_name
+        ) in (None, self._source_id)
 
     def _rename(
         self,
@@ -528,8 +538,13 @@ def purge(
 ) -> None:
     """Remove an image and its snapshots from the trash.
 
+    An image that somebody has restored is not removed.
+
     :raises rbd.ImageBusy: if a client has it open, or if it has clones
     """
+    trash = driver.rbd.RBD().trash_list(ioctx)
+    if all(entry['id'] != image_id for entry in trash):
+        return
     try:
         with (
             contextlib.suppress(driver.rbd.ImageNotFound),

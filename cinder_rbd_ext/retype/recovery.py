@@ -226,6 +226,10 @@ class Recovery:
         LOG.info('Resuming the retype of volume %s', volume.id)
         copy = copies.Copy(self._driver, volume.name, mark)
         is_swapped = self._retypes.is_swapped(copy, mark)
+        if not is_swapped:
+            # A service that is only slow must not swap after the volume is
+            # given back.
+            copy.discard()
         type_id = mark.type_id if is_swapped else volume.volume_type_id
         try:
             new_type = objects.VolumeType.get_by_id(admin, type_id)

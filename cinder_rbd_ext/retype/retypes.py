@@ -79,8 +79,10 @@ the copy differs               ``CopyFailed``, or ``ChildFailed`` by the
 the source was changed         ``CopyFailed``
 the status was reset, or the   ``Cancelled``: looked for every
 volume is being deleted        :data:`children.INTERVAL`
-the lock has expired           ``LockLost``: looked for with the status and
-                               before the swap
+the lock has expired           ``LockLost``: looked for with the status,
+                               before the swap, and before each attempt to
+                               complete it. Recovery continues then, and this
+                               request ends.
 the database fails             Before the swap, as above. Writing the progress
                                alone may fail.
 the QoS specs of the new type  Looked for before the copy. Later, the step
@@ -99,6 +101,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import errno
 import functools
 import time
 from typing import Any
@@ -140,6 +143,9 @@ LOG = logging.getLogger(__name__)
 
 #: Seconds before a step after the swap is repeated.
 REPEAT = 30.0
+
+# Errors of librados and librbd without the rights to a pool.
+_REFUSED = (errno.EPERM, errno.EACCES)
 
 # The share of the progress that the copy takes, if a comparison follows.
 _COPY_SHARE = 60
@@ -211,10 +217,13 @@ class Retypes:
         writes its former status.
 
         :raises Superseded: instead of an error, if the volume no longer has
-            the status of a retype
+            the status of a retype, or its lock has expired, so that recovery
+            acts
         """
         try:
             yield
+        except volume_lock.LockLost as error:
+            raise self._superseded(volume_id) from error
         except Exception as error:
             # Without the database, nobody knows: it is waited for.
             if not self._repeated(volume_id, lambda: is_retyping(volume_id)):
@@ -240,12 +249,13 @@ class Retypes:
         """
         with volume_lock.exclusive(volume.id) as held:
             earlier = marker.of_volume(volume.id)
+            is_own = earlier is not None and earlier.request == request_id
             if not is_retyping(volume.id):
                 # It may have waited so long that the request was given up.
-                if earlier and earlier.request == request_id:
+                if is_own:
                     self._settle_given_up(volume.id)
                 raise self._superseded(volume.id)
-            if earlier and earlier.request != request_id:
+            if earlier and not is_own:
                 self.settle_earlier(volume.id)
             source_id = self.image_id(volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
@@ -270,15 +280,38 @@ class Retypes:
                     },
                 )
                 refuse(volume, reason)
-                if not is_retyping(volume.id):
-                    raise self._superseded(volume.id)
+                self._check_applies(volume.id, mark, held)
                 return False, None
-            complete = functools.partial(
-                self.complete, volume, new_type, decided, stock
-            )
+
+            def complete() -> Update | None:
+                self._check_applies(volume.id, mark, held)
+                update = self.complete(volume, new_type, decided, stock)
+                current = self._check_applies(volume.id, mark, held)
+                # Cinder has the time until the marker is stale to save.
+                marker.write(volume.id, current)
+                return update
+
             if decided.is_copied:
                 return True, self._repeated(volume.id, complete)
             return True, complete()
+
+    def _check_applies(
+        self, volume_id: str, mark: marker.Marker, held: volume_lock.Held
+    ) -> marker.Marker:
+        """Check that no other service or request acts on a volume.
+
+        :param mark: the marker of this request
+        :returns: the marker in the database
+        :raises Superseded: if one does
+        """
+        try:
+            held.check_is_held()
+        except volume_lock.LockLost as error:
+            raise self._superseded(volume_id) from error
+        current = _marker_of_request(volume_id, mark.request)
+        if current is None:
+            raise self._superseded(volume_id)
+        return current
 
     def make_plan(
         self,
@@ -376,10 +409,15 @@ class Retypes:
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
             self._discard(volume.id, copy)
-            if isinstance(error, Cancelled):
+            if isinstance(error, (Cancelled, volume_lock.LockLost)):
                 raise self._superseded(volume.id) from error
             return _told(error)
-        self._repeated(volume.id, lambda: copy.swap(mark.copy_id))
+
+        def swap() -> None:
+            self._check_applies(volume.id, mark, held)
+            copy.swap(mark.copy_id)
+
+        self._repeated(volume.id, swap)
         return None
 
     def obstacle(
@@ -611,8 +649,12 @@ class Retypes:
         if mark.left != marker.back_end_of(self._driver):
             return
         back_end = record.backend_of(volume)
+        if not mark.source_id:
+            # The migration has not begun.
+            marker.forget(volume.id)
+            return
         if back_end == mark.left:
-            copy.discard(wait, mark.copy_id)
+            self._discard_in_other_pool(mark, copy, wait)
             if mark.copy_id:
                 state = self._driver.images.state_of(volume.name)
                 record.moved(volume.id, state, mark.left)
@@ -634,6 +676,29 @@ class Retypes:
             if back_end == mark.destination:
                 return
         marker.forget(volume.id)
+
+    def _discard_in_other_pool(
+        self, mark: marker.Marker, copy: copies.Copy, wait: float
+    ) -> None:
+        """Remove the copy that a migration left in another pool.
+
+        A partial copy stays there if this back end has no access any more: the
+        volume must remain usable.
+        """
+        try:
+            copy.discard(wait, mark.copy_id)
+        except Exception as error:
+            has_access = (
+                not isinstance(error, self._driver.rados.ObjectNotFound)
+                and getattr(error, 'errno', None) not in _REFUSED
+            )
+            if has_access or mark.copy_id:
+                raise
+            LOG.exception(
+                'Pool %(pool)s cannot be used. If it has an image %(name)s, '
+                'remove that image.',
+                {'pool': mark.pool, 'name': copy.name},
+            )
 
     def _correct_keys(self, volume: protocols.Volume) -> None:
         """Remove keys that were written back during a retype.
@@ -817,7 +882,7 @@ def is_unsaved(volume: protocols.Volume, mark: marker.Marker) -> bool:
 def _is_requested(volume_id: str, mark: marker.Marker) -> bool:
     """Return whether a volume is still retyped or migrated."""
     if not mark.pool:
-        return is_retyping(volume_id)
+        return _marker_of_request(volume_id, mark.request) is not None
     volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
     return bool(
         volume.migration_status == marker.MIGRATING
@@ -825,12 +890,41 @@ def _is_requested(volume_id: str, mark: marker.Marker) -> bool:
     )
 
 
+def _marker_of_request(
+    volume_id: str, request_id: str
+) -> marker.Marker | None:
+    """Return the marker of a retype; None if the request no longer applies.
+
+    A void marker belongs to an earlier request than the status.
+    """
+    admin = context.get_admin_context()
+    try:
+        volume = objects.Volume.get_by_id(admin, volume_id)
+    except exception.VolumeNotFound:
+        return None
+    mark = marker.read(volume.admin_metadata)
+    if (
+        volume.status != marker.RETYPING
+        or mark is None
+        or mark.request != request_id
+        or mark.is_void
+    ):
+        return None
+    return mark
+
+
 def _is_attached(volume: protocols.Volume) -> bool:
-    """Return whether a volume was attached when its retype began."""
+    """Return whether a volume was attached when its retype began, or is now.
+
+    An administrator can reset the status of an attached volume.
+    """
     status: str | None = volume.status
     if status == marker.RETYPING:
         status = volume.previous_status
-    return bool(status == 'in-use')
+    attachments = objects.VolumeAttachmentList.get_all_by_volume_id(
+        context.get_admin_context(), volume.id
+    )
+    return bool(status == 'in-use' or attachments)
 
 
 def _origins_of_features(

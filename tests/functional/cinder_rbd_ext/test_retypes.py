@@ -647,15 +647,40 @@ class InterruptedTest(RetypeTestCase):
     def test_verified_copy_is_removed_before_the_swap(self) -> None:
         self.recovered(is_new=False)
 
-    def test_source_with_two_names_is_renamed(self) -> None:
+    def test_source_with_two_names_is_kept(self) -> None:
+        """With its name, a client may have opened and changed it."""
         self._half_renamed(self.volume.name, self.kept, self.source_id)
-        self.recovered(is_new=True)
+        self.recovered(is_new=False)
 
-    def test_source_with_two_names_and_one_entry_is_renamed(self) -> None:
+    def test_source_with_two_names_and_one_entry_is_kept(self) -> None:
         names = self.volume.name, self.kept, self.source_id
         self._half_renamed(*names)
         self._listed(*names)
-        self.recovered(is_new=True)
+        self.recovered(is_new=False)
+
+    def test_late_swap_does_not_replace_a_volume_that_was_given_back(
+        self,
+    ) -> None:
+        """The service was stopped between the copy and the swap."""
+        self.recovered(is_new=False)
+        for name in (None, self.kept):
+            if name:
+                # It was stopped between the renames.
+                rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, name)
+            self.assertRaises(
+                copies.CopyFailed, self.copy.swap, self.mark.copy_id
+            )
+            self.assertEqual([self.volume.name], self.cluster.names())
+        self.assertEqual(self.before, self.sums(self.volume))
+
+    def test_copy_that_cannot_be_removed_keeps_the_status(self) -> None:
+        """A late swap could replace a volume that is in use again."""
+        with mock.patch.object(
+            copies.Copy, 'discard', autospec=True, side_effect=rbd.Timeout('x')
+        ):
+            self.driver._recovery.recover_all()
+        self.assertEqual('retyping', self.read_again(self.volume).status)
+        self.recovered(is_new=False)
 
     def test_volume_without_image_gets_the_copy(self) -> None:
         """The service was killed between the renames."""

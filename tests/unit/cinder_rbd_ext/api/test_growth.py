@@ -7,6 +7,7 @@ from unittest import mock
 
 import oslo_messaging
 
+from cinder_rbd_ext.retype import marker
 from tests.unit.cinder_rbd_ext.api import base
 
 _EXTEND = 'cinder.volume.api.API.%s'
@@ -49,8 +50,14 @@ class ExtendTest(base.ApiTestCase):
 
     def test_volume_that_is_migrated_keeps_its_size(self) -> None:
         volume = self.volume(size=3, migration_status='migrating')
+        # Cinder itself copies the data, as with any driver.
+        self._accepted(volume, 4)
+        mark = marker.Marker('req', '', '123', pool='other', left='here')
+        marker.write(volume.id, mark)
         self._refused(volume, 4, 'is being migrated. Extend it afterwards')
-        self._accepted(self.volume(size=3, migration_status='success'), 4)
+        volume = self.volume(size=3, migration_status='success')
+        marker.write(volume.id, mark)
+        self._accepted(volume, 4)
 
     def test_whole_stripes(self) -> None:
         for volume in (

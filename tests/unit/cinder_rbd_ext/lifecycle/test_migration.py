@@ -3,6 +3,8 @@
 """Migration of volumes by the driver."""
 
 import dataclasses
+import errno
+import functools
 from typing import Any
 from unittest import mock
 
@@ -15,10 +17,12 @@ import ddt
 import fixtures
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -332,6 +336,66 @@ class MigrateTest(base.DriverTestCase):
         # Neither image is removed.
         self.assertEqual([volume.name], self.cluster.names())
         self.assertEqual([volume.name], self.cluster.names('volumes2'))
+
+    def test_volume_is_not_used_before_cinder_saves_after_a_reset(
+        self,
+    ) -> None:
+        """The image there is the former one."""
+        volume = self.made_volume(base.ASKED)
+        snapshot = self.new_snapshot(volume)
+        self.assertEqual((True, None), self._moved(volume))
+        # An administrator has reset it.
+        self.update(volume, {'migration_status': None})
+        connector = {'host': 'compute', 'rbd_cache_modes': ['none']}
+        self.assertRaises(
+            exceptions.AttachmentRefused,
+            self.driver.initialize_connection,
+            *(volume, connector),
+        )
+        with mock.patch.object(marker, 'STALE', 0.0):
+            self.driver.initialize_connection(volume, connector)
+        briefly = functools.partial(volume_use.using_snapshot, wait=0.1)
+        with mock.patch.object(volume_use, 'using_snapshot', briefly):
+            self.assertRaises(
+                volume_lock.VolumeLocked, self.driver.create_snapshot, snapshot
+            )
+
+    def test_pool_that_may_not_be_used_leaves_no_marker(self) -> None:
+        """Recovery could not read it either."""
+        volume = self.made_volume(base.ASKED)
+        refused = errors.OptionError('pool', 'volumes2', 'no', 'other')
+        with (
+            mock.patch.object(
+                self.driver.images,
+                'check_data_pool',
+                autospec=True,
+                side_effect=refused,
+            ),
+            mock.patch.object(marker, 'write', autospec=True) as write,
+        ):
+            self.assertEqual((False, None), self._moved(volume))
+        write.assert_not_called()
+
+    @ddt.data(('', True), ('456', False))
+    @ddt.unpack
+    def test_pool_that_may_no_longer_be_used_does_not_hold_a_volume(
+        self, copy_id: str, is_settled: bool
+    ) -> None:
+        volume = self.made_volume(base.ASKED)
+        left = marker.back_end_of(self.driver)
+        mark = marker.Marker(
+            'req', '', '123', copy_id, pool='volumes2', left=left
+        )
+        marker.write(volume.id, mark)
+        refused = PermissionError(errno.EPERM, 'refused')
+        with mock.patch.object(
+            copies.Copy, 'discard', autospec=True, side_effect=refused
+        ):
+            try:
+                self.driver._retypes.settle(volume.id)
+            except PermissionError:
+                self.assertFalse(is_settled)
+        self.assertEqual(is_settled, marker.of_volume(volume.id) is None)
 
     @ddt.data('delete_snapshot', 'delete_volume')
     def test_deletion_waits_for_cinder_to_save_after_a_reset(
