@@ -69,6 +69,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self.sharing = connection_choice.Sharing(self)
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self, self.images)
+        self._attaching = volume_use.Attaching()
         self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._in_place = in_place.InPlace(self, self.images)
@@ -230,7 +231,7 @@ class RBDExtDriver(rbd.RBDDriver):
             :meth:`remove_export` turns it into HTTP 400
         """
         try:
-            with volume_lock.shared(volume.id, volume_use.SHORT_WAIT):
+            with self._attaching.holding(volume.id):
                 current = self._restores.connected(volume, connector)
                 if current is not None:
                     volume_use.check_not_migrated(volume, current)

@@ -11,6 +11,7 @@ read again from the database, with its admin metadata, in one query.
 
 from collections.abc import Iterator
 import contextlib
+import threading
 import time
 from typing import Any
 
@@ -37,6 +38,11 @@ LONG_WAIT = 600.0
 #: Seconds for which an attachment waits. Cinder's API and cinder-backup wait
 #: for 60 seconds. A backup whose attachment fails gets the status ``error``.
 SHORT_WAIT = 45.0
+
+# Seconds for which any attachment waits, and the maximum number of those that
+# wait longer.
+_MOMENT = 1.0
+_MOST_WAITING = 8
 
 # Seconds between two looks at the database.
 _PAUSE = 1.0
@@ -85,6 +91,39 @@ def using_snapshot(
         # Cinder does not save a snapshot with another volume.
         snapshot.obj_reset_changes(['volume'])
         yield current
+
+
+class Attaching:
+    """The attachments of a back end.
+
+    A member of a project can request any number of attachments of a volume,
+    whatever its status. Each that waits holds one of the threads for requests
+    (64 by default), so only a few wait while the image is replaced or removed.
+    """
+
+    def __init__(self) -> None:
+        self._places = threading.BoundedSemaphore(_MOST_WAITING)
+
+    @contextlib.contextmanager
+    def holding(self, volume_id: str) -> Iterator[None]:
+        """Hold the lock of a volume, shared.
+
+        :raises VolumeLocked: if it could not be taken in time, or if many
+            other attachments wait
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                lock = volume_lock.shared(volume_id, _MOMENT)
+                stack.enter_context(lock)
+            except volume_lock.VolumeLocked:
+                if not self._places.acquire(blocking=False):
+                    raise
+                try:
+                    lock = volume_lock.shared(volume_id, SHORT_WAIT)
+                    stack.enter_context(lock)
+                finally:
+                    self._places.release()
+            yield
 
 
 def using_image(

@@ -602,8 +602,11 @@ class Kept:
         return self.until <= timeutils.utcnow()
 
 
-def kept(driver: protocols.Driver) -> list[Kept]:
-    """Return the entries of the trash that retypes of this cloud have made."""
+def kept(driver: protocols.Driver, image_name: str = '') -> list[Kept]:
+    """Return the entries of the trash that retypes of this cloud have made.
+
+    :param image_name: of a volume, for its kept sources; empty for all entries
+    """
     trash = run(driver, lambda ioctx: list(driver.rbd.RBD().trash_list(ioctx)))
     return [
         Kept(
@@ -614,7 +617,12 @@ def kept(driver: protocols.Driver) -> list[Kept]:
             volume.deleted,
         )
         for entry in trash
-        if (ident := volume_id_of(entry)) and (volume := _volume_of(ident))
+        if (
+            not image_name
+            or entry['name'] == kept_name(image_name, entry['id'])
+        )
+        and (ident := volume_id_of(entry))
+        and (volume := _volume_of(ident))
     ]
 
 

@@ -475,10 +475,16 @@ class Retypes:
         used = copy.used() / units.Gi
         if used <= free:
             return None
+        LOG.warning(
+            'Pool %(pool)s has %(free).1f GiB free, too little for a copy of '
+            '%(name)s, which uses %(used).1f GiB',
+            {'pool': pool, 'free': free, 'name': copy.name, 'used': used},
+        )
+        # Only operators may see how much is free.
         return (
-            f'the pool has no room for a second copy of the image: it uses '
-            f'{used:.1f} GiB, and {free:.1f} GiB are free; free some space, '
-            'or ask the administrator to add storage or to raise the quota'
+            'the pool has no room for a second copy of the image; free some '
+            'space, or ask the administrator to add storage or to raise the '
+            'quota'
         )
 
     def _discard(self, volume_id: str, copy: copies.Copy) -> None:
@@ -625,6 +631,11 @@ class Retypes:
         if self.is_swapped(copy, mark):
             marker.note_kept(volume_id)
             copy.keep()
+            # A tenant who retypes a volume again and again would fill the
+            # pool: the quota does not count these images.
+            self._purge(
+                lambda entry: entry.image_id != mark.source_id, volume.name
+            )
         else:
             copy.discard(wait)
         self._correct_keys(volume)
@@ -799,10 +810,7 @@ class Retypes:
         is_deferred = self._driver.configuration.enable_deferred_deletion
         if is_deferred or wire.RECORD_KEPT not in record.items_of(volume.id):
             return
-        name = volume.name
-        self._purge(
-            lambda entry: copies.kept_name(name, entry.image_id) == entry.name
-        )
+        self._purge(lambda entry: True, volume.name)
 
     def release_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Remove kept sources that block the deletion of a snapshot."""
@@ -828,13 +836,15 @@ class Retypes:
         if image_ids:
             self._purge(lambda entry: entry.image_id in image_ids)
 
-    def _purge(self, is_chosen: Callable[[copies.Kept], bool]) -> None:
-        """Remove kept sources now.
+    def _purge(
+        self, is_chosen: Callable[[copies.Kept], bool], image_name: str = ''
+    ) -> None:
+        """Remove kept sources now, of one volume or of all.
 
         Recovery removes those that cannot be removed yet, for example because
         a client has them open. The volume can be deleted nevertheless.
         """
-        for entry in copies.kept(self._driver):
+        for entry in copies.kept(self._driver, image_name):
             if is_chosen(entry) and not copies.is_needed(self._driver, entry):
                 try:
                     self.purge(entry)

@@ -101,9 +101,9 @@ class CountsTest(base.DriverTestCase):
         volume = self._loaded()
         self.driver.create_volume(volume)
         for specs, expected in (
-            ({'rbd_cache_mode': 'none'}, (3, 2, 26)),
+            ({'rbd_cache_mode': 'none'}, (3, 2, 30)),
             # The image is opened to change its features.
-            ({'rbd_object_map': 'false'}, (4, 3, 25)),
+            ({'rbd_object_map': 'false'}, (4, 3, 29)),
         ):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)

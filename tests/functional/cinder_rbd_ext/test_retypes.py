@@ -295,6 +295,17 @@ class CopyTest(RetypeTestCase):
         self.driver._recovery.purge(is_full=False)
         self.assertEqual([foreign], self.trash())
 
+    def test_later_retype_removes_an_earlier_kept_source(self) -> None:
+        """The quota of the tenant does not count them."""
+        volume = self.filled_volume()
+        sums = self.sums(volume)
+        self.assertTrue(self.retype(volume, **_STRIPED))
+        copy_id = self.image_id(volume)
+        self.assertTrue(self.retype(volume, rbd_object_size='8M'))
+        kept = copies.kept_name(volume.name, copy_id)
+        self.assertEqual([kept], self.trash())
+        self.assertEqual(sums, self.sums(volume))
+
     def test_kept_source_of_a_volume_without_an_image_stays(self) -> None:
         """It is the only copy of the data."""
         volume = self.filled_volume()

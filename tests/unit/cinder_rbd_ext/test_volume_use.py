@@ -324,6 +324,39 @@ class ReplacingTest(UseTestCase):
             held.check_is_held()
 
 
+class AttachingTest(base.DriverTestCase):
+    def test_few_attachments_wait_for_the_lock_of_a_volume(self) -> None:
+        attaching = volume_use.Attaching()
+        waits: list[float] = []
+        is_done: list[bool] = []
+
+        def locked(volume_id: str, wait: float) -> Any:
+            waits.append(wait)
+            if wait == volume_use.SHORT_WAIT and not is_done:
+                # Another one comes while this one waits.
+                self.assertRaises(
+                    volume_lock.VolumeLocked, self._attach, attaching
+                )
+            raise volume_lock.VolumeLocked(volume_id=volume_id)
+
+        with mock.patch.object(volume_lock, 'shared', locked):
+            self.assertRaises(
+                volume_lock.VolumeLocked, self._attach, attaching
+            )
+            long = waits.count(volume_use.SHORT_WAIT)
+            self.assertEqual(volume_use._MOST_WAITING, long)
+            # All have left.
+            is_done.append(True)
+            self.assertRaises(
+                volume_lock.VolumeLocked, self._attach, attaching
+            )
+        self.assertEqual(long + 1, waits.count(volume_use.SHORT_WAIT))
+
+    def _attach(self, attaching: volume_use.Attaching) -> None:
+        with attaching.holding('volume'):
+            pass
+
+
 class ImagesTest(base.DriverTestCase):
     def test_only_images_of_volumes_have_a_lock(self) -> None:
         volume = self.new_volume()
