@@ -44,7 +44,6 @@ class Volume:
     migrating: bool = False
     made: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    created_at: str = ''
 
     @property
     def image_name(self) -> str:
@@ -75,8 +74,8 @@ class Records:
     :ivar located: pools of this cluster that have the data of Glance's
         images, by their ids, as far as Glance shows the locations. Anybody
         can choose the id of an image, so that an id alone shows nothing.
-    :ivar newest: time of the newest creation of a volume, a Glance image and a
-        server
+    :ivar marking: Cinder pools whose driver marks new images, and those that
+        it unmanages. The stock driver does not.
     """
 
     volumes: Mapping[str, Volume]
@@ -94,9 +93,7 @@ class Records:
     located: Mapping[str, frozenset[str]] = dataclasses.field(
         default_factory=dict
     )
-    newest: Mapping[names.Owner, datetime.datetime] = dataclasses.field(
-        default_factory=dict
-    )
+    marking: frozenset[str] = frozenset()
 
 
 def of_cloud(cloud: Any, cluster: str) -> Records:
@@ -113,23 +110,12 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         for body in _pages(cinder, 'backups')
     }
     pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
-    newest: dict[names.Owner, datetime.datetime] = {}
-    by_image = {
-        each.image_id: each
-        for each in _timed(newest, names.Owner.VOLUME, volumes(cinder))
-    }
+    by_image = {each.image_id: each for each in volumes(cinder)}
     images = {
         image.id: pools_of_image(_urls(image), cluster, image.id)
-        for image in _timed(
-            newest, names.Owner.GLANCE_IMAGE, _images(cloud.image)
-        )
+        for image in _images(cloud.image)
     }
-    servers = frozenset(
-        server.id
-        for server in _timed(
-            newest, names.Owner.SERVER_DISK, _servers(cloud.compute)
-        )
-    )
+    servers = frozenset(server.id for server in _servers(cloud.compute))
     return Records(
         by_image,
         frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
@@ -142,24 +128,15 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         frozenset(backups.values()),
         cluster,
         {ident: pools for ident, pools in images.items() if pools},
-        newest,
+        frozenset(
+            pool['name']
+            for pool in pools
+            if pool['capabilities'].get(wire.RBD_CLOUD_ID)
+        ),
     )
 
 
-def _timed(
-    newest: dict[names.Owner, datetime.datetime],
-    owner: names.Owner,
-    resources: Iterable[Any],
-) -> Iterator[Any]:
-    """Yield resources; note the time of the newest."""
-    for each in resources:
-        if each.created_at:
-            time = _utc(each.created_at)
-            newest[owner] = max(newest.get(owner, time), time)
-        yield each
-
-
-def _utc(text: str) -> datetime.datetime:
+def utc(text: str) -> datetime.datetime:
     """Return a time of an API, which may lack the zone UTC."""
     time = datetime.datetime.fromisoformat(text.replace('Z', '+00:00'))
     return time.replace(tzinfo=datetime.timezone.utc)
@@ -264,7 +241,7 @@ class CloudNow:
         body = _body(self.cloud.compute.get(path)) or {}
         for server in body.get('servers', ()):
             if server['id'] == ident and server['status'] == 'DELETED':
-                return _utc(server['updated'])
+                return utc(server['updated'])
         return None
 
 
@@ -326,7 +303,6 @@ def of_body(body: Body) -> Volume:
             if key.startswith(prefix) and value is not None
         },
         body.get('metadata') or {},
-        body.get('created_at') or '',
     )
 
 

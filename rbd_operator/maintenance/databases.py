@@ -29,6 +29,7 @@ class Row:
     :ivar has_record: whether our driver made the volume's image, on the back
         end where it was last. It marks images that it unmanages.
     :ivar volume: id of the volume of a backup
+    :ivar container: Ceph pool of a backup
     :ivar locations: URLs of the data of a Glance image
     """
 
@@ -38,6 +39,7 @@ class Row:
     backends: tuple[str, ...] = ()
     has_record: bool = False
     volume: str = ''
+    container: str = ''
     locations: tuple[str, ...] = ()
 
 
@@ -45,7 +47,7 @@ _SHARED = ('id', 'deleted', 'deleted_at')
 _COLUMNS = {
     'volumes': (*_SHARED, '_name_id', 'project_id', 'host', 'cluster_name'),
     'volume_admin_metadata': ('volume_id', 'key', 'value'),
-    'backups': (*_SHARED, 'project_id', 'volume_id'),
+    'backups': (*_SHARED, 'project_id', 'volume_id', 'container'),
     'images': (*_SHARED, 'owner', 'status'),
     'image_locations': ('image_id', 'value'),
 }
@@ -98,10 +100,6 @@ class Databases:
     ) -> None:
         self._cinder = _engine(cinder_config)
         self._glance = _engine(glance_config)
-        #: Whether the records of volumes are known, also deleted ones.
-        self.has_volumes = self._cinder is not None
-        #: Whether the records of Glance images are known, also deleted ones.
-        self.has_images = self._glance is not None
 
     @_answered()
     def volumes(self, ident: str) -> list[Row]:
@@ -154,6 +152,7 @@ class Databases:
                 _utc(row.deleted_at),
                 row.project_id or '',
                 volume=row.volume_id or '',
+                container=row.container or '',
             )
         return None
 

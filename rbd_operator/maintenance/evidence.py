@@ -40,17 +40,18 @@ RELEASED = outcomes.Reason(
 )
 NEVER_RECORDED = outcomes.Reason(
     'never-recorded',
-    'it has the mark of the cloud, but the database has no record of its '
-    'owner, not even a deleted one',
-    'If the database was restored from a dump, recover the record. If old '
-    'records were purged, list <pool>/<id> in the file of --approve.',
+    'it has the mark of the cloud, but no record of its owner was found, not '
+    'even a deleted one',
+    'Give --cinder-config and --glance-config. If a database was restored '
+    'from a dump, recover the record. If old records were purged or archived, '
+    'list <pool>/<id> in the file of --approve.',
 )
 LATER = outcomes.Reason(
-    'later-than-records',
-    'it has the mark of the cloud, and was created after the owner of each '
-    'record of the service',
-    'If the database was restored from a dump, recover the record. Otherwise, '
-    'plan again when the service has created something.',
+    'later-than-deletion',
+    'it has the mark of the cloud, and was created after its owner was '
+    'deleted',
+    'Find out who created it. List <pool>/<id> in the file of --approve to '
+    'remove it.',
 )
 FOREIGN_POOL = outcomes.Reason(
     'foreign-pool',
@@ -91,14 +92,18 @@ def unmarked(
 
     An image with the mark of another cloud is left alone. So is the image of
     a Glance image whose location does not name it: tenants choose the ids of
-    Glance images, such as that of an image of another cloud.
+    Glance images, such as that of an image of another cloud. A volume of the
+    stock driver gets no mark, because it would keep it when it is unmanaged.
     """
     for image in scanned.found:
         name = names.of_image(image.name)
         if name.owner is _Owner.VOLUME:
             volume = known.volumes.get(name.ident)
             backend = volume.pool if volume else ''
-            is_ours = known.backends.get(backend) == scanned.pool
+            is_ours = (
+                backend in known.marking
+                and known.backends.get(backend) == scanned.pool
+            )
         elif name.owner is _Owner.GLANCE_IMAGE:
             is_ours = scanned.pool in _pools_of_image(
                 known, stored, name.ident
@@ -277,10 +282,15 @@ class Evidence:
         if owner and owner not in (ours, ownership.RELEASED):
             raise outcomes.Refused(FOREIGN, owner)
         text, since, project = self._of_record(pool, name, owners)
+        if created and name.owner is _Owner.SERVER_DISK:
+            # Nova does not tell in which pool the disk was; the mark does.
+            text = ''
         if f'{pool}/{ident}' in self.approved:
             return Proof(APPROVED, since, project)
         if owner == ownership.RELEASED:
             raise outcomes.Refused(RELEASED)
+        if name.owner is _Owner.VOLUME and not self._is_marking(name.ident):
+            owner = ''
         # Somebody may have restored the image, or have given another one its
         # name, after the deletion.
         is_later = bool(created and since and created > since)
@@ -288,35 +298,26 @@ class Evidence:
             return Proof(text, since, project)
         if not owner:
             raise outcomes.Refused(UNKNOWN)
-        if is_later or not since:
-            self._require_current(name, created)
-        return Proof(f'mark of the cloud {ours}', since, project)
-
-    def _require_current(
-        self, name: names.Name, created: datetime.datetime | None
-    ) -> None:
-        """Check that the records are not those of an earlier time.
-
-        A database that was restored from a dump, or a copy of it, lacks the
-        owners of all images that were created since. Their marks are valid.
-
-        :raises Refused: otherwise
-        """
-        service, has_row = _Owner.UNKNOWN, True
-        if name.owner in _OF_VOLUMES:
-            service = _Owner.VOLUME
-            has_row = not self.stored.has_volumes or bool(
-                self.stored.volumes(name.ident)
-            )
-        elif name.owner in (_Owner.GLANCE_IMAGE, _Owner.SERVER_DISK):
-            service = name.owner
-        if service is _Owner.GLANCE_IMAGE and self.stored.has_images:
-            has_row = self.stored.image(name.ident) is not None
-        if not has_row:
+        # A database that was restored from a dump lacks the owners of all
+        # images that were created since. Their marks are valid.
+        if not since:
             raise outcomes.Refused(NEVER_RECORDED)
-        newest = self.known.newest.get(service)
-        if created and (newest is None or created > newest):
+        if is_later:
             raise outcomes.Refused(LATER, f'{created:%Y-%m-%d %H:%M} UTC')
+        return Proof(
+            f'mark of the cloud {ours}, deleted record', since, project
+        )
+
+    def _is_marking(self, ident: str) -> bool:
+        """Return whether a driver would have released the image of a volume.
+
+        The stock driver leaves the mark on an image that it unmanages.
+        """
+        rows = self.stored.volumes(ident)
+        return not rows or any(
+            row.has_record or self.known.marking.intersection(row.backends)
+            for row in rows
+        )
 
     def _of_record(
         self, pool: str, name: names.Name, owners: set[names.Owner]
@@ -337,10 +338,9 @@ class Evidence:
                     row.project,
                 )
         if name.owner is _Owner.SERVER_DISK:
-            # Nova does not tell in which pool the disk was.
             since = self.cloud.server_deleted(name.ident)
-            if since and name.owner in owners:
-                return word, since, ''
+            is_proof = since and name.owner in owners
+            return word if is_proof else '', since, ''
         return '', None, ''
 
     def _of_volume(
@@ -381,16 +381,20 @@ class Evidence:
         """
         if not owners:
             raise outcomes.Refused(FOREIGN_POOL)
-        rows: list[databases.Row] = []
-        if name.owner is _Owner.BACKUP:
-            row = self.stored.backup(name.ident)
-            rows = [row] if row and row.volume == image.ident else []
-        elif any(
-            pool in map(self._pool_of, row.backends)
-            for row in self.stored.volumes(image.ident)
-        ):
+        backup = self.stored.backup(name.ident)
+        # A copy of a pool has images of the same names.
+        if image.owner is _Owner.BACKUP_IMAGE:
+            is_here = backup is not None and backup.container == pool
+        else:
+            is_here = any(
+                pool in map(self._pool_of, row.backends)
+                for row in self.stored.volumes(image.ident)
+            )
+        if name.owner is not _Owner.BACKUP:
             rows = self.stored.volumes(name.ident)
-        for each in rows:
+        else:
+            rows = [backup] if backup and backup.volume == image.ident else []
+        for each in rows if is_here else ():
             if each.is_deleted:
                 return Proof(
                     f'deleted record of {name.owner.value} {name.ident}',

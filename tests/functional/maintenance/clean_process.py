@@ -32,7 +32,16 @@ _DELAY = datetime.timedelta(days=1)
 
 
 class Cloud:
-    """A cloud with one volume."""
+    """A cloud with one volume, which has deleted all servers that are named.
+
+    :param folder: folder with the file ``deleted``, as old as the deletion
+    """
+
+    def __init__(self, folder: str) -> None:
+        time = pathlib.Path(folder, 'deleted').stat().st_mtime
+        self.deleted = datetime.datetime.fromtimestamp(
+            time, datetime.timezone.utc
+        )
 
     def has_record(self, owner: names.Owner, ident: str) -> bool:
         """Return that the cloud has no other resource."""
@@ -43,8 +52,8 @@ class Cloud:
         return None
 
     def server_deleted(self, ident: str) -> datetime.datetime | None:
-        """Return no deleted server."""
-        return None
+        """Return when the server was deleted."""
+        return self.deleted
 
 
 def show(results: Iterable[outcomes.Outcome]) -> None:
@@ -66,14 +75,12 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         frozenset(),
         frozenset(),
         {backend: 'volumes'},
+        servers=frozenset(),
         cloud_id=cloud,
-        newest={
-            names.Owner.VOLUME: datetime.datetime.now(datetime.timezone.utc)
-        },
     )
     examiner = removal.Examiner(
         cluster,
-        evidence.Evidence(known, Cloud(), databases.Databases()),
+        evidence.Evidence(known, Cloud(folder), databases.Databases()),
         removal.Rules(_DELAY, datetime.timedelta()),
     )
     plan = pathlib.Path(folder, 'plan')

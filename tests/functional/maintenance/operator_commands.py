@@ -66,6 +66,7 @@ def _from_json(text: str) -> records.Records:
         plain['types'],
         cloud_id=plain['cloud_id'],
         located={k: frozenset(v) for k, v in plain['located'].items()},
+        marking=frozenset(plain['backends']),
     )
 
 

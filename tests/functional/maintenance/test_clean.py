@@ -74,7 +74,7 @@ class Services:
         self.backups: set[str] = set()
         self.hidden: set[str] = set()
         self.deleted_servers: set[str] = set()
-        self.newest = datetime.datetime.now(datetime.timezone.utc)
+        self.deleted_at = datetime.datetime.now(datetime.timezone.utc)
         self.configs = {}
         for name in ('cinder', 'glance'):
             url = f'sqlite:///{folder}/{name}.sqlite'
@@ -121,12 +121,18 @@ class Services:
             )
         return ident
 
-    def backup_row(self, ident: str, volume: str, deleted: bool) -> None:
-        """Have Cinder know a backup."""
+    def backup_row(
+        self,
+        ident: str,
+        volume: str,
+        deleted: bool = True,
+        pool: str = 'images',
+    ) -> None:
+        """Have Cinder know a backup in a pool."""
         at = _EARLY
         self.insert(
             *(self._cinder, 'backups', ident, deleted, at),
-            *('project', volume),
+            *('project', volume, pool),
         )
 
     def image_row(self, ident: str, pool: str, deleted: bool = True) -> str:
@@ -146,7 +152,7 @@ class Services:
 
         An image that is younger than the deletion of its owner is no garbage.
         """
-        self.newest = datetime.datetime.now(datetime.timezone.utc)
+        self.deleted_at = datetime.datetime.now(datetime.timezone.utc)
         for engine, table in (
             (self._cinder, 'volumes'),
             (self._cinder, 'backups'),
@@ -159,7 +165,9 @@ class Services:
                 connection.execute(
                     there.update()
                     .where(there.c.deleted_at == _EARLY)
-                    .values(deleted_at=f'{self.newest:%Y-%m-%d %H:%M:%S.%f}')
+                    .values(
+                        deleted_at=f'{self.deleted_at:%Y-%m-%d %H:%M:%S.%f}'
+                    )
                 )
 
     def known(self) -> records.Records:
@@ -173,8 +181,8 @@ class Services:
             frozenset(self.servers),
             cloud_id=CLOUD,
             backed_up=frozenset(self.volumes),
+            marking=frozenset({HOST}),
             cluster='fsid',
-            newest=dict.fromkeys(names.Owner, self.newest),
         )
 
     def has_record(self, owner: names.Owner, ident: str) -> bool:
@@ -193,7 +201,7 @@ class Services:
     def server_deleted(self, ident: str) -> datetime.datetime | None:
         """Return when a server was deleted."""
         if ident in self.deleted_servers:
-            return self.newest
+            return self.deleted_at
         return None
 
 
@@ -201,7 +209,7 @@ _TABLES = {
     'volumes': 'id, deleted, deleted_at, _name_id, project_id, host, '
     'cluster_name',
     'volume_admin_metadata': 'volume_id, key, value',
-    'backups': 'id, deleted, deleted_at, project_id, volume_id',
+    'backups': 'id, deleted, deleted_at, project_id, volume_id, container',
     'images': 'id, deleted, deleted_at, owner, status',
     'image_locations': 'image_id, value',
 }
@@ -439,7 +447,7 @@ class CleanTest(testtools.TestCase):
             self.deleted(at=later): 'too-young',
             # Restored after the deletion.
             self.deleted(): 'owner-unknown',
-            self.marked(): 'later-than-records',
+            self.marked(): 'later-than-deletion',
         }
         self.trashed(self.deleted())
         time.sleep(3)
@@ -506,7 +514,13 @@ class CleanTest(testtools.TestCase):
             keep[self.unknown()] = 'owner-unknown'
         keep[self.image(self._uuid())] = 'owner-unknown'
         keep[self.image(f'{self._uuid()}_disk')] = 'owner-unknown'
+        # Nova knows the server as deleted, but not the pool of its disk.
+        gone = self._uuid(services.deleted_servers)
+        keep[self.image(f'{gone}_disk')] = 'owner-unknown'
+        # The databases of yesterday lack what was created since.
         keep[self.unknown(CLOUD)] = 'never-recorded'
+        keep[self.image(self._uuid(), CLOUD)] = 'never-recorded'
+        keep[self.image(f'{self._uuid()}_disk', CLOUD)] = 'never-recorded'
         keep[self.unknown(OTHER_CLOUD)] = 'image-of-another-cloud'
         parent = self.marked()
         keep[self.clone(parent)] = 'owner-unknown'
@@ -517,6 +531,10 @@ class CleanTest(testtools.TestCase):
         keep[released] = 'unmanaged'
         keep[self.deleted(is_recorded=False)] = 'owner-unknown'
         keep[self.deleted(host='host@two#two')] = 'owner-unknown'
+        # The stock driver of that back end has unmanaged it.
+        of_stock = self.deleted(host='host@two#two', is_recorded=False)
+        ownership.write_named(self.ceph.ioctx(), of_stock, CLOUD)
+        keep[of_stock] = 'owner-unknown'
         keep[self.deleted(host='gone@gone#gone')] = 'owner-unknown'
         # A new owner has copied a released image to its old name.
         source = self.deleted()
@@ -657,7 +675,7 @@ class CleanTest(testtools.TestCase):
             snapshot = f'backup.{backup}.snap.1.5'
             self.snapshot(base, snapshot, 'images')
             if deleted is None:
-                services.backup_row(backup, self._uuid(), True)
+                services.backup_row(backup, self._uuid())
                 continue
             services.backup_row(backup, volume, deleted)
             if deleted:
@@ -668,6 +686,9 @@ class CleanTest(testtools.TestCase):
             f'volume-{self._uuid()}.backup.base', pool='images'
         )
         self.snapshot(others, f'backup.{self._uuid()}.snap.1.5', 'images')
+        # In a copy of the pool, it is the only copy of the backup.
+        services.backup_row(backup := self._uuid(), volume, pool='volumes2')
+        self.snapshot(base, f'backup.{backup}.snap.1.5', 'images')
         gone = services.volume_row(self._uuid())
         names_gone.add(
             f'volumes/{self.snapshot(self.live, f"volume-{gone}.clone_snap")}'
@@ -677,13 +698,15 @@ class CleanTest(testtools.TestCase):
         """Plant images and entries of the trash that must go."""
         services, to_trash = self.services, self.to_trash
         names_gone, trash_gone = self.names_gone, self.trash_gone
+        gone = services.deleted_servers
         to_trash |= {
             self.deleted(),
             self.marked(),
             self.image(services.image_row(self._uuid(), 'volumes')),
-            self.image(f'{self._uuid()}_disk', CLOUD),
-            self.image(f'{self._uuid()}_disk.config.rescue', CLOUD),
-            self.image(f'{self._uuid(services.deleted_servers)}_disk.swap'),
+            *(
+                self.image(f'{self._uuid(gone)}{suffix}', CLOUD)
+                for suffix in ('_disk', '_disk.config.rescue', '_disk.swap')
+            ),
             self.image(f'volume-{services.volume_row(self._uuid())}.deleted'),
             self.image(f'{self.live}{wire.RETYPE_COPY}{uuid.uuid4()}'),
             self.copied_mark,

@@ -51,9 +51,11 @@ class KilledTest(testtools.TestCase):
             self.image(f'volume-{uuid.uuid4()}', ''),
         }
         self.garbage = {
-            self.image(f'volume-{uuid.uuid4()}', _CLOUD)
-            for _ in range(_NUMBER)
+            self.image(f'{uuid.uuid4()}_disk', _CLOUD) for _ in range(_NUMBER)
         }
+        # An image that is younger than the deletion of its owner is kept.
+        time.sleep(1.1)
+        (self.folder / 'deleted').touch()
 
     def _add_output(self, exc_info: object) -> None:
         lines = self.output.read_text().splitlines()[-100:]

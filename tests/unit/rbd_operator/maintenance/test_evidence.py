@@ -33,6 +33,7 @@ _DELETED = databases.Row(
     (facts.CINDER_POOL,),
     has_record=True,
 )
+_OF_STOCK = dataclasses.replace(_DELETED, has_record=False)
 
 
 @ddt.ddt
@@ -41,7 +42,8 @@ class EvidenceTest(base.TestCase):
         super().setUp()
         self.recorded: set[tuple[names.Owner, str]] = set()
         self.image_rows: dict[str, databases.Row] = {}
-        self.has_database = False
+        self.others: set[names.Owner] = set()
+        self.server_deleted: datetime.datetime | None = None
         self.created: datetime.datetime | None = _NEWEST - _DAY
 
     def made(
@@ -53,35 +55,37 @@ class EvidenceTest(base.TestCase):
         cloud = mock.create_autospec(evidence.Cloud, instance=True)
         cloud.volume.return_value = volume
         cloud.has_record.side_effect = lambda *what: what in self.recorded
-        cloud.server_deleted.return_value = None
+        cloud.server_deleted.return_value = self.server_deleted
         stored = mock.create_autospec(databases.Databases, instance=True)
         stored.volumes.return_value = [row] if row else []
         stored.image.side_effect = self.image_rows.get
-        stored.has_volumes = self.has_database
         return evidence.Evidence(
             facts.known(
                 facts.volume(),
                 cloud_id=_OURS,
                 cluster='fsid',
                 images=frozenset({facts.OTHER}),
-                newest={names.Owner.VOLUME: _NEWEST},
+                marking=frozenset({facts.CINDER_POOL}),
             ),
             cloud,
             stored,
             frozenset({approved}),
         )
 
-    def proof(self, owner: str = '', **how: Any) -> evidence.Proof:
+    def proof(
+        self, owner: str = '', name: names.Name = _NAME, **how: Any
+    ) -> evidence.Proof:
         proofs = self.made(**how)
         owners = proofs.owners_in('volumes', {f'volume-{facts.IDENT}'})
         return proofs.proof(
-            'volumes', 'abc', _NAME, owner, owners, self.created
+            'volumes', 'abc', name, owner, owners | self.others, self.created
         )
 
     @ddt.data(
         ('', {'row': _DELETED}, 'deleted record'),
-        (_OURS, {}, 'mark of the cloud'),
+        (_OURS, {'row': _OF_STOCK}, 'mark of the cloud'),
         ('', {'approved': 'volumes/abc'}, evidence.APPROVED),
+        (_OURS, {'approved': 'volumes/abc'}, evidence.APPROVED),
         (
             ownership.RELEASED,
             {'approved': 'volumes/abc'},
@@ -101,11 +105,18 @@ class EvidenceTest(base.TestCase):
         (_OTHER, {'approved': 'volumes/abc'}, evidence.FOREIGN),
         (ownership.RELEASED, {'row': _DELETED}, evidence.RELEASED),
         ('', {'row': databases.Row(True)}, evidence.UNKNOWN),
+        ('', {'row': _OF_STOCK}, evidence.UNKNOWN),
         (
-            '',
-            {'row': databases.Row(True, backends=(facts.CINDER_POOL,))},
+            _OURS,
+            {
+                'row': dataclasses.replace(
+                    _OF_STOCK, backends=('host@stock#1',)
+                )
+            },
             evidence.UNKNOWN,
         ),
+        # A database of yesterday lacks the volumes of today.
+        (_OURS, {}, evidence.NEVER_RECORDED),
     )
     @ddt.unpack
     def test_anything_else_proves_nothing(
@@ -122,21 +133,51 @@ class EvidenceTest(base.TestCase):
         error = self.assertRaises(outcomes.Refused, self.proof, row=_DELETED)
         self.assertIs(evidence.UNKNOWN, error.reason)
 
-    def test_mark_does_not_prove_what_is_younger_than_the_records(
+    def test_mark_does_not_prove_what_is_younger_than_the_deletion(
         self,
     ) -> None:
-        """A database of yesterday lacks the volumes of today."""
         self.created = _NEWEST + _DAY
-        error = self.assertRaises(outcomes.Refused, self.proof, _OURS)
+        error = self.assertRaises(
+            outcomes.Refused, self.proof, _OURS, row=_DELETED
+        )
         self.assertIs(evidence.LATER, error.reason)
-        self.proof(_OURS, approved='volumes/abc')
 
-    def test_mark_needs_a_row_if_the_database_is_known(self) -> None:
-        self.has_database = True
-        error = self.assertRaises(outcomes.Refused, self.proof, _OURS)
+    def test_disk_of_a_server_needs_the_mark_and_a_deleted_record(
+        self,
+    ) -> None:
+        """Nova does not tell the pool: a copy of it has the same names."""
+        name = names.Name(names.Owner.SERVER_DISK, facts.OTHER)
+        self.others = {name.owner}
+        for owner, deleted, reason in (
+            (_OURS, None, evidence.NEVER_RECORDED),
+            ('', _NEWEST, evidence.UNKNOWN),
+        ):
+            self.server_deleted = deleted
+            error = self.assertRaises(
+                outcomes.Refused, self.proof, owner, name
+            )
+            self.assertIs(reason, error.reason)
+        self.others = set()
+        self.assertIn('mark', self.proof(_OURS, name).text)
+        # A name without a header and without data has no mark.
+        self.created, self.others = None, {name.owner}
+        self.assertIn('deleted record', self.proof('', name).text)
+
+    def test_deleted_image_that_glance_can_restore_is_not_proven(self) -> None:
+        """Without the database of Glance, nobody knows of it."""
+        name = names.Name(names.Owner.GLANCE_IMAGE, facts.OTHER)
+        error = self.assertRaises(outcomes.Refused, self.proof, _OURS, name)
         self.assertIs(evidence.NEVER_RECORDED, error.reason)
-        released = databases.Row(True, _NEWEST)
-        self.assertIn('mark', self.proof(_OURS, row=released).text)
+
+    def test_volume_of_the_stock_driver_is_not_marked(self) -> None:
+        """The driver would leave the mark when it unmanages the volume."""
+        proofs = self.made()
+        for pools in ({facts.CINDER_POOL}, set[str]()):
+            known = dataclasses.replace(proofs.known, marking=frozenset(pools))
+            unmarked = evidence.unmarked(
+                facts.pool(facts.image()), known, proofs.stored
+            )
+            self.assertEqual(bool(pools), bool(list(unmarked)))
 
     def test_image_that_a_tenant_gave_a_foreign_id_is_not_marked(self) -> None:
         """Anybody can create an image record with the ID of another cloud."""
@@ -238,13 +279,17 @@ class EvidenceTest(base.TestCase):
         ended = facts.volume(facts.OTHER)
         self.made(volume=ended).require_no_record(name)
 
-    def test_backup_of_another_volume_proves_nothing(self) -> None:
+    def test_backup_of_another_volume_or_pool_proves_nothing(self) -> None:
         proofs: Any = self.made()
         image = names.Name(names.Owner.BACKUP_IMAGE, facts.OTHER)
         snapshot = names.Name(names.Owner.BACKUP, facts.IDENT)
-        for volume, is_proof in ((facts.OTHER, True), (facts.IDENT, False)):
+        for volume, pool, is_proof in (
+            (facts.OTHER, 'backups', True),
+            (facts.IDENT, 'backups', False),
+            (facts.OTHER, 'of the copied pool', False),
+        ):
             proofs.stored.backup.return_value = databases.Row(
-                True, volume=volume
+                True, volume=volume, container=pool
             )
             arguments = ('backups', image, snapshot, {image.owner})
             if is_proof:
