@@ -4,7 +4,6 @@
 
 import argparse
 import datetime
-from email import utils
 import functools
 import pathlib
 from typing import Any
@@ -12,6 +11,7 @@ import uuid
 
 from cliff import command
 
+from rbd_command_line import answers
 from rbd_command_line import progress
 from rbd_command_line import whole_file
 from rbd_operator.audit import records
@@ -35,26 +35,32 @@ _MAX_AGE = datetime.timedelta(days=3)
 
 
 def _require_clock(cloud: Any) -> None:
-    """Check that the clock of this host is that of the cloud.
+    """Check that the clock of this host is that of the services of Cinder.
 
-    Ages and delays count from the times of other hosts.
+    Ages and delays count from the times of other hosts. Each service writes
+    the time of its clock to the database every few seconds. A response of the
+    API does not always have a time, or has that of a proxy.
 
     :raises ValueError: otherwise
     """
-    response = cloud.block_storage.get('/scheduler-stats/get_pools')
-    text = response.headers.get('Date')
-    if not text:
-        maintenance.say(
-            'The clock of this host was not compared: the response of Cinder '
-            'has no Date header.'
+    services = answers.record(cloud.block_storage.get('/os-services'))
+    times = [
+        records.utc(each['updated_at'])
+        for each in services['services']
+        if each['updated_at']
+    ]
+    if not times:
+        raise ValueError(
+            'The clock of this host cannot be compared: no service of Cinder '
+            'has reported. Start the services.'
         )
-        return
-    now = datetime.datetime.now(datetime.timezone.utc)
-    skew = now - utils.parsedate_to_datetime(text)
+    skew = datetime.datetime.now(datetime.timezone.utc) - max(times)
     if abs(skew) > _MAX_SKEW:
         raise ValueError(
-            f'The clock of this host differs from that of Cinder by {skew}. '
-            'Set both with NTP: ages and delays count from such times.'
+            f'The clock of this host differs by {skew} from the time at which '
+            'a service of Cinder has last reported. Set the clocks with NTP, '
+            'because ages and delays count from such times, and check the '
+            'services: openstack volume service list.'
         )
 
 
@@ -242,7 +248,7 @@ class Plan(maintenance.Command):
         if parsed_args.approve:
             approved = plans.approvals(parsed_args.approve.read_text())
         shell: Any = self.app
-        cloud = shell.cloud()
+        cloud = shell.administrator()
         _require_clock(cloud)
         cluster = ceph_cluster.connected(parsed_args)
         read = functools.cache(
@@ -281,7 +287,11 @@ class Plan(maintenance.Command):
         size = sizes.format_size(sum(each.size for each in items))
         maintenance.say(f'{path}: {len(items)} items, {size} provisioned')
         for pool in (each.pool for each in audited.scans if each.is_forbidden):
-            maintenance.say(f'Pool {pool} could not be read.')
+            maintenance.say(
+                f'Pool {pool} was not examined: client.'
+                f'{parsed_args.ceph_user} may not read it. Name other pools '
+                'with --pool, or another --ceph-user.'
+            )
         return self.rows(maintenance.dry(examined))
 
 
@@ -331,7 +341,7 @@ class Apply(maintenance.Command):
         header, items = plans.parsed(parsed_args.plan.read_text())
         _require_young(header)
         shell: Any = self.app
-        cloud = shell.cloud()
+        cloud = shell.administrator()
         _require_clock(cloud)
         cluster = ceph_cluster.connected(parsed_args)
         fsid, url, region = cluster.fsid(), _cloud_url(cloud), _region(cloud)

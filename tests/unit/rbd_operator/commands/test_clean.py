@@ -4,7 +4,6 @@
 
 import dataclasses
 import datetime
-from email import utils
 import json
 import types
 from typing import Any
@@ -16,6 +15,7 @@ from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.commands import commands
+from tests.unit.rbd_operator.commands import fake_cloud
 
 _ORPHAN = f'volume-{facts.OTHER}'
 
@@ -40,15 +40,25 @@ class CleanTest(commands.CommandTestCase):
             get_region_name=lambda: self.region,
         )
         self.date = datetime.datetime.now(datetime.timezone.utc)
-        storage = types.SimpleNamespace(
-            get=lambda path: types.SimpleNamespace(
-                headers={'Date': utils.format_datetime(self.date)}
-            )
-        )
+        self.answer = 200
+        storage = types.SimpleNamespace(get=self.answered)
         self.cloud.return_value = types.SimpleNamespace(
             config=config, block_storage=storage
         )
         self.path = self.journal.with_name('plan.json')
+
+    def answered(self, path: str) -> Any:
+        """Return the time at which each service of Cinder has reported."""
+        earlier = self.date - datetime.timedelta(days=1)
+        times = [
+            None,
+            *(
+                f'{each:%Y-%m-%dT%H:%M:%S.000000}'
+                for each in (self.date, earlier)
+            ),
+        ]
+        body = {'services': [{'updated_at': each} for each in times]}
+        return fake_cloud.response(self.answer, body)
 
     def item(self, *args: Any) -> removal.Item:
         _, _, kind, pool, image, ident = args
@@ -144,6 +154,12 @@ class CleanTest(commands.CommandTestCase):
         self.date += datetime.timedelta(minutes=6)
         self.assertEqual(3, self.apply())
         self.removed.assert_not_called()
+
+    def test_user_who_is_no_administrator_is_told_so(self) -> None:
+        self.answer = 403
+        self.assertEqual(3, self.plan())
+        self.assertIn('is not an administrator', self.err.getvalue())
+        self.assertFalse(self.path.exists())
 
     def test_old_plan_is_refused(self) -> None:
         self.plan()
