@@ -72,21 +72,25 @@ class _ObjectMap(maintenance.Command):
     ) -> tuple[list[selection.Target], list[Any]]:
         """Return the selected images, and the outcomes of unreadable ones.
 
-        :raises ValueError: if nothing was selected, or a volume has no image
+        :raises ValueError: if nothing was selected, a volume has no image, or
+            there is no such volume type
         """
         chosen = _chosen(parsed_args)
+        for name in sorted(chosen.types - known.types.keys()):
+            raise ValueError(
+                f'There is no volume type {name}. Volume types: '
+                f'{", ".join(sorted(known.types)) or "none"}.'
+            )
         pools = parsed_args.pool or cluster.pools()
         with progress.shown(self.app.stderr) as show:
             chosen_images, unreadable = selection.targets(
                 cluster, pools, known, chosen, show
             )
-        missing = chosen.missing(
-            known,
-            {
-                *(each.image.name for each in chosen_images),
-                *(each[1] for each in unreadable),
-            },
-        )
+        image_names = {
+            *(each.image.name for each in chosen_images),
+            *(each[1] for each in unreadable),
+        }
+        missing = chosen.missing(known, image_names)
         if missing:
             forbidden = [pool for pool, name, _ in unreadable if not name]
             raise ValueError(
@@ -99,8 +103,7 @@ class _ObjectMap(maintenance.Command):
                     else ''
                 )
             )
-        if chosen.volumes:
-            # All of them were found, so that other pools do not matter.
+        if chosen.has_all(known, image_names):
             unreadable = [each for each in unreadable if each[1]]
         return chosen_images, [
             map_changes.unreadable(*each) for each in unreadable

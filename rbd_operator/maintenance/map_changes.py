@@ -212,8 +212,14 @@ INVALID = outcomes.Reason(
 
 
 def unreadable(pool: str, name: str, why: str) -> outcomes.Outcome:
-    """Return the outcome of an image that cannot be opened."""
-    return outcomes.Outcome(_Status.FAILED, pool, name, detail=why)
+    """Return the outcome of an image that cannot be opened.
+
+    :param name: empty for a pool that the Ceph user may not read
+    """
+    remedy = '' if name else outcomes.READ
+    return outcomes.Outcome(
+        _Status.FAILED, pool, name, detail=why, remedy=remedy
+    )
 
 
 def _about(target: selection.Target) -> outcomes.Outcome:

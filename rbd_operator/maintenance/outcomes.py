@@ -79,6 +79,11 @@ class NotVerified(Exception):
     """The state of an image after a change is not the planned one."""
 
 
+#: What to do if the Ceph user lacks a capability.
+READ = 'Name other pools with --pool, or a --ceph-user that may read it.'
+WRITE = "Use a --ceph-user with 'profile rbd' for the pool."
+
+
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     """The outcome for an image or volume.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import datetime
+import errno
 import signal
 import threading
 import time
@@ -132,8 +133,12 @@ class Runner:
             scan.NotConnected,
             *outcomes.UNANSWERED,
         ) as error:
+            is_forbidden = getattr(error, 'errno', 0) == errno.EPERM
             return dataclasses.replace(
-                about, status=outcomes.Status.FAILED, detail=str(error)
+                about,
+                status=outcomes.Status.FAILED,
+                detail=str(error),
+                remedy=outcomes.WRITE if is_forbidden else '',
             )
         return dataclasses.replace(
             about, status=outcomes.Status.DONE, detail=detail

@@ -72,6 +72,22 @@ class Selection:
         }
         return sorted(self.volumes - there)
 
+    def has_all(
+        self, known: records.Records, image_names: Collection[str]
+    ) -> bool:
+        """Return whether images were found for all that is selected.
+
+        What is in a pool that cannot be read does not matter then. This is
+        known of volumes only.
+        """
+        return not (self.images or self.servers) and all(
+            each.image_name in image_names
+            for each in known.volumes.values()
+            if self._has(each)
+            and each.must_have_image
+            and each.pool in known.backends
+        )
+
     def _has(self, volume: records.Volume) -> bool:
         if self.all_volumes:
             return True

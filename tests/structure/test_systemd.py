@@ -51,6 +51,14 @@ class SystemdTest(base.TestCase):
         if command[0] == 'clean':
             self.assertEqual('plan', command[1])
 
+    @ddt.data(*_SERVICES)
+    def test_only_a_plan_reads_files_of_other_users(self, name: str) -> None:
+        """Packages give cinder.conf to the user of the service."""
+        unit = configparser.RawConfigParser(strict=False)
+        unit.read(_FOLDER / name)
+        needed = 'CAP_DAC_READ_SEARCH' if 'clean' in name else ''
+        self.assertEqual(needed, unit['Service']['CapabilityBoundingSet'])
+
     def test_each_timer_has_a_service(self) -> None:
         timers = {path.stem for path in _FOLDER.glob('*.timer')}
         self.assertLess(

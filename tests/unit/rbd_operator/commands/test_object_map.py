@@ -42,10 +42,14 @@ class ObjectMapTest(commands.CommandTestCase):
             ('failed', 'volumes', ''),
             (row['Status'], row['Pool'], row['Image']),
         )
+        self.assertIn('--pool', row['What to do'])
         self.assertEqual(3, self.object_map('check', facts.IDENT))
         self.assertIn('may not read the pools volumes', self.err.getvalue())
 
-    def test_pools_without_the_chosen_volume_do_not_matter(self) -> None:
+    @ddt.data(facts.IDENT, '--volumes')
+    def test_pools_without_the_chosen_volumes_do_not_matter(
+        self, chosen: str
+    ) -> None:
         def open_ioctx(pool: str) -> stubs.Pool:
             if pool == 'backups':
                 self.pool.forbidden = stubs.PermissionError('listing')
@@ -56,8 +60,13 @@ class ObjectMapTest(commands.CommandTestCase):
         self.replace(
             scan.Cluster, 'pools', return_value=['volumes', 'backups']
         )
-        words = ('enable', facts.IDENT, '--dry-run')
+        words = ('enable', chosen, '--dry-run')
         self.assertEqual(0, self.object_map(*words))
+
+    def test_unknown_volume_type_is_named(self) -> None:
+        words = ('enable', '--volume-type', 'sdd', '--dry-run')
+        self.assertEqual(3, self.object_map(*words))
+        self.assertIn('no volume type sdd', self.err.getvalue())
 
     def test_dry_run(self) -> None:
         words = ('enable', facts.IDENT, '--dry-run')

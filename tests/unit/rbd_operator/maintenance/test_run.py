@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import datetime
+import errno
 import os
 import pathlib
 import signal
@@ -109,6 +110,14 @@ class RunTest(base.TestCase):
             [(each.status, each.detail) for each in found],
         )
         self.assertEqual(('volumes', 6, 6), self.progress[-1])
+
+    def test_user_who_may_not_change_the_image_is_told_what_is_needed(
+        self,
+    ) -> None:
+        error = stubs.Error('denied')
+        error.errno = errno.EPERM  # type: ignore[attr-defined]
+        (found,) = self.run_changes(self.change('a', error))
+        self.assertIn('profile rbd', found.remedy)
 
     def test_change_that_was_undone_is_not_repeated(self) -> None:
         """An operator has restored the image from the trash."""

@@ -64,6 +64,24 @@ class SelectionTest(base.TestCase):
         chosen = selection.Selection(**values)
         self.assertEqual(names, self.chosen(chosen))
 
+    @ddt.data(
+        ({'types': frozenset({'fast'})}, True),
+        ({'all_volumes': True}, False),
+        ({'images': True}, False),
+    )
+    @ddt.unpack
+    def test_volumes_have_images_in_pools_that_can_be_read(
+        self, values: dict[str, Any], has_all: bool
+    ) -> None:
+        chosen = selection.Selection(**values)
+        self.assertEqual(has_all, chosen.has_all(self.known, {_OTHER}))
+
+    def test_volume_that_cannot_have_an_image_is_not_missed(self) -> None:
+        chosen = selection.Selection(all_volumes=True)
+        for values in ({'status': 'creating'}, {'pool': 'host@lvm#lvm'}):
+            known = facts.known(facts.volume(**values))
+            self.assertTrue(chosen.has_all(known, set()))
+
     def test_missing_and_unreadable(self) -> None:
         self.pool.errors[_VOLUME] = stubs.Error('no header')
         self.pool.objects[f'rbd_id.{_VOLUME}'] = b'\3\0\0\0abc'
