@@ -174,7 +174,7 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
             origin = (
                 _why_unset(volume)
                 if value is None
-                else _origin(option.key, volume, told)
+                else _origin(option, volume, told)
             )
             yield option.key, value, origin
     yield from _discard(volume)
@@ -248,12 +248,13 @@ def _rows_of_attachments(
         yield f'attachment {ident}', current, when
 
 
-def _origin(key: str, volume: Record, told: Record) -> str:
+def _origin(option: definitions.Option, volume: Record, told: Record) -> str:
     """Return the origin of a value.
 
     The recorded origin comes first: the keys of a volume may have been changed
     through a cinder-api service without the extension.
     """
+    key = option.key
     recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
     for part, names in precedence.KEYS_OF_PART.items():
         if key in names and part.value in recorded:
@@ -261,10 +262,14 @@ def _origin(key: str, volume: Record, told: Record) -> str:
     asked = volume['metadata']
     if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
         return errors.Origin.VOLUME_METADATA.label
-    option = told['options'].get(key) or {}
-    origin: str | None = option.get(wire.DEFAULT_FROM)
+    offered = told['options'].get(key) or {}
+    origin: str | None = offered.get(wire.DEFAULT_FROM)
     if origin == errors.Origin.VOLUME_TYPE.label:
         return origin
+    if option.is_item:
+        # A limit that follows from the size, or the largest one. A volume does
+        # not have the limits of its source.
+        return origin or errors.Origin.VOLUME_TYPE.label
     if volume.get('source_volid') or volume.get('snapshot_id'):
         return errors.Origin.SOURCE_VOLUME.label
     return origin or errors.Origin.CLUSTER.label

@@ -251,6 +251,19 @@ class ShowTest(base.TestCase):
         )
         self.assertEqual('source volume', rows[0][2])
 
+    def test_limit_that_follows_from_the_size_is_that_of_the_type(
+        self,
+    ) -> None:
+        """No key of its name is set, and no source passes one on."""
+        volume = {
+            'source_volid': '1',
+            'metadata': {},
+            wire.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
+            f'{wire.ALIAS}:limits': {'iops_limit': 100},
+        }
+        rows = volume_rbd.rows_of_volume(volume, _RBD)
+        self.assertIn(('rbd:iops_limit', 100, 'volume type'), list(rows))
+
     def test_volume_of_another_driver_has_no_invented_origins(self) -> None:
         for status, origin in (
             ('available', 'unknown (created by another driver)'),
