@@ -321,20 +321,23 @@ class Copy:
         """
 
         def run(ioctx: protocols.ObjectIoctx) -> None:
-            if id_of(ioctx, self._image_name) != copy_id:
-                if id_of(ioctx, self.name) != copy_id:
-                    raise CopyFailed(reason=f'{self.name} does not exist')
-                self._rename(
-                    ioctx, self._image_name, self._kept_name, self._source_id
-                )
             try:
-                self._rename(ioctx, self.name, self._image_name, copy_id)
+                self._swap(ioctx, copy_id)
             except CopyFailed:
                 if self._is_misplaced(ioctx):
                     self._restore(ioctx)
                 raise
 
         self.run(run)
+
+    def _swap(self, ioctx: protocols.ObjectIoctx, copy_id: str) -> None:
+        if id_of(ioctx, self._image_name) != copy_id:
+            if id_of(ioctx, self.name) != copy_id:
+                raise CopyFailed(reason=f'{self.name} does not exist')
+            self._rename(
+                ioctx, self._image_name, self._kept_name, self._source_id
+            )
+        self._rename(ioctx, self.name, self._image_name, copy_id)
 
     def swap_back(self, copy_id: str) -> None:
         """Give the image its name again, and the copy that of a copy.
