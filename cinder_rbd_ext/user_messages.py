@@ -17,6 +17,10 @@ stored in the admin metadata of the volume, with the ID of the request, and the
 API extension appends it to the message (:mod:`cinder_rbd_ext.api.messages`).
 A volume keeps the reason of its last refusal only. Older messages have only
 Cinder's text.
+
+A user can repeat a refused request endlessly, and Cinder keeps messages for 30
+days. A refusal within :data:`_REPEATED` seconds after a message of the same
+kind therefore creates no other message: the existing one gets the new reason.
 """
 
 from collections.abc import Mapping
@@ -28,6 +32,7 @@ from cinder.db import api as db
 from cinder.message import api as message_api
 from cinder.message import message_field
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -41,6 +46,8 @@ _Field = tuple[str, str]
 
 # Length of the database column of admin metadata.
 _MAX_VALUE = 255
+
+_REPEATED = 60
 
 
 class Operation(enum.Enum):
@@ -90,13 +97,17 @@ class Operation(enum.Enum):
         self.action = action
         self.detail = detail
 
+    @property
+    def event(self) -> str:
+        """The event of its messages, as Cinder's API shows it."""
+        return (
+            f'VOLUME_{message_field.Resource.VOLUME}_'
+            f'{self.action[0]}_{self.detail[0]}'
+        )
 
-#: Events of messages about refusals, as Cinder's API shows them.
-EVENTS = frozenset(
-    f'VOLUME_{message_field.Resource.VOLUME}_'
-    f'{operation.action[0]}_{operation.detail[0]}'
-    for operation in Operation
-)
+
+#: Events of messages about refusals.
+EVENTS = frozenset(operation.event for operation in Operation)
 
 
 class Volume(Protocol):
@@ -122,8 +133,11 @@ def refused(
     """
     try:
         request = _request_of(volume)
-        _store(volume.id, operation, reason, request.request_id)
+        repeated = None
         if not told_by_cinder:
+            repeated = _repeated(request, volume, operation)
+        _store(volume.id, operation, reason, repeated or request.request_id)
+        if not told_by_cinder and repeated is None:
             message_api.API().create(
                 request,
                 operation.action,
@@ -148,6 +162,26 @@ def _request_of(volume: Volume) -> context.RequestContext:
         request_id=request,
         overwrite=False,
     )
+
+
+def _repeated(
+    request: context.RequestContext, volume: Volume, operation: Operation
+) -> str | None:
+    """Return the request ID of a recent message of the same kind, or None."""
+    latest = db.message_get_all(
+        request,
+        {
+            'project_id': volume.project_id,
+            'resource_uuid': volume.id,
+            'event_id': operation.event,
+        },
+        limit=1,
+    )
+    for message in latest:
+        if not timeutils.is_older_than(message['created_at'], _REPEATED):
+            repeated: str = message['request_id']
+            return repeated
+    return None
 
 
 def _store(

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of cinder_rbd_ext.user_messages."""
 
+import collections
 from unittest import mock
 
+from cinder import context
 from cinder.db import api as db
 from cinder.message import message_field
+from cinder.tests.unit import utils as cinder_utils
+from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
@@ -41,6 +45,49 @@ class RefusedTest(test_record.RecordTestCase):
         self.assertEqual(self.context.request_id, message['request_id'])
         self.assertEqual(
             'attachment refused: no mode', self._reason(message['request_id'])
+        )
+
+    def _refused_again(self, operation: _Operation, reason: str) -> None:
+        later = context.get_admin_context()
+        later.project_id = self.volume.project_id
+        with mock.patch.object(self.volume, '_context', later):
+            user_messages.refused(self.volume, operation, reason)
+
+    def test_repeated_refusal_changes_the_reason_of_its_message(self) -> None:
+        """A user who repeats a request does not fill the database."""
+        clock = self.useFixture(timeutils_fixture.TimeFixture())
+        user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no mode')
+        for seconds, reason in ((0, 'not here'), (59, 'nowhere')):
+            clock.advance_time_seconds(seconds)
+            self._refused_again(_Operation.ATTACHMENT, reason)
+            (message,) = self._messages()
+            self.assertEqual(
+                f'attachment refused: {reason}',
+                self._reason(message['request_id']),
+            )
+
+    def test_later_and_other_refusals_have_messages_of_their_own(self) -> None:
+        clock = self.useFixture(timeutils_fixture.TimeFixture())
+        user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no')
+        self._refused_again(_Operation.RETYPE, 'no')
+        clock.advance_time_seconds(61)
+        self._refused_again(_Operation.ATTACHMENT, 'no')
+        self.assertEqual(
+            {_Operation.ATTACHMENT.event: 2, _Operation.RETYPE.event: 1},
+            collections.Counter(each['event_id'] for each in self._messages()),
+        )
+
+    def test_other_volumes_and_projects_have_messages_of_their_own(
+        self,
+    ) -> None:
+        user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no')
+        other = cinder_utils.create_volume(self.context)
+        user_messages.refused(other, _Operation.ATTACHMENT, 'no')
+        # As after a transfer.
+        self.volume.project_id = 'another'
+        user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no')
+        self.assertEqual(
+            3, len(db.message_get_all(context.get_admin_context()))
         )
 
     def test_project_of_volume_is_told_of_requests_of_others(self) -> None:

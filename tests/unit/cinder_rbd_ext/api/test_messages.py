@@ -8,6 +8,7 @@ from cinder import exception
 from cinder import objects
 from cinder.message import api as message_api
 from cinder.message import message_field
+from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import user_messages
 from tests.unit.cinder_rbd_ext.api import base
@@ -43,6 +44,8 @@ class MessagesTest(base.ApiTestCase):
         self.assertEqual([_WITH_REASON], self.texts(self.admin))
 
     def test_earlier_message_has_the_text_of_cinder(self) -> None:
+        clock = self.useFixture(timeutils_fixture.TimeFixture())
+        clock.advance_time_seconds(61)
         with mock.patch.object(
             self.refused_volume, '_context', self.admin_context
         ):
