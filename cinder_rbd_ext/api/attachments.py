@@ -19,6 +19,7 @@ from cinder.objects import fields
 from cinder.policies import attachments as attachment_policies
 from cinder.policies import volume_actions as action_policies
 from oslo_log import log as logging
+from oslo_utils import uuidutils
 import webob.exc
 
 from cinder_rbd_ext import backend_settings
@@ -59,7 +60,7 @@ class AttachmentsController(wsgi.Controller):
         context = req.environ['cinder.context']
         asked = checks.part_of(body, 'attachment')
         connector = self._door.connector(context, asked)
-        if connector and isinstance(asked.get('volume_uuid'), str):
+        if connector and uuidutils.is_uuid_like(asked.get('volume_uuid')):
             self._check_create(context, asked, connector)
         yield
 
@@ -70,7 +71,7 @@ class AttachmentsController(wsgi.Controller):
         connector: dict[str, Any],
     ) -> None:
         server = asked.get('instance_uuid')
-        if server is not None and not isinstance(server, str):
+        if server is not None and not uuidutils.is_uuid_like(server):
             # Cinder's schema refuses it.
             return
         if not _is_certain(connector, server is not None):

@@ -8,6 +8,7 @@ from typing import Any
 
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
+from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
@@ -42,7 +43,7 @@ class BackupsController(wsgi.Controller):
             with refusals.bad_request():
                 if volume_id is None:
                     self._check_new_volume(context, written)
-                elif isinstance(volume_id, str):
+                elif uuidutils.is_uuid_like(volume_id):
                     volume = cinder_volume.API().get(context, volume_id)
                     sector_sizes.check_receives(
                         record.disk_in(record.items_of(volume.id)), written

@@ -16,6 +16,7 @@ from cinder import objects
 from cinder.api import microversions
 from cinder.api.openstack import wsgi
 from cinder.policies import groups as stock
+from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
@@ -51,9 +52,9 @@ class _Copies:
         if not context.authorize(stock.CREATE_POLICY, fatal=False):
             return
         try:
-            if group is None and isinstance(group_snapshot, str):
+            if group is None and uuidutils.is_uuid_like(group_snapshot):
                 self._check_group_snapshot(context, group_snapshot)
-            elif group_snapshot is None and isinstance(group, str):
+            elif group_snapshot is None and uuidutils.is_uuid_like(group):
                 self._check_group(context, group)
         except (exception.NotAuthorized, exception.NotFound):
             return

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.objects import fields
+from oslo_utils import uuidutils
 import webob.exc
 
 from cinder_rbd_ext import protocols
@@ -27,12 +28,13 @@ from rbd_volume_options import wire
 def check_snapshot(context: protocols.Context, snapshot_id: object) -> None:
     """Check a request that uses a snapshot.
 
-    A snapshot that does not exist is left to Cinder.
+    A snapshot that does not exist is left to Cinder, as is what is not an ID:
+    a database can fail to encode it.
 
     :param snapshot_id: not checked yet
     :raises HTTPBadRequest: while the image of its volume is replaced
     """
-    if not isinstance(snapshot_id, str):
+    if not uuidutils.is_uuid_like(snapshot_id):
         return
     try:
         snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)

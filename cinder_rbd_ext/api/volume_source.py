@@ -82,7 +82,14 @@ def of_request(
     named = _named(volume)
     if not named:
         return Source()
-    if not all(isinstance(each, str) for each in named.values()):
+    # The database can fail to encode text that is not an ID. A Glance image
+    # can also have a name.
+    if not all(
+        isinstance(each, str)
+        if name == 'imageRef'
+        else uuidutils.is_uuid_like(each)
+        for name, each in named.items()
+    ):
         return None
     if 'imageRef' in named and uses_nova_images(req):
         return _from_image_or_snapshot(
@@ -227,7 +234,7 @@ def disk_of_image(
     image = _glance_image(context, reference)
     mapping = _boot_mapping(image) if image else None
     ident = mapping.get('snapshot_id') if mapping else None
-    if not isinstance(ident, str):
+    if not uuidutils.is_uuid_like(ident):
         return None
     try:
         snapshot = cinder_volume.API().get_snapshot(context, ident)

@@ -60,6 +60,10 @@ _RE = types.SimpleNamespace(
 )
 
 
+#: Text in a request that is not an ID and that no database can store.
+UNSTORABLE = '\ud800'
+
+
 def settings(
     chosen: options.VolumeOptions | None = None, **bounds: Any
 ) -> backend_settings.BackendSettings:

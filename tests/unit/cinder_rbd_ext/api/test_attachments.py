@@ -199,6 +199,13 @@ class OfferTest(AttachmentsTestCase):
 class RefusalTest(AttachmentsTestCase):
     """Modes that the host does not offer or the back end does not allow."""
 
+    def test_what_is_not_an_id_gets_stock_refusal(self) -> None:
+        volume = self.volume(_MODE)
+        for name in ('volume_uuid', 'instance_uuid'):
+            method, path, body = self.post(volume, 'none')
+            body['attachment'][name] = base.UNSTORABLE
+            self.refused(400, name, method, path, body, app=self.nova)
+
     def test_tenant_that_offers_what_it_asks_for(self) -> None:
         volume = self.volume({'rbd:cache_mode': 'writeback'})
         attachment = self.reserved(volume)

@@ -54,6 +54,11 @@ class RestoreTest(base.ApiTestCase):
             self.ok(*self._restore(backup, volume))
         self.ok(*self._restore(self._backup(str(uuid.uuid4())), large))
 
+    def test_volume_that_is_not_an_id_gets_stock_refusal(self) -> None:
+        method, path, _ = self._restore(self._backup(self.volume().id))
+        body = {'restore': {'volume_id': base.UNSTORABLE}}
+        self.refused(400, 'volume_id', method, path, body)
+
     def test_new_volume_of_cinder_has_the_sectors_of_the_backup(self) -> None:
         of_plain = self._backup(self.volume().id)
         of_large = self._backup(self.volume(made=_LARGE).id)

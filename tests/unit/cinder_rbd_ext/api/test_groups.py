@@ -185,6 +185,8 @@ class GroupsTest(GroupsTestCase):
         {'source_group_id': None},
         {'source_group_id': 5},
         {'group_snapshot_id': {}},
+        {'source_group_id': base.UNSTORABLE},
+        {'group_snapshot_id': base.UNSTORABLE},
         {'source_group_id': fake.UUID1, 'group_snapshot_id': fake.UUID2},
         {'source_group_id': fake.UUID1, 'group_snapshot_id': None},
     )

@@ -176,6 +176,14 @@ class SourceTest(SourceTestCase):
             body = self.create({'rbd:object_map': 'true'}, **{name: ident})
             self.refused(404, ident, 'POST', '/volumes', body)
 
+    def test_what_is_not_an_id_gets_stock_refusal(self) -> None:
+        for name, metadata in itertools.product(
+            ('source_volid', 'snapshot_id', 'backup_id'),
+            (None, {'rbd:object_map': 'true'}),
+        ):
+            body = self.create(metadata, **{name: base.UNSTORABLE})
+            self.refused(400, name, 'POST', '/volumes', body)
+
     def test_what_is_another_projects(self) -> None:
         source = self.volume(made=base.MADE)
         body = self.create(_WRONG_UNIT, source_volid=source.id)
@@ -256,6 +264,16 @@ class NovaImageTest(SourceTestCase):
             if is_refused:
                 self.assertEqual(400, response.status_int)
                 self.assertIn(_SECTOR_SIZE, response.text)
+
+    def test_reimage_leaves_snapshot_that_is_not_an_id_to_cinder(self) -> None:
+        volume = self.volume()
+        self._glance(_Glance.of_a_server(base.UNSTORABLE))
+        response = self.call(
+            'POST',
+            f'/volumes/{volume.id}/action',
+            {'os-reimage': {'image_id': _IMAGE}},
+        )
+        self.assertLess(response.status_int, 500, response.text)
 
     def test_layout_of_nova_image_is_part_of_the_plan(self) -> None:
         for reference in (_IMAGE, 'linux'):
