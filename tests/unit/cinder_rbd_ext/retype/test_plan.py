@@ -219,7 +219,7 @@ class LayoutTest(base.TestCase):
             layout.ImageLayout(64 << 10),
             _FEATURES | {'object-map', 'fast-diff'},
         )
-        limit = {'rbd_max_objects': 1 << 14}
+        limit: dict[str, Any] = {'rbd_max_objects': 1 << 14}
         own = {keys.OBJECT_SIZE: '64K'}
         self.assertIsNone(_obstacle(small, own, {}, {}, **limit))
         found = _obstacle(small, own, {}, specs, **limit)
