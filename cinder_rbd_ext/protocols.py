@@ -61,6 +61,7 @@ class VolumeType(Protocol):
     """A volume type of Cinder."""
 
     id: str
+    name: str
     extra_specs: Mapping[str, str] | None
 
     def __getitem__(self, name: str) -> Any:
