@@ -388,7 +388,7 @@ class Retypes:
             if not str(specs[name]).isdecimal():
                 return (
                     f'the QoS specs of volume type {new_type.name} have '
-                    f'{name} = {specs[name]!r}, which is no whole number'
+                    f'{name} = {specs[name]!r}, which is not a whole number'
                 )
         return None
 

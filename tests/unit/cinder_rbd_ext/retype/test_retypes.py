@@ -267,7 +267,7 @@ class RetypeTest(base.DriverTestCase):
             done = self.driver.retype(self.admin, volume, kind, {}, None)
         self.assertEqual((False, None), done)
         self.assertIn(
-            "total_iops_sec = '1e3', which is no whole number",
+            "total_iops_sec = '1e3', which is not a whole number",
             marker.refusal(record.items_of(volume.id)) or '',
         )
 
