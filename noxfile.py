@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT / 'tools')]
 
 import bill_of_materials
+from runner import client_programs
 from runner import results
 from sandbox_cloud import packages
 from sandbox_cloud import state
@@ -82,10 +83,12 @@ def _stestr(
     workers = 2 if part in ('unit', 'devstack') else 1
     venv = venvs.for_tests(release, profile)
     environ = {**venv.environ(), 'RBD_TEST_RELEASE': release}
-    if part == 'cloud':
+    if part == 'clients':
+        client_programs.bring()
+    if part in ('cloud', 'clients'):
         environ = {**_sandbox(release), **environ}
-    if part == 'install':
-        # Tests have their own HOME, without the cache of uv.
+    if part in ('install', 'clients'):
+        # Tests have their own HOME, without the cache of uv and of programs.
         environ['XDG_CACHE_HOME'] = str(venvs.cache().parent)
     below = [x for x in alone.FOLDERS if x.startswith(f'tests/{part}/')]
     for folder in (f'tests/{part}', *below):
@@ -202,6 +205,7 @@ _LIFE = ['--subunit', '--seed', '261122', '--minutes', '1', '--steps', '9']
 _part('life', CLOUD[:2], _program, 'tests.life', *_LIFE)
 _part('trust', CLOUD[:2], _program, 'tests.trust', '--subunit')
 _part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
+_part('clients', OTHERS and CLOUD[1:2], _stestr, 'clients')
 _part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
 EVERY = [(x, y) for x in OLDER for y in ('install', 'unit', 'functional')]
 

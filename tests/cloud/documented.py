@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import dataclasses
 import pathlib
 import re
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -44,6 +45,8 @@ NOT_RUN: Mapping[str, str] = {
     'rbd trash restore': 'the trash has no such image',
     'systemctl': 'there is no systemd',
     'ln -s /opt/': 'a path of an example',
+    'kubectl': 'tests/clients sends what Kubernetes sends',
+    'tofu': 'tests/clients runs it',
     'ceph auth caps': 'would take capabilities that other tests need',
 }
 
@@ -121,3 +124,12 @@ def commands(page: pathlib.Path) -> Iterator[Command]:
                 text = f'{text[:-1].rstrip()} {next(lines)[1].strip()}'
             name = str(page.relative_to(ROOT))
             yield Command(name, number, _COMMENT.sub('', text))
+
+
+def blocks(page: pathlib.Path, language: str) -> list[str]:
+    """Return the literal blocks of a language on a page, in order."""
+    text = page.read_text()
+    found = re.findall(
+        rf'^\.\. code-block:: {language}\n\n((?:(?: .*)?\n)+)', text, re.M
+    )
+    return [textwrap.dedent(block) for block in found]

@@ -4,21 +4,17 @@
 
 import subprocess
 import sys
-import textwrap
 
 from tests import tree
 from tests.cloud import base
+from tests.cloud import documented
 
 _PAGE = tree.ROOT / 'doc/source/user/programs.rst'
-_BLOCK = '.. code-block:: python\n\n'
 
 
 class ProgramsTest(base.CloudTestCase):
     def test_program_for_the_sdk_runs_as_written(self) -> None:
-        text = _PAGE.read_text().split(_BLOCK)[1]
-        lines = text.split('\n')
-        end = next(n for n, x in enumerate(lines) if x and x[0] != ' ')
-        program = textwrap.dedent('\n'.join(lines[:end]))
+        (program,) = documented.blocks(_PAGE, 'python')
         done = subprocess.run(
             [sys.executable, '-c', program], capture_output=True, text=True
         )
