@@ -74,8 +74,8 @@ class Records:
     :ivar located: pools of this cluster that have the data of Glance's
         images, by their ids, as far as Glance shows the locations. Anybody
         can choose the id of an image, so that an id alone shows nothing.
-    :ivar marking: Cinder pools whose driver marks new images, and those that
-        it unmanages. The stock driver does not.
+    :ivar marking: Cinder pools whose driver marks the images that it
+        unmanages. The stock driver does not.
     """
 
     volumes: Mapping[str, Volume]
@@ -131,7 +131,7 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         frozenset(
             pool['name']
             for pool in pools
-            if pool['capabilities'].get(wire.RBD_CLOUD_ID)
+            if pool['capabilities'].get(wire.RBD_VOLUME_OPTIONS)
         ),
     )
 

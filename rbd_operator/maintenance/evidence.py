@@ -289,8 +289,13 @@ class Evidence:
             return Proof(APPROVED, since, project)
         if owner == ownership.RELEASED:
             raise outcomes.Refused(RELEASED)
-        if name.owner is _Owner.VOLUME and not self._is_marking(name.ident):
-            owner = ''
+        if name.owner is _Owner.VOLUME:
+            is_marking = self._is_marking(name.ident)
+            owner = owner if is_marking else ''
+            # The database keeps our record of a volume that the stock driver
+            # has unmanaged since.
+            if created and not (is_marking and owner == ours):
+                text = ''
         # Somebody may have restored the image, or have given another one its
         # name, after the deletion.
         is_later = bool(created and since and created > since)
@@ -309,14 +314,13 @@ class Evidence:
         )
 
     def _is_marking(self, ident: str) -> bool:
-        """Return whether a driver would have released the image of a volume.
+        """Return whether the driver would have released a volume's image.
 
         The stock driver leaves the mark on an image that it unmanages.
         """
         rows = self.stored.volumes(ident)
         return not rows or any(
-            row.has_record or self.known.marking.intersection(row.backends)
-            for row in rows
+            self.known.marking.intersection(row.backends) for row in rows
         )
 
     def _of_record(

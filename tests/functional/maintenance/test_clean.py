@@ -283,11 +283,10 @@ class CleanTest(testtools.TestCase):
         self.services.volume_row(ident, deleted=False)
         return self.image(f'volume-{ident}', CLOUD)
 
-    def deleted(self, **row: Any) -> str:
+    def deleted(self, mark: str = CLOUD, **row: Any) -> str:
         """Make the image of a volume that Cinder knows as deleted."""
-        return self.image(
-            f'volume-{self.services.volume_row(self._uuid(), **row)}'
-        )
+        ident = self.services.volume_row(self._uuid(), **row)
+        return self.image(f'volume-{ident}', mark)
 
     def unknown(self, mark: str = '', **how: Any) -> str:
         """Make the image of a volume that nobody knows."""
@@ -446,7 +445,7 @@ class CleanTest(testtools.TestCase):
         self.keep |= {
             self.deleted(at=later): 'too-young',
             # Restored after the deletion.
-            self.deleted(): 'owner-unknown',
+            self.deleted(): 'later-than-deletion',
             self.marked(): 'later-than-deletion',
         }
         self.trashed(self.deleted())
@@ -529,12 +528,11 @@ class CleanTest(testtools.TestCase):
         released = self.deleted()
         ownership.write_named(self.ceph.ioctx(), released, ownership.RELEASED)
         keep[released] = 'unmanaged'
-        keep[self.deleted(is_recorded=False)] = 'owner-unknown'
-        keep[self.deleted(host='host@two#two')] = 'owner-unknown'
+        keep[self.deleted('', is_recorded=False)] = 'owner-unknown'
+        keep[self.deleted('')] = 'owner-unknown'
         # The stock driver of that back end has unmanaged it.
-        of_stock = self.deleted(host='host@two#two', is_recorded=False)
-        ownership.write_named(self.ceph.ioctx(), of_stock, CLOUD)
-        keep[of_stock] = 'owner-unknown'
+        keep[self.deleted(host='host@two#two')] = 'owner-unknown'
+        keep[self.deleted('', host='host@two#two')] = 'owner-unknown'
         keep[self.deleted(host='gone@gone#gone')] = 'owner-unknown'
         # A new owner has copied a released image to its old name.
         source = self.deleted()

@@ -59,7 +59,7 @@ class _Cinder:
                     'capabilities': {
                         'location_info': None,
                         'rbd_location_info': location,
-                        'rbd_cloud_id': 'cloud',
+                        'rbd_volume_options': True,
                     },
                 }
             )

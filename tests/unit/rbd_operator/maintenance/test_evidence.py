@@ -82,7 +82,7 @@ class EvidenceTest(base.TestCase):
         )
 
     @ddt.data(
-        ('', {'row': _DELETED}, 'deleted record'),
+        (_OURS, {'row': _DELETED}, 'deleted record'),
         (_OURS, {'row': _OF_STOCK}, 'mark of the cloud'),
         ('', {'approved': 'volumes/abc'}, evidence.APPROVED),
         (_OURS, {'approved': 'volumes/abc'}, evidence.APPROVED),
@@ -115,6 +115,7 @@ class EvidenceTest(base.TestCase):
             },
             evidence.UNKNOWN,
         ),
+        ('', {'row': _DELETED}, evidence.UNKNOWN),
         # A database of yesterday lacks the volumes of today.
         (_OURS, {}, evidence.NEVER_RECORDED),
     )
@@ -125,17 +126,41 @@ class EvidenceTest(base.TestCase):
         error = self.assertRaises(outcomes.Refused, self.proof, owner, **how)
         self.assertIs(reason, error.reason)
 
+    @ddt.data(
+        ({}, ''),
+        ({'marking': frozenset()}, _OURS),
+        ({'marking': frozenset(), 'cloud_id': ''}, ''),
+    )
+    @ddt.unpack
+    def test_record_proves_nothing_if_the_stock_driver_unmanaged_the_volume(
+        self, values: dict[str, Any], mark: str
+    ) -> None:
+        """It leaves the mark, and the database keeps our record."""
+        proofs = self.made(_DELETED)
+        proofs = dataclasses.replace(
+            proofs, known=dataclasses.replace(proofs.known, **values)
+        )
+        arguments = ('volumes', 'abc', _NAME, mark, {_NAME.owner})
+        error = self.assertRaises(
+            outcomes.Refused, proofs.proof, *arguments, self.created
+        )
+        self.assertIs(evidence.UNKNOWN, error.reason)
+        # A name without a header leads to no data.
+        self.assertIn('deleted record', proofs.proof(*arguments).text)
+
+    def test_record_proves_a_volume_of_a_cloud_without_an_id(self) -> None:
+        """Our driver marks what it unmanages as released, in any case."""
+        proofs = self.made(_DELETED)
+        proofs = dataclasses.replace(
+            proofs, known=dataclasses.replace(proofs.known, cloud_id='')
+        )
+        arguments = ('volumes', 'abc', _NAME, '', {_NAME.owner}, self.created)
+        self.assertIn('deleted record', proofs.proof(*arguments).text)
+
     def test_image_that_is_younger_than_the_deletion_is_not_proven(
         self,
     ) -> None:
         """Somebody restored it, or gave another image the name."""
-        self.created = _NEWEST + _DAY
-        error = self.assertRaises(outcomes.Refused, self.proof, row=_DELETED)
-        self.assertIs(evidence.UNKNOWN, error.reason)
-
-    def test_mark_does_not_prove_what_is_younger_than_the_deletion(
-        self,
-    ) -> None:
         self.created = _NEWEST + _DAY
         error = self.assertRaises(
             outcomes.Refused, self.proof, _OURS, row=_DELETED
