@@ -69,8 +69,7 @@ ORPHAN_DISK = Kind(
 GHOST = Kind(
     'volume-without-image',
     _ERROR,
-    'Look in the trash, in the other pools and in backups, then delete the '
-    'volume.',
+    'Look for the image in the trash, in the other pools and in backups.',
 )
 DELETED_SOURCE = Kind(
     'deleted-source-not-needed',
@@ -183,7 +182,8 @@ ORPHAN_BACKUP_IMAGE = Kind(
 SECOND_IMAGE = Kind(
     'second-image-of-volume',
     _WARNING,
-    'The image of the volume is in another pool. Find out who copied it.',
+    'The volume is in another pool. Audit that pool, too, and find out who '
+    'copied the image.',
 )
 IN_NAMESPACE = Kind(
     'images-in-namespace',

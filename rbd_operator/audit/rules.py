@@ -130,14 +130,29 @@ def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
             continue
         name = volume.image_name
         if name not in names_of[pool]:
+            others = [each for each in names_of if name in names_of[each]]
             yield findings.Finding(
                 findings.GHOST,
                 pool,
                 name,
-                f'the volume is {volume.status}',
+                f'the volume is {volume.status}{_elsewhere(others)}',
                 volume.ident,
                 volume.project,
             )
+
+
+def _elsewhere(pools: Iterable[str]) -> str:
+    """Return what to do with a volume whose image is in another pool.
+
+    A migration that Cinder saved late leaves it there.
+    """
+    text = ', '.join(sorted(pools))
+    return (
+        f'; an image of its name is in {text}: do not delete the volume, set '
+        'its host to the back end of that pool'
+        if text
+        else ''
+    )
 
 
 def _is_being_converted(

@@ -55,7 +55,16 @@ def run(
     for each in scans:
         suspected += rules.of_pool(each, known, taken)
     if known is not None:
-        suspected += rules.ghosts(scans, known)
+        ghosts = list(rules.ghosts(scans, known))
+        lost = {each.volume for each in ghosts}
+        # The only image of a volume is no second one.
+        suspected = [
+            each
+            for each in suspected
+            if each.kind is not findings.SECOND_IMAGE
+            or each.volume not in lost
+        ]
+        suspected += ghosts
     if list_objects:
         suspected += _of_objects(cluster, scans, progress, objects_per_second)
     confirmed = [

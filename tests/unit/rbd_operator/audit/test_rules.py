@@ -183,6 +183,18 @@ class RulesTest(base.TestCase):
         found = rules.ghosts([facts.pool()], known)
         self.assertEqual(number, len(list(found)))
 
+    def test_volume_whose_image_is_in_another_pool_must_not_be_deleted(
+        self,
+    ) -> None:
+        """Cinder saved a migration after its copy had been removed."""
+        former = scan.PoolScan('former', (facts.image(),), {}, ())
+        known = facts.known(facts.volume())
+        (found,) = rules.ghosts([facts.pool(), former], known)
+        self.assertIn('in former: do not delete', found.detail)
+        (found,) = rules.ghosts([facts.pool()], known)
+        self.assertEqual('the volume is available', found.detail)
+        self.assertNotIn('delete', found.kind.remedy)
+
     def test_migrated_volume(self) -> None:
         known = facts.known(facts.volume(image_id=facts.OTHER))
         there = facts.pool(facts.image(f'volume-{facts.OTHER}'))

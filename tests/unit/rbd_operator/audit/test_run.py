@@ -2,6 +2,8 @@
 
 """Unit tests of rbd_operator.audit.run."""
 
+from unittest import mock
+
 from rbd_operator.audit import records
 from rbd_operator.audit import run
 from rbd_operator.audit import scan
@@ -51,6 +53,26 @@ class RunTest(base.TestCase):
         self.pool.images.remove(f'volume-{facts.IDENT}')
         codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
         self.assertEqual(['volume-without-image'] * 2, codes[:2])
+
+    def test_only_image_of_a_volume_is_no_second_image(self) -> None:
+        known = facts.known(
+            facts.volume(), backends={facts.CINDER_POOL: 'empty'}
+        )
+        cluster = mock.create_autospec(scan.Cluster, instance=True)
+        scans = {
+            'volumes': facts.pool(facts.image()),
+            'empty': scan.PoolScan('empty', (), {}, ()),
+        }
+        cluster.scan.side_effect = lambda pool, *args, **how: scans[pool]
+        cluster.existing.side_effect = lambda pool, image_names: {
+            each.name for each in scans[pool].found
+        }
+        for pools, codes in (
+            (['volumes', 'empty'], ['volume-without-image']),
+            (['volumes'], ['second-image-of-volume']),
+        ):
+            found = run.run(cluster, pools, lambda: known).found
+            self.assertEqual(codes, [each.kind.code for each in found])
 
     def test_configuration_that_contradicts_the_record_is_found(self) -> None:
         self.pool.metadata = {'conf_rbd_qos_iops_limit': '5'}
