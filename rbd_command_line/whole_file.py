@@ -26,16 +26,20 @@ def check(path: pathlib.Path) -> None:
         raise ValueError(f'Cannot write {path}: no permission for {needed}')
 
 
-def write(path: pathlib.Path, text: str | Iterable[str]) -> None:
+def write(
+    path: pathlib.Path, text: str | Iterable[str], is_new: bool = False
+) -> None:
     """Replace a file by a new one in one step.
 
     Links and devices, such as ``/dev/stdout``, are written, not replaced.
 
     :param text: the content, or its parts if it can be long
+    :param is_new: whether the file must not exist
     :raises OSError: if it cannot be written; an existing file is kept
+    :raises FileExistsError: if it must not exist and does
     """
     parts = [text] if isinstance(text, str) else text
-    if _is_special(path):
+    if _is_special(path) and not is_new:
         with path.open('w') as file:
             file.writelines(parts)
         return
@@ -44,7 +48,12 @@ def write(path: pathlib.Path, text: str | Iterable[str]) -> None:
         with os.fdopen(number, 'w') as file:
             os.fchmod(file.fileno(), _MODE)
             file.writelines(parts)
-        os.replace(name, path)
+        if is_new:
+            # Unlike a rename, it fails if somebody has created the file.
+            os.link(name, path)
+            os.unlink(name)
+        else:
+            os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise

@@ -241,8 +241,9 @@ class Plan(maintenance.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
         """Audit the pools, write the plan and return the rows."""
         path: pathlib.Path = parsed_args.output
+        exists = f'{path} exists. Give the name of a new file.'
         if path.exists():
-            raise ValueError(f'{path} exists. Give the name of a new file.')
+            raise ValueError(exists)
         whole_file.check(path)
         approved: frozenset[str] = frozenset()
         if parsed_args.approve:
@@ -283,7 +284,10 @@ class Plan(maintenance.Command):
             )
         )
         items = [x.item for x in examined if isinstance(x, removal.Removal)]
-        whole_file.write(path, plans.text(header, items))
+        try:
+            whole_file.write(path, plans.text(header, items), is_new=True)
+        except FileExistsError as error:
+            raise ValueError(exists) from error
         size = sizes.format_size(sum(each.size for each in items))
         maintenance.say(f'{path}: {len(items)} items, {size} provisioned')
         for pool in (each.pool for each in audited.scans if each.is_forbidden):

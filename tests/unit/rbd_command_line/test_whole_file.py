@@ -44,6 +44,18 @@ class WholeFileTest(base.TestCase):
         self.assertEqual('old', self.path.read_text())
         self.assertEqual([self.path], list(self.folder.iterdir()))
 
+    def test_new_file_replaces_nothing(self) -> None:
+        whole_file.write(self.path, 'old', is_new=True)
+        link = self.folder / 'link'
+        link.symlink_to(self.folder / 'none')
+        for path in (self.path, link):
+            self.assertRaises(
+                *(FileExistsError, whole_file.write, path, 'new'),
+                is_new=True,
+            )
+        self.assertEqual('old', self.path.read_text())
+        self.assertEqual({self.path, link}, set(self.folder.iterdir()))
+
     def test_links_are_written(self) -> None:
         link = self.folder / 'link'
         link.symlink_to(self.path)

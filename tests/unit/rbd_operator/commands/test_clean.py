@@ -106,6 +106,18 @@ class CleanTest(commands.CommandTestCase):
         self.assertEqual(3, self.plan())
         self.assertIn('exists', self.err.getvalue())
 
+    def test_plan_that_is_written_meanwhile_is_not_overwritten(self) -> None:
+        """By another clean plan; a person may have edited it since."""
+
+        def examine(*args: Any) -> removal.Item:
+            self.path.write_text('of a person')
+            return self.item(*args)
+
+        self.examined.side_effect = examine
+        self.assertEqual(3, self.plan())
+        self.assertIn('exists', self.err.getvalue())
+        self.assertEqual('of a person', self.path.read_text())
+
     def test_plan_is_applied_with_its_own_limits(self) -> None:
         self.plan('--delay', '5', '--older-than', '7')
         self.assertEqual(0, self.apply())
