@@ -163,16 +163,27 @@ def _driver(section: str, driver: str) -> Finding:
     )
 
 
+#: Instead of the value, which may be the key itself.
+NOT_A_UUID = 'the value is not a UUID (not shown)'
+
+
+def is_uuid(text: str) -> bool:
+    """Return whether a text is a UUID."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _secret(
     conf: configuration.Configuration, section: str
 ) -> Iterator[Finding]:
     secret = conf.get(section, 'rbd_secret_uuid')
-    try:
-        uuid.UUID(secret or uuid.uuid4().hex)
-    except ValueError:
+    if secret and not is_uuid(secret):
         yield Finding(
             f'Cinder [{section}] rbd_secret_uuid',
-            f'{secret} is not a UUID',
+            NOT_A_UUID,
             Severity.ERROR,
             "Set the UUID of libvirt's secret on the compute hosts (virsh "
             'secret-list).',

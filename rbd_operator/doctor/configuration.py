@@ -25,8 +25,13 @@ class Configuration:
             parsed: dict[str, dict[str, list[str]]] = {}
             try:
                 cfg.ConfigParser(str(path), parsed).parse()
-            except (OSError, UnicodeDecodeError, cfg.ParseError) as error:
+            except (OSError, UnicodeDecodeError) as error:
                 raise ValueError(f'Cannot read {path}: {error}') from error
+            except cfg.ParseError as error:
+                # The text of the error has the line, which may be a password.
+                raise ValueError(
+                    f'Cannot read {path}: line {error.lineno}: {error.msg}'
+                ) from None
             for section, values in parsed.items():
                 self._sections.setdefault(section, {}).update(values)
 

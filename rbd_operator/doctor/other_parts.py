@@ -227,7 +227,9 @@ def check_secrets(
         if secret.lower() not in out.lower().split():
             yield Finding(
                 subject,
-                f'libvirt on this host has no secret {secret}',
+                f'libvirt on this host has no secret {secret}'
+                if cinder_parts.is_uuid(secret)
+                else cinder_parts.NOT_A_UUID,
                 Severity.ERROR,
                 'Correct the UUID, or define the secret (virsh '
                 'secret-define, virsh secret-set-value). Attachments fail.',

@@ -108,7 +108,7 @@ _FAULTS = (
     (
         'secret that is no UUID',
         *('cinder', _SECRET, 'secret'),
-        *(_ERROR, 'rbd_secret_uuid: secret is not a UUID', 'virsh secret-'),
+        *(_ERROR, 'rbd_secret_uuid: the value is not a UUID', 'virsh secret-'),
     ),
     (
         'back end without a section',

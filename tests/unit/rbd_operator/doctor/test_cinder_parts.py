@@ -75,6 +75,16 @@ class CinderPartsTest(base.TestCase):
         shared = local.replace('file:///', 'etcd3+http://user:secret@')
         self.assertNotIn(problem, self.check(transport_url=shared))
 
+    def test_key_in_place_of_the_uuid_is_not_shown(self) -> None:
+        line = 'rbd_pool = volumes\nrbd_secret_uuid = AQBkey=='
+        folder = self.useFixture(fixtures.TempDir()).path
+        conf = hosts.conf(folder, hosts.CINDER, rbd_pool=line)
+        found = list(cinder_parts.check(conf, 20))
+        self.assertIn(
+            ('Cinder [ceph] rbd_secret_uuid', _S.ERROR), hosts.problems(found)
+        )
+        self.assertNotIn('AQBkey', str(found))
+
     @ddt.data('-1', '0', '21')
     def test_unusual_timeouts_are_accepted(self, seconds: str) -> None:
         line = f'rados_connect_timeout = {seconds}'

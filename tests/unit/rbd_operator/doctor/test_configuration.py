@@ -47,6 +47,12 @@ class ConfigurationTest(base.TestCase):
     def test_invalid_file_is_refused(self, text: str) -> None:
         self.assertRaises(ValueError, self.read, text)
 
+    def test_line_that_cannot_be_read_is_not_shown(self) -> None:
+        """It may be a password."""
+        error = self.assertRaises(ValueError, self.read, '[a]\nAQBkey\n')
+        self.assertIn(f'{self.folder}/0: line 2: No', str(error))
+        self.assertNotIn('AQBkey', str(error))
+
     def test_missing_file_is_refused(self) -> None:
         error = self.assertRaises(
             ValueError,

@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import uuid
 
 import ddt
 import fixtures
@@ -80,6 +81,18 @@ class OtherPartsTest(base.TestCase):
         )
         found = other_parts.check_nova(conf)
         self.assertEqual([expected], hosts.problems(found))
+
+    def test_key_in_place_of_the_uuid_is_not_shown(self) -> None:
+        run = hosts.Programs(virsh='UUID Usage')
+        for value, seen in (
+            (str(uuid.UUID(int=5)), f'no secret {uuid.UUID(int=5)}'),
+            ('AQBkey==', 'not a UUID'),
+        ):
+            line = f'rbd_user = nova\nrbd_secret_uuid = {value}'
+            conf = hosts.conf(self.folder, hosts.NOVA, rbd_user=line)
+            (found,) = other_parts.check_secrets(run, conf, None, None)
+            self.assertIn(seen, found.seen)
+            self.assertNotIn('AQBkey', str(found))
 
     def test_nova_plugin(self) -> None:
         rows = [
