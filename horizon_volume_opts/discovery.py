@@ -20,6 +20,7 @@ from django.core import cache as caches
 from horizon import exceptions
 from openstack_dashboard.api import cinder
 
+from horizon_volume_opts import compression
 from horizon_volume_opts import conf
 from horizon_volume_opts import failures
 from horizon_volume_opts import offers
@@ -30,7 +31,8 @@ LOG = logging.getLogger(__name__)
 #: Seconds before the next request if Cinder did not respond.
 _PAUSE = 10
 _DOWN = 'down'
-#: The attribute of a request of the dashboard that has asked Cinder.
+#: The attribute of a request of the dashboard that has asked Cinder, with the
+#: answer.
 _DISCOVERED = '_rbd_volume_options_discovered'
 # The others are those of a response in another form.
 _FAILURES: tuple[type[Exception], ...] = (
@@ -57,16 +59,16 @@ def by_type(
         one of them is older than that type and is not used.
     :raises Unavailable: if Cinder does not respond
     """
-    key = _key(request)
-    answer = caches.cache.get(key)
     # A page with volumes of types that the user cannot see asks once, not for
-    # each of them.
-    is_new = getattr(request, _DISCOVERED, False)
-    if answer is None or (not is_new and _is_older(answer, listed)):
-        answer = _ask(request)
-        setattr(request, _DISCOVERED, True)
-        seconds = _PAUSE if answer == _DOWN else conf.get(conf.DISCOVERY_CACHE)
-        caches.cache.set(key, answer, seconds)
+    # each of them. So does any page if the cache fails.
+    answer = getattr(request, _DISCOVERED, None)
+    if answer is None:
+        key = _key(request)
+        answer = _cached(key)
+        if answer is None or _is_older(answer, listed):
+            answer = _ask(request)
+            setattr(request, _DISCOVERED, answer)
+            _cache(key, answer)
     if answer == _DOWN:
         raise Unavailable()
     return _read(answer)
@@ -88,6 +90,26 @@ def of_ident(request: Any, ident: str) -> offers.UserOffer | None:
     """
     visible = by_type(request, [ident]).values()
     return next((each for each in visible if each.ident == ident), None)
+
+
+def _cached(key: str) -> Any:
+    """Return an answer from the cache; None without one."""
+    try:
+        packed = caches.cache.get(key)
+        return packed and compression.unpack(packed)
+    except Exception as error:
+        # Each cache has its own exceptions. Pages do not depend on it.
+        LOG.warning('Could not read RBD volume options from cache: %s', error)
+        return None
+
+
+def _cache(key: str, answer: Any) -> None:
+    """Put an answer into the cache."""
+    seconds = _PAUSE if answer == _DOWN else conf.get(conf.DISCOVERY_CACHE)
+    try:
+        caches.cache.set(key, compression.pack(answer), seconds)
+    except Exception as error:
+        LOG.warning('Could not put RBD volume options in cache: %s', error)
 
 
 def _read(answer: Any) -> dict[str, offers.UserOffer]:

@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import json
 from typing import Any
-import zlib
 
 from django.core import cache
 
+from horizon_volume_opts import compression
 from horizon_volume_opts.admin_images import images
 
 #: Seconds for which a listing is cached.
@@ -89,11 +88,16 @@ def store(key: str, listed: Listing) -> None:
     parts = dict(
         zip(
             _names(key, numbers),
-            (_packed(each) for each in (*_parts(rows), *_parts(others))),
+            (
+                compression.pack(each)
+                for each in (*_parts(rows), *_parts(others))
+            ),
             strict=True,
         )
     )
-    cache.cache.set_many({key: _packed([head, numbers]), **parts}, CACHED)
+    cache.cache.set_many(
+        {key: compression.pack([head, numbers]), **parts}, CACHED
+    )
 
 
 def load(key: str) -> Listing | None:
@@ -101,13 +105,15 @@ def load(key: str) -> Listing | None:
     packed = cache.cache.get(key)
     if packed is None:
         return None
-    head, numbers = _unpacked(packed)
+    head, numbers = compression.unpack(packed)
     names = _names(key, numbers)
     parts = cache.cache.get_many(names)
     if len(parts) < len(names):
         return None
     listed = Listing(**head)
-    values = [each for name in names for each in _unpacked(parts[name])]
+    values = [
+        each for name in names for each in compression.unpack(parts[name])
+    ]
     listed.add(
         (ident, plain and images.Image.of_plain(plain))
         for ident, plain in values[: numbers[0]]
@@ -133,11 +139,3 @@ def _parts(values: list[Any]) -> Iterator[list[Any]]:
 def forget(key: str) -> None:
     """Remove a listing from the cache."""
     cache.cache.delete(key)
-
-
-def _packed(values: Any) -> bytes:
-    return zlib.compress(json.dumps(values).encode())
-
-
-def _unpacked(packed: bytes) -> Any:
-    return json.loads(zlib.decompress(packed))

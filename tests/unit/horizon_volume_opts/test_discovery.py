@@ -2,6 +2,7 @@
 
 """Offers of volume types, from a fake Cinder through Horizon's client."""
 
+import pickle
 from typing import Any
 from unittest import mock
 
@@ -70,6 +71,35 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
         ):
             discovery.by_type(self.request())
         self.assertEqual(7, kept.call_args.args[-1])
+
+    def test_many_types_fit_into_memcached(self) -> None:
+        self.cloud.types = [
+            fake_cloud.offered(f'type-{n}') for n in range(999)
+        ]
+        with mock.patch.object(cache.cache, 'set', autospec=True) as kept:
+            discovery.by_type(self.request())
+        self.assertLess(len(pickle.dumps(kept.call_args.args[1])), 1 << 19)
+
+    def test_works_without_the_cache(self) -> None:
+        request = self.request()
+        broken: dict[str, Any] = {
+            'autospec': True,
+            'side_effect': OSError('no memcached'),
+        }
+        with (
+            mock.patch.object(cache.cache, 'get', **broken),
+            mock.patch.object(cache.cache, 'set', **broken),
+        ):
+            for _ in range(3):
+                self.assertIn('rbd', discovery.by_type(request, ['private']))
+        self.assertEqual(1, self.asked())
+        self.assertEqual(2, self.log.output.count('no memcached'))
+
+    def test_a_cached_value_of_something_else_is_ignored(self) -> None:
+        with mock.patch.object(cache.cache, 'get', autospec=True) as get:
+            get.return_value = b'of something else'
+            self.assertIn('rbd', discovery.by_type(self.request()))
+        self.assertEqual(1, self.asked())
 
     def test_asked_anew_for_a_type_that_the_answer_lacks(self) -> None:
         discovery.by_type(self.request(), ['rbd'])
