@@ -109,6 +109,7 @@ from typing import Any
 from cinder import context
 from cinder import exception
 from cinder import objects
+from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 from oslo_utils import units
@@ -146,6 +147,12 @@ REPEAT = 30.0
 
 # Errors of librados and librbd without the rights to a pool.
 _REFUSED = (errno.EPERM, errno.EACCES)
+
+# Statuses of the attachments of a server.
+_ATTACHED = (
+    fields.VolumeAttachStatus.ATTACHED,
+    fields.VolumeAttachStatus.ATTACHING,
+)
 
 # The share of the progress that the copy takes, if a comparison follows.
 _COPY_SHARE = 60
@@ -934,7 +941,9 @@ def _is_attached(volume: protocols.Volume) -> bool:
     attachments = objects.VolumeAttachmentList.get_all_by_volume_id(
         context.get_admin_context(), volume.id
     )
-    return bool(status == 'in-use' or attachments)
+    return status == 'in-use' or any(
+        each.attach_status in _ATTACHED for each in attachments
+    )
 
 
 def _origins_of_features(

@@ -10,6 +10,7 @@ from unittest import mock
 
 from cinder import objects
 from cinder.db import api as db
+from cinder.tests.unit import utils as cinder_utils
 import ddt
 
 from cinder_rbd_ext import exceptions
@@ -17,6 +18,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import configuration
+from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
@@ -72,6 +74,23 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual(before, self._mask(volume))
         self.assertIn('needs a migration', self.log.output)
         self.assertIn('rbd:object_size', self.log.output)
+
+    def test_volume_with_an_attachment_is_not_converted_after_a_reset(
+        self,
+    ) -> None:
+        """Its server may start at any moment."""
+        volume = self.made_volume()
+        cinder_utils.attach_volume(
+            self.admin, volume, volume.id, 'compute', '/dev/vdb'
+        )
+        self.update(volume, {'status': 'available'})
+        moved = self._retype(
+            volume, rbd_stripe_unit='64K', rbd_stripe_count='8'
+        )
+        self.assertFalse(moved)
+        self.assertEqual(
+            copies.IN_USE, marker.refusal(record.items_of(volume.id))
+        )
 
     def test_layout_that_does_not_fit_the_size_is_refused(self) -> None:
         """The layout of the type does not fit the size of the volume."""
