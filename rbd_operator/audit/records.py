@@ -76,6 +76,8 @@ class Records:
         can choose the id of an image, so that an id alone shows nothing.
     :ivar marking: Cinder pools whose driver marks the images that it
         unmanages. The stock driver does not.
+    :ivar elsewhere: Cinder pools that are known not to use the Ceph cluster.
+        Those of a service that is down are not known.
     """
 
     volumes: Mapping[str, Volume]
@@ -94,6 +96,7 @@ class Records:
         default_factory=dict
     )
     marking: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
 
 
 def of_cloud(cloud: Any, cluster: str) -> Records:
@@ -133,6 +136,7 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
             for pool in pools
             if pool['capabilities'].get(wire.RBD_VOLUME_OPTIONS)
         ),
+        frozenset(_elsewhere(pools, cluster)),
     )
 
 
@@ -334,10 +338,26 @@ def _backends(
     Another cluster may have a pool of the same name.
     """
     for pool in pools:
-        report = pool['capabilities']
-        # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
-        location = wire.location_in(report)
-        if location.startswith('ceph:'):
-            _, fsid, _, rbd_pool = location.rsplit(':', 3)
+        if place := _place(pool['capabilities']):
+            fsid, rbd_pool = place
             if fsid == cluster:
                 yield pool['name'], rbd_pool
+
+
+def _elsewhere(pools: Iterable[Body], cluster: str) -> Iterator[str]:
+    for pool in pools:
+        report = pool['capabilities']
+        place = _place(report)
+        protocol = report.get('storage_protocol')
+        if place[0] != cluster if place else protocol not in (None, 'ceph'):
+            yield pool['name']
+
+
+def _place(report: Body) -> tuple[str, str] | None:
+    """Return the cluster and the Ceph pool of a back end, if it has one."""
+    # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
+    location = wire.location_in(report)
+    if not location.startswith('ceph:'):
+        return None
+    _, fsid, _, rbd_pool = location.rsplit(':', 3)
+    return fsid, rbd_pool

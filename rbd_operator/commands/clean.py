@@ -14,10 +14,12 @@ from cliff import command
 from rbd_command_line import answers
 from rbd_command_line import progress
 from rbd_command_line import whole_file
+from rbd_operator.audit import findings
 from rbd_operator.audit import records
 from rbd_operator.audit import run
 from rbd_operator.audit import scan
 from rbd_operator.commands import ceph_cluster
+from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
@@ -145,8 +147,9 @@ class Plan(maintenance.Command):
     Nothing is removed. The plan has only leftovers that provably belong to
     this cloud; the others are listed with the reason. Read the plan, and
     delete the lines of what shall stay. The exit status is 0 if nothing was
-    refused, 1 if a leftover was refused, 2 if one could not be examined, and 3
-    if the command failed. A leftover whose owner is unknown does not count.
+    refused, 1 if a leftover was refused, 2 if one could not be examined, 3 if
+    the command failed, and 4 if the Ceph user may not read a pool or an image.
+    A leftover whose owner is unknown does not count.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -290,13 +293,22 @@ class Plan(maintenance.Command):
             raise ValueError(exists) from error
         size = sizes.format_size(sum(each.size for each in items))
         maintenance.say(f'{path}: {len(items)} items, {size} provisioned')
-        for pool in (each.pool for each in audited.scans if each.is_forbidden):
-            maintenance.say(
-                f'Pool {pool} was not examined: client.'
-                f'{parsed_args.ceph_user} may not read it. Name other pools '
-                'with --pool, or another --ceph-user.'
-            )
-        return self.rows(maintenance.dry(examined))
+        for each in audited.found:
+            if each.kind is findings.FORBIDDEN:
+                what = (
+                    f'Image {each.pool}/{each.image}'
+                    if each.image
+                    else f'Pool {each.pool}'
+                )
+                maintenance.say(
+                    f'{what} was not examined: client.'
+                    f'{parsed_args.ceph_user} may not read it. Name other '
+                    'pools with --pool, or another --ceph-user.'
+                )
+        rows = self.rows(maintenance.dry(examined))
+        if not audited.is_complete:
+            self.status = self.status or exit_status.INCOMPLETE
+        return rows
 
 
 def _absolute(path: str) -> str:

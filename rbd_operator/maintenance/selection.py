@@ -78,14 +78,15 @@ class Selection:
         """Return whether images were found for all that is selected.
 
         What is in a pool that cannot be read does not matter then. This is
-        known of volumes only.
+        known of volumes only. The pool of a back end that does not report,
+        such as one whose service is down, may be one that cannot be read.
         """
         return not (self.images or self.servers) and all(
             each.image_name in image_names
             for each in known.volumes.values()
             if self._has(each)
             and each.must_have_image
-            and each.pool in known.backends
+            and each.pool not in known.elsewhere
         )
 
     def _has(self, volume: records.Volume) -> bool:

@@ -40,9 +40,16 @@ class _Cinder:
                 'h@lvm#lvm': 'LVMVolumeDriver:h:vg:thin:0',
                 'h@none#none': None,
             }
+            protocols = {'h@lvm#lvm': 'iSCSI', 'h@none#none': 'ceph'}
             body = {
                 'pools': [
-                    {'name': name, 'capabilities': {'location_info': where}}
+                    {
+                        'name': name,
+                        'capabilities': {
+                            'location_info': where,
+                            'storage_protocol': protocols.get(name),
+                        },
+                    }
                     for name, where in reports.items()
                 ]
             }
@@ -152,6 +159,7 @@ class RecordsTest(base.TestCase):
             found.located,
         )
         self.assertEqual({'h@fast#fast'}, found.marking)
+        self.assertEqual({'h@lvm#lvm', 'h@b#b'}, found.elsewhere)
         self.assertEqual(
             {'h@rbd#rbd': 'volumes', 'h@fast#fast': 'fast'}, found.backends
         )

@@ -14,6 +14,7 @@ from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.audit import stubs
 from tests.unit.rbd_operator.commands import commands
 from tests.unit.rbd_operator.commands import fake_cloud
 
@@ -100,6 +101,17 @@ class CleanTest(commands.CommandTestCase):
         (row,) = self.rows()
         self.assertEqual('owner unknown', row['Status'])
         self.assertEqual(1, len(self.path.read_text().splitlines()))
+
+    def test_plan_without_what_the_user_may_not_read_is_incomplete(
+        self,
+    ) -> None:
+        self.pool.errors[_ORPHAN] = stubs.PermissionError('opening')
+        self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
+        self.assertIn(f'Image volumes/{_ORPHAN} was not', self.err.getvalue())
+        self.path.unlink()
+        self.pool.forbidden = stubs.PermissionError('listing')
+        self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
+        self.assertIn('Pool volumes was not', self.err.getvalue())
 
     def test_existing_file_is_not_overwritten(self) -> None:
         self.path.touch()

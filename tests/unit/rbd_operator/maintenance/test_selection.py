@@ -79,8 +79,16 @@ class SelectionTest(base.TestCase):
     def test_volume_that_cannot_have_an_image_is_not_missed(self) -> None:
         chosen = selection.Selection(all_volumes=True)
         for values in ({'status': 'creating'}, {'pool': 'host@lvm#lvm'}):
-            known = facts.known(facts.volume(**values))
+            known = facts.known(
+                facts.volume(**values), elsewhere=frozenset({'host@lvm#lvm'})
+            )
             self.assertTrue(chosen.has_all(known, set()))
+
+    def test_volume_of_a_service_that_is_down_is_missed(self) -> None:
+        """The scheduler does not list its pools."""
+        chosen = selection.Selection(all_volumes=True)
+        known = facts.known(facts.volume(), backends={})
+        self.assertFalse(chosen.has_all(known, set()))
 
     def test_missing_and_unreadable(self) -> None:
         self.pool.errors[_VOLUME] = stubs.Error('no header')
