@@ -136,12 +136,16 @@ def using_image(
     image_id = volume_utils.extract_id_from_volume_name(name)
     if not uuidutils.is_uuid_like(image_id):
         return contextlib.nullcontext()
-    # After a migration by Cinder, the image has the id of another volume.
-    migrated = objects.VolumeList.get_all(
-        context.get_admin_context(), limit=1, filters={'_name_id': image_id}
-    )
-    volume_id = migrated[0].id if migrated else image_id
-    return volume_lock.shared(volume_id, wait)
+    # After a migration by Cinder, the image has the id of another volume. So
+    # has the former image, which is deleted.
+    migrated = [
+        each.id
+        for each in objects.VolumeList.get_all(
+            context.get_admin_context(), filters={'_name_id': image_id}
+        )
+        if each.migration_status != 'deleting'
+    ]
+    return volume_lock.shared(migrated[0] if migrated else image_id, wait)
 
 
 @contextlib.contextmanager

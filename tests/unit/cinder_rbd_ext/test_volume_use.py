@@ -379,4 +379,8 @@ class ImagesTest(base.DriverTestCase):
         self.assertEqual(name, volume.name)
         with mock.patch.object(volume_lock, 'shared', autospec=True) as held:
             volume_use.using_image(name)
-        held.assert_called_once_with(volume.id, volume_lock.WAIT)
+            held.assert_called_once_with(volume.id, volume_lock.WAIT)
+            # The former image is being deleted.
+            self.update(volume, {'migration_status': 'deleting'})
+            volume_use.using_image(name)
+            held.assert_called_with(former.id, volume_lock.WAIT)
