@@ -34,6 +34,8 @@ from rbd_volume_options import errors
 
 URL_NAME = 'rbd_options'
 _VOLUME = 'volume'
+#: The microversion with conditional changes of metadata.
+_ETAGS = '3.15'
 _UNAVAILABLE = _(
     'The allowed values are not available, because Cinder did not return the '
     'options of the volume types. Try again later.'
@@ -149,7 +151,7 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             return True
         wanted = {each.key: value for each, value in changed.items()}
         try:
-            response = _change(request, self.initial[_VOLUME], wanted)
+            response = _change(request, self.initial[_VOLUME].id, wanted)
         except cinder_exceptions.ClientException as error:
             refusal = refusals.read(error)
             name = (
@@ -174,31 +176,31 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
         return True
 
 
-def _change(request: Any, volume: Any, wanted: Mapping[str, str]) -> Any:
+def _change(request: Any, volume_id: str, wanted: Mapping[str, str]) -> Any:
     """Change the metadata of a volume; return the response of Cinder.
 
     Cinder checks all keys together, and changes all of them or none. A request
     that only sets keys does not mention others. One that removes keys contains
-    all that the volume keeps, as Cinder returned them for this request: two
-    requests could be refused for a state between them, or change only half.
+    all that the volume keeps: two requests could be refused for a state
+    between them, or change only half. Cinder refuses it if others have changed
+    the metadata since it was read here. The metadata of the volume itself also
+    contains items that Cinder adds.
 
     :param wanted: the values by key; an empty value removes the key
     """
-    kept = {key: value for key, value in wanted.items() if value}
-    removed = wanted.keys() - kept.keys()
-    client = cinder.cinderclient(request).client
-    method = client.post
-    if removed:
-        method = client.put
-        others = {
-            key: value
-            for key, value in volume.metadata.items()
-            if key not in wanted
-        }
-        kept = others | kept
+    items = {key: value for key, value in wanted.items() if value}
+    client = cinder.cinderclient(request, _ETAGS).client
+    path = f'/volumes/{volume_id}/metadata'
     # The functions of cinderclient do not return the header with the notice.
-    response, _body = method(
-        f'/volumes/{volume.id}/metadata', body={'metadata': kept}
+    if len(items) == len(wanted):
+        response, _body = client.post(path, body={'metadata': items})
+        return response
+    current, body = client.get(path)
+    kept = {k: v for k, v in body['metadata'].items() if k not in wanted}
+    response, _body = client.put(
+        path,
+        body={'metadata': kept | items},
+        headers={'If-Match': current.headers.get('Etag')},
     )
     return response
 

@@ -5,6 +5,7 @@
 import ddt
 
 from rbd_operator.audit import scan
+from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import map_changes
 from rbd_operator.maintenance import recorded
@@ -120,8 +121,20 @@ class ObjectMapTest(commands.CommandTestCase):
         self.out.truncate(0)
         self.out.seek(0)
         recorder = self.replace(recorded, 'recorder')
+        stored = self.replace(databases, 'Databases').return_value
+        stored.volumes.return_value = [databases.Row(False)]
         self.assertEqual(0, self.object_map(*words, '--cinder-config', 'c'))
         recorder.assert_called_once_with('c')
+        stored.volumes.assert_called_once_with(facts.IDENT)
+
+    def test_database_of_another_cloud_is_refused(self) -> None:
+        self.replace(recorded, 'recorder')
+        stored = self.replace(databases, 'Databases').return_value
+        words = ('enable', '--volumes', '--dry-run', '--cinder-config', 'c')
+        for rows in ([], [databases.Row(True)]):
+            stored.volumes.return_value = rows
+            self.assertEqual(3, self.object_map(*words))
+            self.assertIn('does not have volume', self.err.getvalue())
 
     def test_interrupted_scan_ends_with_status_3(self) -> None:
         self.replace(scan.Cluster, 'scan', side_effect=KeyboardInterrupt)

@@ -128,6 +128,15 @@ class ObjectMapsTest(base.TestCase):
         )
         self.assertIn('gone away', str(error))
 
+    def test_record_that_is_not_in_the_database_is_not_corrected(self) -> None:
+        self.record.return_value = False
+        made = {wire.ATTRIBUTE_FEATURES: ['layering']}
+        (change,) = self.planned(_Action.ENABLE, _target(made=made))
+        error = self.assertRaises(
+            outcomes.NotVerified, change.apply, None, None, frozenset()
+        )
+        self.assertIn('cinder.conf of this cloud', str(error))
+
     @ddt.data(
         (None, decisions.REPLACED),
         (facts.volume(image_id=facts.OTHER), decisions.REPLACED),

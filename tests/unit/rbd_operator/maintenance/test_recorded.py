@@ -3,6 +3,7 @@
 """Unit tests of rbd_operator.maintenance.recorded."""
 
 from unittest import mock
+import uuid
 
 from cinder import context
 from cinder import objects
@@ -40,15 +41,16 @@ class RecordedTest(test.TestCase):
         given = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
         record.made(self.volume.id, _PLAIN, 'host@rbd', given)
         before = self.recorded()
-        recorded.correct(self.volume.id, _THERE)
+        self.assertTrue(recorded.correct(self.volume.id, _THERE))
         after = self.recorded()
         self.assertEqual(
             {**before, 'rbd:features': features.joined(_THERE)}, after
         )
 
     def test_no_record(self) -> None:
-        recorded.correct(self.volume.id, _THERE)
+        self.assertFalse(recorded.correct(self.volume.id, _THERE))
         self.assertEqual({}, self.recorded())
+        self.assertFalse(recorded.correct(str(uuid.uuid4()), _THERE))
 
     def test_recorder_reads_cinder_configuration(self) -> None:
         with (
