@@ -104,13 +104,8 @@ def _examiner(
     :raises ValueError: if a database is that of another cloud
     """
     stored = databases.Databases(header.cinder_config, header.glance_config)
-    for ident in sorted(known.volumes)[:1] if header.cinder_config else ():
-        if not any(not row.is_deleted for row in stored.volumes(ident)):
-            raise ValueError(
-                f'The database of {header.cinder_config} does not have volume '
-                f'{ident} of the cloud {header.cloud}. Give the cinder.conf '
-                'of this cloud.'
-            )
+    if header.cinder_config:
+        maintenance.require_volumes(stored, header.cinder_config, known)
     for ident in (
         sorted(known.images or ())[:1] if header.glance_config else ()
     ):

@@ -16,8 +16,10 @@ from typing import Any
 from rbd_command_line import ceph_arguments
 from rbd_command_line import printable
 from rbd_command_line import progress
+from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_operator.commands import exit_status
+from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import journal
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import pace
@@ -158,6 +160,22 @@ def add_bytes_option(parser: argparse.ArgumentParser) -> None:
         help='Maximum provisioned size of images and snapshots that are '
         'looked at in a second, such as 500G (default: no limit)',
     )
+
+
+def require_volumes(
+    stored: databases.Databases, config_file: str, known: records.Records
+) -> None:
+    """Check that a database is that of the cloud.
+
+    :param config_file: cinder.conf with the connection to the database
+    :raises ValueError: if it does not have a volume of the cloud
+    """
+    for ident in sorted(known.volumes)[:1]:
+        if not any(not row.is_deleted for row in stored.volumes(ident)):
+            raise ValueError(
+                f'The database of {config_file} does not have volume {ident} '
+                'of this cloud. Give the cinder.conf of this cloud.'
+            )
 
 
 def dry(planned: Iterable[Planned]) -> Iterator[outcomes.Outcome]:

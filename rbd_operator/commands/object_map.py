@@ -9,6 +9,7 @@ from rbd_command_line import progress
 from rbd_operator.audit import records
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import maintenance
+from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import map_changes
 from rbd_operator.maintenance import recorded
@@ -162,6 +163,9 @@ class _Change(_ObjectMap):
         cluster = ceph_cluster.connected(parsed_args)
         cloud = shell.administrator()
         known = records.of_cloud(cloud, cluster.fsid())
+        if config:
+            stored = databases.Databases(config)
+            maintenance.require_volumes(stored, config, known)
         chosen_images, unreadable = self.targets(parsed_args, cluster, known)
         planned = [
             *unreadable,

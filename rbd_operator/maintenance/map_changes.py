@@ -63,7 +63,8 @@ class MapChange:
 
         :raises Refused: if a client of the image forbids the change, or the
             image or its volume has changed so that it is not allowed
-        :raises NotVerified: if a map is invalid afterwards
+        :raises NotVerified: if a map is invalid afterwards, or the record was
+            not corrected
         """
         self._check_volume()
         clients = alive.Clients(self.cluster, self.target.image.pool)
@@ -105,12 +106,18 @@ class MapChange:
 
         :raises NotAnswered: if the database does not answer; the image has
             been changed, and the next run corrects the record
+        :raises NotVerified: if the database has no record to correct
         """
         try:
-            record(ident, made)
+            is_corrected = record(ident, made)
         # The libraries of the database raise classes of many modules.
         except Exception as error:
             raise outcomes.NotAnswered(f'The database: {error}') from error
+        if not is_corrected:
+            raise outcomes.NotVerified(
+                f'the database has no record of volume {ident}: give the '
+                'cinder.conf of this cloud'
+            )
 
     def _check_volume(self) -> None:
         """Check that the volume still allows the change.

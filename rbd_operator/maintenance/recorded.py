@@ -11,8 +11,9 @@ from collections.abc import Callable
 from rbd_volume_options import features
 from rbd_volume_options import keys
 
-#: Called with the ID of a volume and the features of its image.
-Recorder = Callable[[str, features.Features], None]
+#: Called with the ID of a volume and the features of its image. Returns
+#: whether the volume has a record, which then is correct.
+Recorder = Callable[[str, features.Features], bool]
 
 
 def recorder(config_file: str) -> Recorder:
@@ -29,8 +30,11 @@ def recorder(config_file: str) -> Recorder:
     return correct
 
 
-def correct(volume_id: str, there: features.Features) -> None:
-    """Correct the features in the record of a volume, if it has one."""
+def correct(volume_id: str, there: features.Features) -> bool:
+    """Correct the features in the record of a volume, if it has one.
+
+    :returns: whether it has one
+    """
     from cinder import context
     from cinder import exception
     from cinder.db import api as db
@@ -39,7 +43,9 @@ def correct(volume_id: str, there: features.Features) -> None:
     try:
         recorded = db.volume_admin_metadata_get(admin, volume_id)
     except exception.VolumeNotFound:
-        return
-    if keys.FEATURES in recorded:
-        entry = {keys.FEATURES: features.joined(there)}
-        db.volume_admin_metadata_update(admin, volume_id, entry, False)
+        return False
+    if keys.FEATURES not in recorded:
+        return False
+    entry = {keys.FEATURES: features.joined(there)}
+    db.volume_admin_metadata_update(admin, volume_id, entry, False)
+    return True
