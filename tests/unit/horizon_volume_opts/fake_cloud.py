@@ -8,6 +8,7 @@ It keeps state and answers HTTP requests in place of the adapters of
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import hashlib
 import json
 import re
 from typing import Any
@@ -141,6 +142,8 @@ class Cloud:
     :ivar asked: each request as "METHOD path"
     :ivar timeouts: the timeout of each request
     :ivar notice: the Warning header of responses
+    :ivar visible: admin metadata that is shown in the metadata of volumes
+    :ivar meanwhile: what others do after a request, by "METHOD path"
     """
 
     def __init__(self) -> None:
@@ -157,6 +160,8 @@ class Cloud:
         self.asked: list[str] = []
         self.timeouts: dict[str, Any] = {}
         self.notice: str | None = None
+        self.visible: dict[str, str] = {}
+        self.meanwhile: dict[str, Callable[[], object]] = {}
 
     def add_volume(self, ident: str, **changes: Any) -> dict[str, Any]:
         """Add a volume."""
@@ -208,13 +213,24 @@ class Cloud:
                 if what.startswith(start):
                     raise error
             body = json.loads(request.body) if request.body else {}
+            self._check_etag(request, url.path)
             found = self._answer(what, body)
             response.status_code = 200
+            if what.startswith('GET') and _has_etags(request):
+                response.headers['Etag'] = _etag(found)
         except Refused as error:
             response.status_code = error.status
             found = {'badRequest': {'message': str(error)}}
         response._content = json.dumps(found).encode()
+        self.meanwhile.get(what, dict)()
         return response
+
+    def _check_etag(self, request: Any, path: str) -> None:
+        wanted = request.headers.get('If-Match')
+        if not wanted or not _has_etags(request):
+            return
+        if wanted != _etag(self._answer(f'GET {path}', {})):
+            raise Refused(412, 'changed meanwhile')
 
     def _answer(self, what: str, body: Any) -> Any:
         for pattern, answer in _ROUTES:
@@ -258,7 +274,12 @@ class Cloud:
     def _volume(self, body: Any, ident: str) -> Any:
         if ident not in self.volumes:
             raise Refused(404, f'no volume {ident}')
-        return {'volume': self.volumes[ident]}
+        volume = self.volumes[ident]
+        metadata = {**volume['metadata'], **self.visible}
+        return {'volume': {**volume, 'metadata': metadata}}
+
+    def _metadata(self, body: Any, ident: str) -> Any:
+        return {'metadata': self.volumes[ident]['metadata']}
 
     def _set_metadata(self, body: Any, ident: str) -> Any:
         metadata = self.volumes[ident]['metadata']
@@ -327,6 +348,17 @@ def _check(metadata: Mapping[str, str]) -> None:
         raise Refused(400, f'RBD volume option refused: {error}') from error
 
 
+def _has_etags(request: Any) -> bool:
+    """Return whether Cinder handles the Etag of metadata in a request."""
+    version: str | None = request.headers.get('OpenStack-API-Version')
+    path = str(request.url)
+    return path.endswith('/metadata') and version == 'volume 3.15'
+
+
+def _etag(answer: Any) -> str:
+    return hashlib.sha256(json.dumps(answer).encode()).hexdigest()
+
+
 def _fixed(answer: Any) -> Callable[..., Any]:
     return lambda cloud, body, **found: answer
 
@@ -393,6 +425,7 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (rf'GET {_P}/messages', _fixed({'messages': []})),
     (rf'POST {_P}/volumes', Cloud._create),
     (rf'GET {_P}/volumes/(?P<ident>[^/]+)', Cloud._volume),
+    (rf'GET {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._metadata),
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._set_metadata),
     (rf'POST {_P}/volumes/(?P<ident>[^/]+)/action', Cloud._act),
     (rf'PUT {_P}/volumes/(?P<ident>[^/]+)/metadata', Cloud._replace_metadata),

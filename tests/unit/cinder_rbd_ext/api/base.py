@@ -227,6 +227,7 @@ class ApiTestCase(test.TestCase):
         body: Any = None,
         app: Any = None,
         version: str | None = None,
+        headers: dict[str, str] | None = None,
     ) -> webob.Response:
         """Send a request; return the response."""
         app = app or self.app
@@ -236,6 +237,7 @@ class ApiTestCase(test.TestCase):
             version = api_version_request.max_api_version().get_string()
         request.headers['OpenStack-API-Version'] = f'volume {version}'
         request.headers['Content-Type'] = 'application/json'
+        request.headers.update(headers or {})
         if body is not None:
             request.body = jsonutils.dump_as_bytes(body)
         return request.get_response(app)

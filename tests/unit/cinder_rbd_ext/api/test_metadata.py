@@ -137,6 +137,23 @@ class MetadataTest(base.ApiTestCase):
         self.ok('PUT', path, {'volume': {'metadata': metadata}})
         self.assertEqual('writeback', self._accepted(volume))
 
+    def test_metadata_is_replaced_only_if_it_is_as_it_was_read(self) -> None:
+        """Forms of Horizon and the client remove keys in this way."""
+        volume = self.volume({'rbd:cache_mode': 'none', 'a': 'b'})
+        path = f'/volumes/{volume.id}/metadata'
+        # Cinder has Etags from this version on.
+        how: dict[str, Any] = {'version': '3.15'}
+        etag = self.call('GET', path, **how).headers['Etag']
+        how['headers'] = {'If-Match': etag}
+        for mode, status in (('writeback', 200), ('none', 412)):
+            body = {'metadata': {'rbd:cache_mode': mode}}
+            response = self.call('PUT', path, body, **how)
+            self.assertEqual(status, response.status_int)
+            self.assertEqual('writeback', self._accepted(volume))
+        self.assertEqual(
+            {'rbd:cache_mode': 'writeback'}, self.ok('GET', path)['metadata']
+        )
+
     def test_refused_change_leaves_no_mark(self) -> None:
         volume = self.volume()
         body = {'metadata': {'rbd:cache_mode': 'none'}}

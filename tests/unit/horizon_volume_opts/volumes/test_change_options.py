@@ -81,6 +81,26 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
         )
         self.assertEqual(before, metadata)
 
+    def test_metadata_of_others_is_kept(self) -> None:
+        metadata = self.volume['metadata']
+        metadata['rbd:cache_mode'] = 'writeback'
+        self.cloud.visible = {'readonly': 'False', 'attached_mode': 'rw'}
+        self.cloud.meanwhile = {
+            'GET /v3/p/volumes/v': lambda: metadata.update(new='x')
+        }
+        self.check_done(self.post(''))
+        self.assertEqual({'new': 'x'}, metadata)
+
+    def test_a_removal_does_not_undo_a_change_at_the_same_time(self) -> None:
+        metadata = self.volume['metadata']
+        metadata['rbd:cache_mode'] = 'writeback'
+        self.cloud.meanwhile = {
+            'GET /v3/p/volumes/v/metadata': lambda: metadata.update(new='x')
+        }
+        response = self.post('')
+        self.assertIn('412', str(response.context['form'].errors[_MODE]))
+        self.assertEqual({'rbd:cache_mode': 'writeback', 'new': 'x'}, metadata)
+
     def test_a_notice_replaces_the_message_of_success(self) -> None:
         shown = []
         for level in ('warning', 'success'):
