@@ -16,6 +16,8 @@ from rbd_volume_options import wire
 _PAGE = 1000
 _NOT_FOUND = 404
 _MICROVERSION = '3.27'
+#: The first microversion in which volumes have the name of their cluster.
+VOLUME_MICROVERSION = '3.61'
 _BEING_MADE = frozenset(
     {'creating', 'downloading', 'restoring-backup', 'managing'}
 )
@@ -29,7 +31,8 @@ class Volume:
 
     :ivar image_id: the id in the name of its image, another one than
         :ivar:`ident` after a migration
-    :ivar pool: Cinder's pool, ``host@backend#pool``
+    :ivar pool: Cinder's pool as the scheduler names it, ``host@backend#pool``;
+        with the name of the cluster in place of the host if there is one
     :ivar made: the ``os-rbd-volume-options`` attributes
     :ivar metadata: as its project has set it
     """
@@ -235,7 +238,7 @@ class CloudNow:
         """Return a volume; None if there is none."""
         cinder = self.cloud.block_storage
         body = _body(
-            cinder.get(f'/volumes/{ident}', microversion=_MICROVERSION)
+            cinder.get(f'/volumes/{ident}', microversion=VOLUME_MICROVERSION)
         )
         return of_body(body['volume']) if body else None
 
@@ -281,7 +284,11 @@ def _pages(cinder: Any, kind: str) -> Iterator[Body]:
 
 
 def _get(cinder: Any, path: str) -> Body:
-    response = cinder.get(path, microversion=_MICROVERSION)
+    is_volumes = path.startswith('/volumes/')
+    response = cinder.get(
+        path,
+        microversion=VOLUME_MICROVERSION if is_volumes else _MICROVERSION,
+    )
     response.raise_for_status()
     found: Body = response.json()
     return found
@@ -297,7 +304,7 @@ def of_body(body: Body) -> Volume:
         body.get('os-vol-mig-status-attr:name_id') or ident,
         body.get('os-vol-tenant-attr:tenant_id') or '',
         body.get('volume_type') or '',
-        body.get('os-vol-host-attr:host') or '',
+        body.get('cluster_name') or body.get('os-vol-host-attr:host') or '',
         body['status'],
         bool(body.get('multiattach')),
         migration not in (None, 'success', 'error', 'none'),

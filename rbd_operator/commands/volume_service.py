@@ -73,7 +73,11 @@ class VolumeService:
         :raises Unavailable: if the API does not answer
         :raises CommandError: if the API refuses the request
         """
-        response = self._answered('get', f'/volumes/{ident}')
+        response = self._answered(
+            'get',
+            f'/volumes/{ident}',
+            microversion=records.VOLUME_MICROVERSION,
+        )
         if response.status_code == _NOT_FOUND:
             return None
         return records.of_body(answers.record(response)['volume'])

@@ -24,7 +24,7 @@ class _Cinder:
         self.most = most
         self.paths: list[str] = []
 
-    def get(self, path: str, **kwargs: Any) -> Any:
+    def get(self, path: str, microversion: str) -> Any:
         self.paths.append(path)
         body: dict[str, Any]
         if path.startswith('/volumes'):
@@ -32,6 +32,8 @@ class _Cinder:
             idents = [each['id'] for each in self.volumes]
             start = idents.index(marker) + 1 if marker else 0
             body = {'volumes': self.volumes[start : start + self.most]}
+            if float(microversion) < 3.61:
+                body['volumes'] = [_plain(each) for each in body['volumes']]
             if len(body['volumes']) == self.most:
                 body['volumes_links'] = [{'rel': 'next'}]
         elif path.startswith('/scheduler-stats'):
@@ -79,6 +81,11 @@ class _Cinder:
         return types.SimpleNamespace(
             json=lambda: body, raise_for_status=lambda: None
         )
+
+
+def _plain(volume: dict[str, Any]) -> dict[str, Any]:
+    """As earlier microversions show it."""
+    return {k: v for k, v in volume.items() if k != 'cluster_name'}
 
 
 def _response(status: int) -> requests.Response:
@@ -266,6 +273,32 @@ class RecordsTest(base.TestCase):
         self.assertTrue(volume.multiattach)
         self.assertTrue(volume.migrating)
         self.assertEqual({'rbd:object_map': 'true'}, volume.metadata)
+
+    def test_volume_of_a_cluster_is_in_the_pool_of_the_cluster(self) -> None:
+        """The scheduler names the pools of a cluster by it."""
+        body = {
+            'id': facts.IDENT,
+            'status': 'available',
+            'os-vol-host-attr:host': 'h@fast#fast',
+            'cluster_name': 'c@fast#fast',
+        }
+        (volume,) = self.read(body).volumes.values()
+        self.assertEqual('c@fast#fast', volume.pool)
+
+        def get(path: str, microversion: str) -> Any:
+            made = _response(200)
+            old = float(microversion) < 3.61
+            volume = _plain(body) if old else body
+            made._content = json.dumps({'volume': volume}).encode()
+            return made
+
+        storage = types.SimpleNamespace(get=get)
+        now = records.CloudNow(types.SimpleNamespace(block_storage=storage))
+        shown = now.volume(facts.IDENT)
+        self.assertEqual('c@fast#fast', shown and shown.pool)
+        body['cluster_name'] = ''
+        (volume,) = self.read(body).volumes.values()
+        self.assertEqual('h@fast#fast', volume.pool)
 
     def test_migration_that_ended(self) -> None:
         for status in (None, 'none', 'success', 'error'):

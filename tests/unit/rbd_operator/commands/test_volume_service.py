@@ -27,6 +27,7 @@ class _Storage:
 
     def get(self, path: str, **given: Any) -> requests.Response:
         """Return the answer."""
+        self.microversion = given.get('microversion')
         return self.post(path, None)
 
     def post(self, path: str, json: Any) -> requests.Response:
@@ -58,8 +59,11 @@ class VolumeServiceTest(base.TestCase):
 
     def test_show_returns_volume_or_none(self) -> None:
         volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
-        there = _service(fake_cloud.response(200, {'volume': volume}))
+        storage = _Storage(fake_cloud.response(200, {'volume': volume}))
+        there = volume_service.VolumeService(storage)
         self.assertEqual('retyping', getattr(there.show('a'), 'status', ''))
+        # With the name of the cluster.
+        self.assertEqual('3.61', storage.microversion)
         self.assertIsNone(_service(fake_cloud.response(404)).show('a'))
         there = _service(fake_cloud.fault(403, 'not allowed'))
         self.assertRaises(exceptions.CommandError, there.show, 'a')
