@@ -12,14 +12,14 @@ from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import layouts
-from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import errors
-from rbd_volume_options import growth
+from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import limits
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 from rbd_volume_options import whole_stripes
@@ -28,8 +28,8 @@ _FIELD = 'new_size'
 _VOLUME = 'rbd_volume'
 _IMAGE = _('Layout of the volume: %(layout)s.')
 _STEP = _(
-    'The size must be a multiple of %(step)s GiB, such as %(next)s GiB, '
-    'because a stripe is %(stripe)s.'
+    'The size may have to be a multiple of %(step)s GiB, such as %(next)s '
+    'GiB, because a stripe is %(stripe)s.'
 )
 _NO_MULTIPLE = _(
     '%(size)s GiB is not a multiple of %(step)s GiB; allowed: %(below)s or '
@@ -57,7 +57,7 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
         )
         self._state = attributes.state
         self._given: _Given = {}
-        self._offer = offers.UserOffer('', None, {}, False)
+        self._is_restricted = False
         if volume is None or self._state is None:
             return
         lines = []
@@ -66,24 +66,24 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
         except discovery.Unavailable:
             offer = None
             lines.append(_UNAVAILABLE)
-        self._offer = offer or self._offer
+        # An offer with a reason says nothing about the back end.
+        if offer and offer.reason is None:
+            self._is_restricted = offer.require_whole_stripes
         self._given = attributes.origins
         lines.insert(0, self._text(self._state.layout, volume.size))
         self.group(group.Note(' '.join(map(str, lines))), after=_FIELD)
 
     @property
     def _step(self) -> int:
-        """The GiB that the size must be a multiple of; 1 for any size."""
+        """The GiB that hold whole stripes; 1 for any size."""
         striping = self._given.get(precedence.Part.STRIPING)
         if self._state is None or striping not in precedence.GIVEN:
-            return 1
-        if not self._offer.limits.require_whole_stripes:
             return 1
         return whole_stripes.step(self._state.layout)
 
     def _text(self, there: layout.ImageLayout, size: int) -> str:
         lines = [str(_IMAGE % {'layout': layouts.in_words(there)})]
-        if self._step > 1 and there.striping:
+        if self._is_restricted and self._step > 1 and there.striping:
             lines.append(
                 str(
                     _STEP
@@ -97,24 +97,38 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
         return ' '.join(lines)
 
     def clean(self) -> Any:
-        """Check the size by the rules of Cinder's API."""
+        """Check the size against the limit of librbd.
+
+        The other limits are those of the back end that holds the volume. The
+        offer is that of all back ends of the volume type.
+        """
         data = super().clean()
         size = data.get(_FIELD)
         if self._state and size and _FIELD not in self.errors:
             try:
-                growth.check(
-                    self._state,
-                    self._given,
+                limits.check_object_map(
+                    self._state.layout,
                     size * sizes.GIB,
-                    self._offer.limits,
+                    self._state.image_features,
                 )
             except errors.OptionError as error:
-                self.add_error(_FIELD, self._refusal(error, size))
+                self.add_error(_FIELD, refusals.of_error(error).text)
         return data
 
-    def _refusal(self, error: errors.OptionError, size: int) -> str:
-        if error.code is not errors.Code.NOT_WHOLE_STRIPES:
-            return refusals.of_error(error).text
+    def handle(self, request: Any, data: Any) -> Any:
+        """Extend the volume; show a refusal at the field."""
+        try:
+            with refusing.showing(request):
+                return super().handle(request, data)
+        except refusing.RefusedRequest as refused:
+            text = self._in_words(refused.refusal, data[_FIELD])
+            self.add_error(_FIELD, text)
+            return False
+
+    def _in_words(self, refusal: refusals.Refusal, size: int) -> str:
+        # No other rule for sizes is about this key.
+        if refusal.key != keys.STRIPE_COUNT or self._step == 1:
+            return refusal.text
         below = size // self._step * self._step
         values = {
             'size': size,
@@ -123,15 +137,6 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
             'above': below + self._step,
         }
         return str(_NO_MULTIPLE % values)
-
-    def handle(self, request: Any, data: Any) -> Any:
-        """Extend the volume; show a refusal at the field."""
-        try:
-            with refusing.showing(request):
-                return super().handle(request, data)
-        except refusing.RefusedRequest as refused:
-            self.add_error(_FIELD, refused.refusal.text)
-            return False
 
 
 def _with_volume(stock_method: Any) -> Any:

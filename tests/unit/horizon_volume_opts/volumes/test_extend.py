@@ -55,24 +55,41 @@ class ExtendTestCase(horizon_case.HorizonTestCase):
     def test_allowed_sizes_are_shown(self) -> None:
         page = self.page()
         self.assertIn('Layout of the volume: 8\xa0MiB objects, ', page)
-        self.assertIn('must be a multiple of 3 GiB, such as 6 GiB', page)
+        self.assertIn('to be a multiple of 3 GiB, such as 6 GiB', page)
 
     def test_any_size_where_it_is_not_restricted(self) -> None:
         self.volume[_ORIGINS] = {'striping': 'Ceph configuration'}
         page = self.page()
         self.assertIn('Layout of the volume', page)
-        self.assertNotIn('must be a multiple', page)
+        self.assertNotIn('to be a multiple', page)
         self.check_done(self.post(4))
         self.assertEqual(4, self.volume['size'])
 
+    def test_any_size_where_the_offer_does_not_restrict_it(self) -> None:
+        offer = fake_cloud.offered('rbd')
+        self.cloud.types = [{**offer, 'require_whole_stripes': False}]
+        self.assertNotIn('to be a multiple', self.page())
+
     def test_striping_of_the_type_restricts_the_size(self) -> None:
         self.volume[_ORIGINS] = {'striping': 'volume type'}
-        self.assertIn('must be a multiple of 3 GiB', self.page())
+        self.assertIn('to be a multiple of 3 GiB', self.page())
+
+    def test_a_refusal_of_cinder_has_the_allowed_sizes(self) -> None:
+        refusal = (
+            "RBD volume option refused: rbd:stripe_count = '3' (volume "
+            'metadata): 10 GiB is not a multiple of 64 KiB x 3'
+        )
+        self.cloud.faults = {_ACTION: fake_cloud.Refused(400, refusal)}
         self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
 
-    def test_refused_by_the_rule_of_the_api(self) -> None:
-        self.check_refused(self.post(10), 'allowed: 9 or 12 GiB')
-        self.assertFalse(self.asked())
+    def test_what_the_back_end_of_the_volume_accepts(self) -> None:
+        """Another back end of the type requires whole stripes."""
+        self.check_done(self.post(10))
+        self.assertEqual(10, self.volume['size'])
+
+    def test_an_offer_with_a_reason_restricts_nothing(self) -> None:
+        self.cloud.types = [fake_cloud.not_offered('rbd')]
+        self.assertNotIn('to be a multiple', self.page())
 
     def test_valid_size_extends_volume(self) -> None:
         self.check_done(self.post(12))
