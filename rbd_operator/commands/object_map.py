@@ -87,11 +87,11 @@ class _ObjectMap(maintenance.Command):
             chosen_images, unreadable = selection.targets(
                 cluster, pools, known, chosen, show
             )
-        image_names = {
-            *(each.image.name for each in chosen_images),
-            *(each[1] for each in unreadable),
+        there = {
+            *((each.image.pool, each.image.name) for each in chosen_images),
+            *(each[:2] for each in unreadable),
         }
-        missing = chosen.missing(known, image_names)
+        missing = chosen.missing(known, {name for _, name in there})
         if missing:
             forbidden = [pool for pool, name, _ in unreadable if not name]
             raise ValueError(
@@ -104,7 +104,7 @@ class _ObjectMap(maintenance.Command):
                     else ''
                 )
             )
-        if chosen.has_all(known, image_names):
+        if chosen.has_all(known, there):
             unreadable = [each for each in unreadable if each[1]]
         return chosen_images, [
             map_changes.unreadable(*each) for each in unreadable
@@ -172,7 +172,7 @@ class _Change(_ObjectMap):
             *map_changes.planned(
                 self._action,
                 chosen_images,
-                known.types,
+                known,
                 cluster,
                 records.CloudNow(cloud).volume,
                 record,

@@ -7,14 +7,17 @@ import dataclasses
 import enum
 
 from rbd_operator.audit import images
+from rbd_operator.audit import names
 from rbd_operator.audit import records
 from rbd_operator.audit import use
+from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import selection
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import ownership
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
@@ -85,6 +88,16 @@ REPLACED = outcomes.Reason(
     'replaced',
     'another image has its name since the scan',
     'Run the command again.',
+)
+OTHER_POOL = outcomes.Reason(
+    'other-pool',
+    'its owner is not in this pool',
+    'Find out who copied the image.',
+)
+POOL_UNKNOWN = outcomes.Reason(
+    'pool-unknown',
+    'the back end of the volume does not report its pool',
+    'Start its service: openstack volume service list.',
 )
 
 #: Statuses in which no operation of Cinder changes the image of a volume.
@@ -157,6 +170,31 @@ def _contradicts(target: selection.Target, after: features.Features) -> bool:
     made = target.volume.made if target.volume else {}
     recorded = made.get(wire.ATTRIBUTE_FEATURES)
     return recorded is not None and frozenset(recorded) != after
+
+
+def obstacle_of_owner(
+    target: selection.Target, known: records.Records
+) -> Obstacle | None:
+    """Return why an image does not belong to the owner in its name.
+
+    Pools can have copies with the same names, also of other clouds. Nova does
+    not tell in which pool the disks of its servers are.
+    """
+    image, volume = target.image, target.volume
+    if image.owner not in ('', known.cloud_id, ownership.RELEASED):
+        return evidence.FOREIGN, image.owner
+    if volume:
+        pool = known.backends.get(volume.pool)
+        if pool is None and volume.pool not in known.elsewhere:
+            return POOL_UNKNOWN, volume.pool
+        if pool != image.pool:
+            return OTHER_POOL, f'the volume is in {pool or volume.pool}'
+        return None
+    name = names.of_image(image.name)
+    pools = known.located.get(name.ident) or {image.pool}
+    if name.owner is names.Owner.GLANCE_IMAGE and image.pool not in pools:
+        return OTHER_POOL, f'the image is in {", ".join(sorted(pools))}'
+    return None
 
 
 def obstacle(

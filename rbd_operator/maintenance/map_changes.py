@@ -128,7 +128,10 @@ class MapChange:
         if before is None:
             return
         volume = self.current(before.ident)
-        if volume is None or volume.image_id != before.image_id:
+        if volume is None or (volume.image_id, volume.pool) != (
+            before.image_id,
+            before.pool,
+        ):
             raise outcomes.Refused(
                 decisions.REPLACED, 'the volume has changed'
             )
@@ -145,29 +148,33 @@ class MapChange:
 def planned(
     action: decisions.Action,
     targets: Iterable[selection.Target],
-    types: Mapping[str, Mapping[str, str]],
+    known: records.Records,
     cluster: scan.Cluster,
     current: Current,
     record: recorded.Recorder | None = None,
 ) -> Iterator[MapChange | outcomes.Outcome]:
     """Yield the change of each image, or the reason against it.
 
-    :param types: extra specs of each volume type
+    :param known: the cloud's records
     :param current: reads the record of a volume
     :param record: corrects Cinder's record; None without access to Cinder's
         database
     """
     for target in targets:
         about = _about(target)
+        foreign = decisions.obstacle_of_owner(target, known)
+        if foreign:
+            yield about.refused(outcomes.Refused(*foreign))
+            continue
         obstacle = decisions.obstacle(
-            action, target, types, record is not None
+            action, target, known.types, record is not None
         )
         plan = decisions.plan(action, target)
         if not plan and (
             obstacle is None or action is decisions.Action.DISABLE
         ):
             yield MapChange(
-                *(about, action, target, plan, types),
+                *(about, action, target, plan, known.types),
                 *(cluster, current, record),
             )
         elif obstacle:
@@ -177,7 +184,7 @@ def planned(
                 about, status=_Status.PLANNED, detail=plan.describe(action)
             )
             yield MapChange(
-                *(about, action, target, plan, types),
+                *(about, action, target, plan, known.types),
                 *(cluster, current, record),
             )
 

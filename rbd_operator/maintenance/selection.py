@@ -73,16 +73,18 @@ class Selection:
         return sorted(self.volumes - there)
 
     def has_all(
-        self, known: records.Records, image_names: Collection[str]
+        self, known: records.Records, there: Collection[tuple[str, str]]
     ) -> bool:
         """Return whether images were found for all that is selected.
+
+        :param there: pool and name of each image
 
         What is in a pool that cannot be read does not matter then. This is
         known of volumes only. The pool of a back end that does not report,
         such as one whose service is down, may be one that cannot be read.
         """
         return not (self.images or self.servers) and all(
-            each.image_name in image_names
+            (known.backends.get(each.pool), each.image_name) in there
             for each in known.volumes.values()
             if self._has(each)
             and each.must_have_image

@@ -87,17 +87,19 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         name = self.volume(object_map_case.PLAIN)
         volume = self.volumes[name[7:]]
         cluster = scan.Cluster(rados, rbd, self.cluster.conf, 'admin')
+        known = records.Records(
+            {volume.ident: volume},
+            *(frozenset(), frozenset(), {volume.pool: 'volumes'}),
+        )
         targets, _ = selection.targets(
             cluster,
             ['volumes'],
-            records.Records(
-                {volume.ident: volume}, frozenset(), frozenset(), {}
-            ),
+            known,
             selection.Selection(all_volumes=True),
             lambda *where: None,
         )
         planned = map_changes.planned(
-            *(decisions.Action.ENABLE, targets, {}, cluster),
+            *(decisions.Action.ENABLE, targets, known, cluster),
             lambda ident: volume,
         )
         (change,) = (

@@ -9,9 +9,12 @@ import ddt
 from rbd_operator.audit import images
 from rbd_operator.audit import use
 from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import selection
 from rbd_volume_options import features
 from rbd_volume_options import layout
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
@@ -129,6 +132,40 @@ class ObstacleTest(base.TestCase):
         self, action: _Action, volume: dict[str, Any], expected: Any
     ) -> None:
         self.assertIs(expected, self.obstacle(action, _target(volume)))
+
+    @ddt.data(
+        ({}, {}, None),
+        ({}, {'owner': 'ours'}, None),
+        # It was managed again.
+        ({}, {'owner': ownership.RELEASED}, None),
+        ({}, {'owner': 'another'}, evidence.FOREIGN),
+        ({'pool': 'host@two#two'}, {}, decisions.OTHER_POOL),
+        ({'pool': 'host@lvm#lvm'}, {}, decisions.OTHER_POOL),
+        ({'pool': 'host@down#down'}, {}, decisions.POOL_UNKNOWN),
+        (None, {'name': facts.OTHER}, decisions.OTHER_POOL),
+        (None, {'name': facts.IDENT}, None),
+        (None, {'name': f'{facts.OTHER}_disk'}, None),
+        (
+            None,
+            {'name': f'{facts.OTHER}_disk', 'owner': 'another'},
+            evidence.FOREIGN,
+        ),
+    )
+    @ddt.unpack
+    def test_image_of_another_pool_or_cloud_is_an_obstacle(
+        self,
+        volume: dict[str, Any] | None,
+        values: dict[str, Any],
+        reason: outcomes.Reason | None,
+    ) -> None:
+        known = facts.known(
+            cloud_id='ours',
+            backends={facts.CINDER_POOL: 'volumes', 'host@two#two': 'two'},
+            elsewhere=frozenset({'host@lvm#lvm'}),
+            located={facts.OTHER: frozenset({'images'})},
+        )
+        found = decisions.obstacle_of_owner(_target(volume, **values), known)
+        self.assertIs(reason, found and found[0])
 
     def test_type_may_forbid_the_map(self) -> None:
         specs = {'rbd:features': 'layering', 'multiattach': '<is> True'}

@@ -45,7 +45,7 @@ class ObjectMapsTest(base.TestCase):
         cluster: Any = self.image
         return list(
             map_changes.planned(
-                *(action, targets, {}, cluster),
+                *(action, targets, facts.known(), cluster),
                 *(lambda ident: self.now, self.record),
             )
         )
@@ -102,6 +102,13 @@ class ObjectMapsTest(base.TestCase):
         self.assertIs(outcomes.Status.REFUSED, refused.status)
         self.assertEqual('multiattach', refused.code)
 
+    def test_image_of_another_owner_is_refused(self) -> None:
+        target = selection.Target(facts.image(owner='another cloud'))
+        for action in _Action:
+            (refused,) = self.planned(action, target)
+            self.assertIs(outcomes.Status.REFUSED, refused.status)
+            self.assertEqual('image-of-another-cloud', refused.code)
+
     def test_resumed_run_also_releases_the_lock_of_the_killed_one(
         self,
     ) -> None:
@@ -140,6 +147,7 @@ class ObjectMapsTest(base.TestCase):
     @ddt.data(
         (None, decisions.REPLACED),
         (facts.volume(image_id=facts.OTHER), decisions.REPLACED),
+        (facts.volume(pool='host@two#two'), decisions.REPLACED),
         (facts.volume(multiattach=True), decisions.MULTIATTACH),
         (facts.volume(status='retyping'), decisions.BUSY),
         (facts.volume(metadata={keys.OBJECT_MAP: 'false'}), _NOT_WANTED),

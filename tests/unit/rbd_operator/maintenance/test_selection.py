@@ -74,7 +74,9 @@ class SelectionTest(base.TestCase):
         self, values: dict[str, Any], has_all: bool
     ) -> None:
         chosen = selection.Selection(**values)
-        self.assertEqual(has_all, chosen.has_all(self.known, {_OTHER}))
+        there = {('volumes', _OTHER)}
+        self.assertEqual(has_all, chosen.has_all(self.known, there))
+        self.assertFalse(chosen.has_all(self.known, {('copies', _OTHER)}))
 
     def test_volume_that_cannot_have_an_image_is_not_missed(self) -> None:
         chosen = selection.Selection(all_volumes=True)
