@@ -85,8 +85,9 @@ def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
         if not limit or per_gib.origin < limit.origin:
             return _Limit(derived, None)
         if limit.origin is errors.Origin.VOLUME_METADATA:
-            # An owner may choose less than the size of the volume gives.
-            largest = derived
+            # Without a maximum, an owner may only choose less than the size of
+            # the volume gives.
+            largest = largest or derived
     if limit:
         return _Limit(_within(each.limit, limit, largest), limit.origin)
     return _Limit(largest, None) if largest else None

@@ -89,11 +89,21 @@ class LimitsTestCase(refusals.RefusalTestCase):
             {'rbd:bps_limit': 4096}, _limits(by_size, {'rbd:bps_limit': '4K'})
         )
 
+    def test_limit_of_a_volume_is_at_most_the_maximum_of_its_type(
+        self,
+    ) -> None:
+        by_size = {
+            'rbd:iops_limit_per_gib': '3',
+            'rbd:iops_limit_maximum': '5000',
+        }
+        own = {'rbd:iops_limit': '5000'}
+        self.assertEqual({'rbd:iops_limit': 5000}, _limits(by_size, own))
+
     def test_limit_of_a_volume_is_at_most_that_of_its_size(self) -> None:
+        """The type sets no maximum."""
         by_size = {
             'rbd:iops_limit_per_gib': '3',
             'rbd:iops_limit_minimum': '100',
-            'rbd:iops_limit_maximum': '5000',
         }
         largest = {'rbd:iops_limit': '600'}
         self.assertEqual(
