@@ -82,13 +82,14 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
 
     def test_works_without_the_cache(self) -> None:
         request = self.request()
-        broken: dict[str, Any] = {
-            'autospec': True,
-            'side_effect': OSError('no memcached'),
-        }
+        broken = OSError('no memcached')
         with (
-            mock.patch.object(cache.cache, 'get', **broken),
-            mock.patch.object(cache.cache, 'set', **broken),
+            mock.patch.object(
+                cache.cache, 'get', autospec=True, side_effect=broken
+            ),
+            mock.patch.object(
+                cache.cache, 'set', autospec=True, side_effect=broken
+            ),
         ):
             for _ in range(3):
                 self.assertIn('rbd', discovery.by_type(request, ['private']))
