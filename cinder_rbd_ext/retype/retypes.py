@@ -233,7 +233,7 @@ class Retypes:
             raise self._superseded(volume_id) from error
         except Exception as error:
             # Without the database, nobody knows: it is waited for.
-            if not self._repeated(volume_id, lambda: is_retyping(volume_id)):
+            if self._repeated(volume_id, lambda: _is_given_up(volume_id)):
                 raise self._superseded(volume_id) from error
             raise
 
@@ -884,6 +884,19 @@ def is_retyping(volume_id: str) -> bool:
     except exception.VolumeNotFound:
         return False
     return bool(volume.status == marker.RETYPING)
+
+
+def _is_given_up(volume_id: str) -> bool:
+    """Return whether a volume has another status than ``retyping``.
+
+    Of a volume that was deleted, Cinder's manager finds nothing to migrate.
+    """
+    admin = context.get_admin_context()
+    try:
+        volume = objects.Volume.get_by_id(admin, volume_id)
+    except exception.VolumeNotFound:
+        return False
+    return bool(volume.status != marker.RETYPING)
 
 
 def is_unsaved(volume: protocols.Volume, mark: marker.Marker) -> bool:

@@ -45,12 +45,13 @@ class PurgeTest(base.TestCase):
         image.remove_snap.side_effect = fake_images.Timeout('no answer')
         driver = mock.Mock(spec_set=['rbd'])
         driver.rbd = mock.Mock(
-            spec_set=['Image', 'ImageBusy', 'ImageNotFound', 'Timeout'],
+            spec_set=['Image', 'ImageBusy', 'ImageNotFound', 'RBD', 'Timeout'],
             Image=mock.Mock(return_value=image),
             ImageBusy=fake_images.ImageBusy,
             ImageNotFound=fake_images.ImageNotFound,
             Timeout=fake_images.Timeout,
         )
+        driver.rbd.RBD().trash_list.return_value = [{'id': '102ea3'}]
         ioctx = mock.Mock(spec_set=[])
         self.assertRaises(
             fake_images.ImageBusy, copies.purge, driver, ioctx, '102ea3'

@@ -260,7 +260,7 @@ class RetypeTest(base.DriverTestCase):
                 rbd_object_map='false',
             )
 
-    def test_retype_of_a_volume_that_was_deleted_ends(self) -> None:
+    def test_retype_of_a_volume_that_was_deleted_fails(self) -> None:
         volume = self.made_volume()
 
         def deleted(*args: Any) -> None:
@@ -271,7 +271,7 @@ class RetypeTest(base.DriverTestCase):
         self.update(volume, {'status': 'retyping'})
         with mock.patch.object(volume_use, 'replacing', deleted):
             self.assertRaises(
-                retypes.Superseded,
+                volume_lock.VolumeLocked,
                 driver.retype,
                 *(self.admin, volume, kind, {}, None),
             )
