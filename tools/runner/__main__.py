@@ -35,7 +35,7 @@ _SANDBOX = str(state.CHECKOUT / 'tools' / 'sandbox')
 # The sandbox's lane takes longest. Its services would otherwise share the
 # processors equally with the others, whose tests do not wait for servers.
 _FIRST = 'sandbox'
-_NICE = 10
+_NICE = 5
 
 
 def lanes(
