@@ -87,11 +87,11 @@ class _ObjectMap(maintenance.Command):
             chosen_images, unreadable = selection.targets(
                 cluster, pools, known, chosen, show
             )
-        there = {
+        seen = {
             *((each.image.pool, each.image.name) for each in chosen_images),
             *(each[:2] for each in unreadable),
         }
-        missing = chosen.missing(known, {name for _, name in there})
+        missing = chosen.missing(known, {name for _, name in seen})
         if missing:
             forbidden = [pool for pool, name, _ in unreadable if not name]
             raise ValueError(
@@ -104,7 +104,7 @@ class _ObjectMap(maintenance.Command):
                     else ''
                 )
             )
-        if chosen.has_all(known, there):
+        if chosen.has_all(known, seen):
             unreadable = [each for each in unreadable if each[1]]
         return chosen_images, [
             map_changes.unreadable(*each) for each in unreadable

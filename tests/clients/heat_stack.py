@@ -62,8 +62,8 @@ def main(folder: str, action: str) -> None:
         made.store()
         made.create()
     else:
-        found = api.stack_get_by_name(ours, _NAME)
-        made = stack.Stack.load(ours, found.id)
+        record = api.stack_get_by_name(ours, _NAME)
+        made = stack.Stack.load(ours, record.id)
         if action == 'update':
             parsed = template.Template(template_format.parse(sys.stdin.read()))
             made.update(stack.Stack(ours, _NAME, parsed))

@@ -48,8 +48,8 @@ class AnsibleTest(base.CloudTestCase):
 
     def changed(self, book: str) -> int:
         """Run a playbook; return the number of changed resources."""
-        (found,) = re.findall(r' changed=(\d+) ', self.play(book))
-        return int(found)
+        (changed,) = re.findall(r' changed=(\d+) ', self.play(book))
+        return int(changed)
 
     def test_volume_is_created_once_and_its_metadata_is_kept(self) -> None:
         book = self.books['volume']
@@ -93,11 +93,11 @@ class AnsibleTest(base.CloudTestCase):
 
     def specs(self, name: str) -> dict[str, str]:
         """Return the extra specs of a volume type."""
-        found = self.operator.block_storage.find_type(name)
-        return dict(found.extra_specs)
+        kind = self.operator.block_storage.find_type(name)
+        return dict(kind.extra_specs)
 
     def remove_type(self, name: str) -> None:
         """Remove a volume type, if it exists."""
         storage = self.operator.block_storage
-        if found := storage.find_type(name):
-            storage.delete_type(found)
+        if kind := storage.find_type(name):
+            storage.delete_type(kind)

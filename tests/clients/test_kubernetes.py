@@ -37,8 +37,8 @@ class KubernetesTest(servers.ServerTestCase):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         text = '\n'.join(documented.blocks(_PAGE, 'yaml'))
-        found = [each for each in yaml.safe_load_all(text) if each]
-        self.objects = {each['metadata']['name']: each for each in found}
+        documents = [each for each in yaml.safe_load_all(text) if each]
+        self.objects = {each['metadata']['name']: each for each in documents}
         self.create_type()
         self.start_plugin()
 
@@ -59,8 +59,8 @@ class KubernetesTest(servers.ServerTestCase):
     def remove_type(self) -> None:
         """Remove the volume type, if it exists."""
         storage = self.operator.block_storage
-        if found := storage.find_type('kubernetes'):
-            storage.delete_type(found)
+        if kind := storage.find_type('kubernetes'):
+            storage.delete_type(kind)
 
     def start_plugin(self) -> None:
         """Start the plug-in with the file of the page."""

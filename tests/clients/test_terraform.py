@@ -71,8 +71,8 @@ class TerraformTest(servers.ServerTestCase):
         status = _CHANGES if differences else 0
         said = self.tofu('plan', '-detailed-exitcode', status=status)
         lines = [' '.join(each.split()) for each in said.splitlines()]
-        found = [each for each in lines if '"rbd:' in each]
-        self.assertEqual(list(differences), found, said)
+        shown = [each for each in lines if '"rbd:' in each]
+        self.assertEqual(list(differences), shown, said)
 
     def applied(self, text: str) -> str:
         """Apply a configuration; return the ID of its volume."""
@@ -179,8 +179,8 @@ class TerraformTest(servers.ServerTestCase):
         if 'Apply complete' not in said:
             self.assertIn('both or neither', said)
         storage = self.operator.block_storage
-        found = storage.find_type(name)
-        storage.update_type_extra_specs(found, **{'rbd:stripe_unit': '32K'})
+        kind = storage.find_type(name)
+        storage.update_type_extra_specs(kind, **{'rbd:stripe_unit': '32K'})
         self.check_plan()
         self.tofu('destroy', '-auto-approve')
         self.assertIsNone(storage.find_type(name))
@@ -188,5 +188,5 @@ class TerraformTest(servers.ServerTestCase):
     def remove_type(self, name: str) -> None:
         """Remove a volume type, if it exists."""
         storage = self.operator.block_storage
-        if found := storage.find_type(name):
-            storage.delete_type(found)
+        if kind := storage.find_type(name):
+            storage.delete_type(kind)

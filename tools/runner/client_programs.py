@@ -132,8 +132,8 @@ class _Go:
         return self._json('mod', 'download', '-json', name)['Dir']
 
     def _json(self, *words: str) -> dict[str, str]:
-        found: dict[str, str] = json.loads(self._run(*words))
-        return found
+        document: dict[str, str] = json.loads(self._run(*words))
+        return document
 
     def _run(self, *words: str) -> str:
         return subprocess.run(

@@ -17,6 +17,7 @@ from cinder import coordination
 from cinder import exception
 from cinder import objects
 from cinder.tests.unit import utils as cinder_utils
+from cinder.volume.drivers import rbd
 import ddt
 import sqlalchemy
 from sqlalchemy import event
@@ -218,6 +219,22 @@ class InterruptedTest(UseTestCase):
         self.at_pause(complete)
         self.operate(name)
         self.assertEqual([name], completed)
+
+    def test_snapshot_of_a_replaced_image_is_no_snapshot_of_the_volume(
+        self,
+    ) -> None:
+        """The service was stopped until its lock had expired."""
+        self.driver.cluster_name = 'cluster@ceph'
+        late = cinder_utils.create_snapshot(self.context, self.volume.id)
+        with mock.patch.object(
+            rbd.RBDDriver, 'create_snapshot', autospec=True
+        ):
+            self.assertRaises(
+                self.driver.rbd.ImageNotFound,
+                self.driver.create_snapshot,
+                late,
+            )
+        self.driver.create_snapshot(late)
 
     def test_snapshot_is_kept_after_an_interrupted_retype(self) -> None:
         self.interrupt()

@@ -114,10 +114,11 @@ class RunTest(base.TestCase):
     def test_user_who_may_not_change_the_image_is_told_what_is_needed(
         self,
     ) -> None:
-        error = stubs.Error('denied')
-        error.errno = errno.EPERM  # type: ignore[attr-defined]
-        (found,) = self.run_changes(self.change('a', error))
-        self.assertIn('profile rbd', found.remedy)
+        class Denied(stubs.Error):
+            errno = errno.EPERM
+
+        (outcome,) = self.run_changes(self.change('a', Denied('denied')))
+        self.assertIn('profile rbd', outcome.remedy)
 
     def test_change_that_was_undone_is_not_repeated(self) -> None:
         """An operator has restored the image from the trash."""
