@@ -243,6 +243,45 @@ class RetypeTest(base.DriverTestCase):
                 rbd_object_map='false',
             )
 
+    def test_retype_whose_lock_has_expired_ends(self) -> None:
+        """Another service may act on the volume."""
+        volume = self.made_volume()
+        before = self._mask(volume)
+        with mock.patch.object(
+            volume_lock.Held,
+            'check_is_held',
+            autospec=True,
+            side_effect=volume_lock.LockLost(volume_id=volume.id),
+        ):
+            self.assertRaises(
+                retypes.Superseded,
+                self._retype,
+                volume,
+                rbd_object_map='false',
+            )
+        self.assertEqual(before, self._mask(volume))
+
+    @ddt.data('status', 'marker')
+    def test_late_success_is_not_returned(self, changed: str) -> None:
+        """Cinder's manager would save the type, and the former status."""
+        volume = self.made_volume()
+
+        def late(*args: Any) -> None:
+            if changed == 'status':
+                status = {'status': 'in-use'}
+                db.volume_update(self.admin, volume.id, status)
+            else:
+                # The API has accepted another retype.
+                marker.disown(volume.id)
+
+        with mock.patch.object(self.driver._retypes, 'complete', late):
+            self.assertRaises(
+                retypes.Superseded,
+                self._retype,
+                volume,
+                rbd_object_map='false',
+            )
+
     def test_refused_retype_ends_if_it_was_given_up(self) -> None:
         """Cinder's manager would migrate the volume."""
         volume = self.made_volume()
