@@ -145,6 +145,9 @@ class Copy:
         command = [
             *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
             *('--rados-osd-op-timeout', str(children.PATIENCE)),
+            # Ceph's handler of a crash can wait for ever for a lock of the
+            # code that crashed (seen: that of localtime).
+            '--fatal-signal-handlers=false',
             *('--pool', self._own_pool, '--image', self._image_name),
             *('--dest-pool', self.pool, '--dest', self.name),
             # The unit keeps rbd from reading a number as MiB. The size is a

@@ -7,6 +7,8 @@ import contextlib
 import dataclasses
 import functools
 import os
+import pathlib
+import signal
 import struct
 import subprocess
 from typing import Any
@@ -443,6 +445,28 @@ class FailureTest(RetypeTestCase):
         with self.during('make', lambda copy: self._write(copy.name, at)):
             self.assertTrue(self.retype(volume, **_STRIPED))
         self.assertNotEqual(sums, self.sums(volume))
+
+    def test_crash_of_the_copy_ends_its_process_at_once(self) -> None:
+        """Ceph's own handler could wait for ever for a lock."""
+        volume = self.filled_volume()
+        wait, handled = children._wait, set()
+
+        def watch(child: Any, *args: Any) -> None:
+            status = pathlib.Path(f'/proc/{child.pid}/status')
+            while child.poll() is None:
+                lines = dict(
+                    line.split(':\t', 1)
+                    for line in status.read_text().splitlines()
+                    if ':\t' in line
+                )
+                if lines['Name'] == 'rbd':
+                    caught = int(lines['SigCgt'], 16)
+                    handled.add(bool(caught & 1 << signal.SIGSEGV - 1))
+            wait(child, *args)
+
+        with mock.patch.object(children, '_wait', watch):
+            self.assertTrue(self.retype(volume, **_STRIPED))
+        self.assertEqual({False}, handled)
 
     def test_copy_without_a_snapshot_is_not_used(self) -> None:
         volume = self.filled_volume()
