@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-from typing import Any
 from typing import Protocol
 
 from cinder import exception
@@ -25,13 +24,11 @@ from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import errors
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 
 LOG = logging.getLogger(__name__)
-
-
-Origins = Mapping[precedence.Part, errors.Origin] | None
-
+# Creation has a method plan.
+_State = plan.ImageState
+_Plan = plan.ImagePlan
 
 # Classes that Cinder's flows know (CreateVolumeFromSpecTask treats a failed
 # command differently from other failures), and the one that the driver turns
@@ -65,61 +62,51 @@ class Parent:
     has_configuration: bool
 
 
+@dataclasses.dataclass(eq=False)
 class Creation:
     """The creation of one RBD image, from its plan to its completion.
 
     :ivar name: the image's name
+    :ivar planner: decides how the image is created
+    :ivar remove: removes the image if the creation fails; None to keep it
     :ivar made: whether this creation has created the image, or a part of it
     :ivar set_up: whether QoS, replication and multi-attach of the volume are
         set up
     :ivar failure: the first failure. The stock driver reports most failures as
         a failure of replication or of its own clean-up.
+    :ivar how: the plan, as soon as there is one
     :ivar state: the state of the image; None if only the image tells
     :ivar parent: for a clone, the image that is cloned, if already read
     :ivar inherits_configuration: whether the image has inherited
         configuration of its parent
-    :ivar configuration: the configuration of the image, by key
-    :ivar disk: the properties of the disk to record, by key
     :ivar checked: the metadata of the volume that was checked; None for an
         image that replaces an earlier one, for which nothing is checked
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
     :ivar accepted: for the target of a migration, the keys that are accepted
         on the back end
-    :ivar origins: where each part of the image was set; None if it repeats an
-        existing image
     :ivar undo: the actions that undo the creation, run in reverse
-    :param planner: decides how the image is created
-    :param remove: removes the image if the creation fails; None to keep it
     """
 
-    def __init__(
-        self,
-        name: str,
-        planner: Planner,
-        remove: Callable[[], None] | None = None,
-    ) -> None:
-        self.name = name
-        self.made = False
-        self.set_up = False
-        self.failure: Exception | None = None
-        self.state: plan.ImageState | None = None
-        self.parent: Parent | None = None
-        self.inherits_configuration = False
-        self.configuration: Mapping[str, Any] = {}
-        self.disk: Mapping[str, Any] = {}
-        self.checked: Mapping[str, str] | None = None
-        self.needs_default_striping = False
-        self.accepted: accepted_keys.Acceptance | None = None
-        self.origins: Origins = None
-        self.undo = contextlib.ExitStack()
-        self._planner = planner
-        self._remove = remove
-        self._undoing = False
+    name: str
+    planner: Planner
+    remove: Callable[[], None] | None = None
+    made: bool = False
+    set_up: bool = False
+    failure: Exception | None = None
+    how: _Plan = dataclasses.field(default_factory=_Plan)
+    state: _State | None = None
+    parent: Parent | None = None
+    inherits_configuration: bool = False
+    checked: Mapping[str, str] | None = None
+    needs_default_striping: bool = False
+    accepted: accepted_keys.Acceptance | None = None
+    undo: contextlib.ExitStack = dataclasses.field(
+        default_factory=contextlib.ExitStack
+    )
+    _undoing: bool = False
 
-    def plan(
-        self, base: plan.ImageState, parent: plan.ImageState | None = None
-    ) -> plan.ImagePlan:
+    def plan(self, base: _State, parent: _State | None = None) -> _Plan:
         """Return the plan of the image.
 
         :param base: the image that the stock driver would create
@@ -127,11 +114,8 @@ class Creation:
         :raises OptionError: for options that are not possible
         """
         with self.noting():
-            how = self._planner(base, parent)
-            self.origins = how.origins
-            self.configuration = how.configuration
-            self.disk = how.disk
-            return how
+            self.how = self.planner(base, parent)
+            return self.how
 
     @contextlib.contextmanager
     def noting(self) -> Iterator[None]:
@@ -144,8 +128,8 @@ class Creation:
 
     def was_made(self) -> None:
         """Record that this creation created the image, at least partly."""
-        if not self.made and self._remove:
-            self.undo.callback(self._remove)
+        if not self.made and self.remove:
+            self.undo.callback(self.remove)
         self.made = True
 
     def succeeded(self) -> None:

@@ -146,10 +146,11 @@ class Maker:
             # An earlier re-image was interrupted.
             disk = record.disk_in(record.items_of(volume.id))
             return self.creating(volume, disk=disk)
-        planner = functools.partial(
-            unrequested.plan_remade, volume, self._images.state_of(volume.name)
+        state = self._images.state_of(volume.name)
+        how = unrequested.plan_remade(volume, state)
+        return self._held(
+            volume, self._undone(volume, lambda base, parent: how)
         )
-        return self._held(volume, self._undone(volume, planner))
 
     @contextlib.contextmanager
     def _held(
@@ -230,6 +231,7 @@ class Maker:
                 unrequested.size_of(volume) * units.Gi,
             ),
             self._images.stock_state,
+            arrival.disk if arrival else disk,
         )
         # The values that matter here are not inherited.
         resolved = made.resolved()
@@ -239,20 +241,11 @@ class Maker:
             )
         if from_image or is_filled:
             plan.check_bootable(resolved)
-        planner: creations.Planner = made
-        if arrival and arrival.state:
-            pool = resolved.data_pool.value if resolved.data_pool else None
-            planner = functools.partial(
-                unrequested.plan_arrived,
-                arrival.state,
-                arrival.origins,
-                pool,
-            )
-        if arrival:
-            disk = arrival.disk
-        if disk is not None:
-            planner = functools.partial(unrequested.with_disk, planner, disk)
-        creation = self._undone(volume, planner)
+        pool = resolved.data_pool.value if resolved.data_pool else None
+        arrived = arrival.plan(pool) if arrival else None
+        creation = self._undone(
+            volume, (lambda base, parent: arrived) if arrived else made
+        )
         creation.needs_default_striping = bool(
             resolved.object_size and not resolved.striping
         )
@@ -289,11 +282,11 @@ class Maker:
 
         The image is not opened if its plan says what it is.
         """
-        state = creation.state
+        how, state = creation.how, creation.state
         self._reset_configuration(creation)
-        if creation.configuration:
+        if how.configuration:
             with self._images.opened(volume.name) as image:
-                configuration.change(image, creation.configuration)
+                configuration.change(image, how.configuration)
                 state = self._images.read(image)
         elif state is None:
             state = self._images.state_of(volume.name)
@@ -301,11 +294,11 @@ class Maker:
             volume.id,
             state,
             record.backend_of(volume),
-            creation.origins,
+            how.origins,
             creation.checked,
             # A copied entry can be that of somebody else.
-            None if creation.checked is None else creation.configuration,
-            creation.disk,
+            None if creation.checked is None else how.configuration,
+            how.disk,
         )
         self._images.mark(volume.name)
 

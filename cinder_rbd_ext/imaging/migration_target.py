@@ -20,6 +20,10 @@ from rbd_volume_options import features
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 
+# Arrival has a method plan.
+_State = plan.ImageState
+_Plan = plan.ImagePlan
+
 # Prefix of their migration status.
 _TARGET = 'target:'
 
@@ -45,9 +49,25 @@ class Arrival:
 
     acceptance: accepted_keys.Acceptance
     checked: Mapping[str, str]
-    state: plan.ImageState | None
+    state: _State | None
     origins: Mapping[precedence.Part, errors.Origin]
     disk: Mapping[str, Any]
+
+    def plan(self, data_pool: str | None) -> _Plan | None:
+        """Plan an unchanged image; None if its keys and its type decide.
+
+        :param data_pool: the data pool of the type or the back end
+        """
+        if self.state is None:
+            return None
+        return _Plan(
+            self.state.layout,
+            self.state.image_features,
+            data_pool,
+            self.state.configuration,
+            self.disk,
+            self.origins,
+        )
 
 
 def of_volume(

@@ -156,12 +156,15 @@ class Made:
     :ivar bounds: the limits for inherited values and for the size
     :ivar own: returns the image that the stock driver creates for an empty
         volume
+    :ivar disk: the disk for which the data were written, by key; None for the
+        requested one
     """
 
     asked: request.Request
     source_of: Callable[[plan.ImageState], inheritance.Source]
     bounds: inheritance.Bounds
     own: Callable[[], plan.ImageState]
+    disk: Mapping[str, Any] | None = None
 
     def resolved(
         self, source: inheritance.Source | None = None
@@ -189,5 +192,7 @@ class Made:
             self.resolved(source), base, self.bounds.size, self.bounds.limits
         )
         return dataclasses.replace(
-            how, origins=inheritance.origins(how, source)
+            how,
+            disk=how.disk if self.disk is None else self.disk,
+            origins=inheritance.origins(how, source),
         )

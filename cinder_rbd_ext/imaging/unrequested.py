@@ -11,8 +11,6 @@ driver creates the image again. Since Cinder 29
 its layout in a migration.
 """
 
-from collections.abc import Callable
-from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -21,10 +19,8 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import definitions
-from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 # An attribute and not a field: Cinder stores the fields of the object.
@@ -80,10 +76,7 @@ def size_of(volume: protocols.Volume) -> int:
 
 
 def plan_remade(
-    volume: protocols.Volume,
-    state: plan.ImageState,
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
+    volume: protocols.Volume, state: plan.ImageState
 ) -> plan.ImagePlan:
     """Plan an image that replaces a volume's image, with the same layout.
 
@@ -99,60 +92,17 @@ def plan_remade(
     )
 
 
-def plan_arrived(
-    state: plan.ImageState,
-    origins: Mapping[precedence.Part, errors.Origin],
-    data_pool: str | None,
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan a migration's target with the layout and features of the source.
-
-    :param state: the record of the source
-    :param origins: where each part of the source was set
-    :param data_pool: the data pool of the type or the back end
-    """
-    return plan.ImagePlan(
-        state.layout,
-        state.image_features,
-        data_pool,
-        state.configuration,
-        origins=origins,
-    )
-
-
-def with_disk(
-    planner: Callable[[plan.ImageState, plan.ImageState | None], Any],
-    disk: Mapping[str, Any],
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan an image for data that were written for a disk.
-
-    :param planner: plans the rest
-    """
-    how: plan.ImagePlan = planner(base, parent)
-    return dataclasses.replace(how, disk=disk)
-
-
-def plan_migrated(
-    volume: protocols.Volume,
-    host: dict[str, Any],
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
-    """Plan an unchanged copy of an image in the pool of another back end.
+def migrated(
+    volume: protocols.Volume, host: dict[str, Any], state: plan.ImageState
+) -> plan.ImageState:
+    """Return an unchanged copy of an image in the pool of another back end.
 
     Only the data pool is that of the other back end, unless the type names
     one. The other back end may not be able to use the image's data pool.
     """
-    specs = request.specs_of(volume.volume_type)
-    pool = specs.get(keys.DATA_POOL)
+    pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
     if pool is None:
-        pool = host.get('capabilities', {}).get(wire.RBD_VOLUME_DATA_POOL)
-    return plan.ImagePlan(
-        base.layout,
-        base.image_features,
-        definitions.parse_pool(pool) if pool else None,
-        base.configuration,
+        pool = host['capabilities'].get(wire.RBD_VOLUME_DATA_POOL)
+    return dataclasses.replace(
+        state, data_pool=definitions.parse_pool(pool) if pool else None
     )

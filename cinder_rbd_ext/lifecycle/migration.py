@@ -286,13 +286,7 @@ class Migrations:
             mark = marker.write(volume.id, mark)
         copy = copies.Copy(self._driver, volume.name, mark)
         state = self._images.state_of(volume.name)
-        how = unrequested.plan_migrated(volume, host, state, None)
-        target = plan.ImageState(
-            how.layout or state.layout,
-            state.image_features,
-            how.data_pool,
-            how.configuration,
-        )
+        target = unrequested.migrated(volume, host, state)
         reason = reason or self.retypes.obstacle(copy, target)
         if reason:
             LOG.info(

@@ -143,7 +143,7 @@ _STATE = plan.ImageState(
 
 
 @ddt.ddt
-class PlanMigratedTest(unit_base.TestCase):
+class MigratedTest(unit_base.TestCase):
     #: Pool of the type, pool of the other back end, expected pool.
     _POOLS = (
         (None, None, None),
@@ -154,13 +154,13 @@ class PlanMigratedTest(unit_base.TestCase):
 
     def _plan(
         self, of_type: str | None, of_host: str | None
-    ) -> plan.ImagePlan:
+    ) -> plan.ImageState:
         specs = {'rbd_data_pool': of_type} if of_type else {}
         volume = cinder_objects.volume(
             {'rbd:object_size': '8M'}, cinder_objects.volume_type(**specs)
         )
         host = {'capabilities': {'rbd_volume_data_pool': of_host}}
-        return unrequested.plan_migrated(volume, host, _STATE, _STATE)
+        return unrequested.migrated(volume, host, _STATE)
 
     @ddt.data(*_POOLS)
     @ddt.unpack
@@ -168,33 +168,25 @@ class PlanMigratedTest(unit_base.TestCase):
         self, of_type: str | None, of_host: str | None, made: str | None
     ) -> None:
         self.assertEqual(
-            plan.ImagePlan(_LAYOUT, _STATE.image_features, made),
+            plan.ImageState(_LAYOUT, _STATE.image_features, made),
             self._plan(of_type, of_host),
         )
 
     def test_stock_backend(self) -> None:
         """The back end does not report a data pool."""
-        volume = cinder_objects.volume()
-        hosts: list[dict[str, Any]] = [{}, {'capabilities': {}}]
-        for host in hosts:
-            made = unrequested.plan_migrated(volume, host, _STATE, _STATE)
-            self.assertIsNone(made.data_pool)
+        copy = unrequested.migrated(
+            cinder_objects.volume(), {'capabilities': {}}, _STATE
+        )
+        self.assertIsNone(copy.data_pool)
 
     def test_pool_that_is_none(self) -> None:
         """The name comes through RPC and is used in a command line."""
         self.assertRaises(errors.OptionError, self._plan, None, 'a b')
 
 
-_STOCK = plan.ImageState(
-    layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
-)
-
-
 class PlanRemadeTest(unit_base.TestCase):
     def test_as_it_was(self) -> None:
-        how = unrequested.plan_remade(
-            cinder_objects.volume(), _STATE, _STOCK, None
-        )
+        how = unrequested.plan_remade(cinder_objects.volume(), _STATE)
         self.assertEqual(
             plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
         )
@@ -206,5 +198,5 @@ class PlanRemadeTest(unit_base.TestCase):
                 {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
             )
         )
-        how = unrequested.plan_remade(volume, _STATE, _STOCK, None)
+        how = unrequested.plan_remade(volume, _STATE)
         self.assertIn('exclusive-lock', how.image_features or ())
