@@ -37,7 +37,7 @@ from cinder_rbd_ext.cluster import statistics
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
-from cinder_rbd_ext.imaging import watchers
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
@@ -45,6 +45,7 @@ from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
+from rbd_volume_options import errors
 
 Update = dict[str, Any]
 
@@ -68,7 +69,7 @@ class RBDExtDriver(rbd.RBDDriver):
         )
         self.sharing = connection_choice.Sharing(self)
         self.images = lookup.ImageLookup(self)
-        self._maker = maker.Maker(self, self.images)
+        self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
         self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
@@ -123,7 +124,9 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
-        self.images.check_default_data_pool(data_pool)
+        if data_pool:
+            with option_errors.of_back_end(self.backend_name):
+                self.images.check_data_pool(data_pool, errors.Origin.BACKEND)
         volume_lock.warn_if_local(self.cluster_name)
 
     # Creation of images
@@ -452,7 +455,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _get_image_status(self, image_name: str) -> Update:
         """Return the watchers of an image that can be managed."""
-        return watchers.status(self, image_name)
+        return {'watchers': open_image.watchers_of(self, image_name)}
 
     def delete_volume(self, volume: protocols.Volume) -> None:
         """Delete a volume, or the former image of a migrated volume.

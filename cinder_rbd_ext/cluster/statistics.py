@@ -36,7 +36,7 @@ def added(
 
     :param stock: the statistics of the stock driver
     """
-    ceph, pools = defaults.UNKNOWN, None
+    ceph, pools = defaults.Defaults(), None
     if stock['backend_state'] == 'up':
         with rbd.RADOSClient(driver) as client:
             ceph = defaults.of_client(driver, client)

@@ -8,7 +8,6 @@ guest and the deletion of the volume then fail.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import contextlib
 import errno
 import time
@@ -70,8 +69,7 @@ class PoolProbe:
         if written is not None and self._clock() - written < LIFETIME:
             return
         try:
-            with connected(self._driver) as client:
-                write(self._driver, client, pool)
+            self._write(pool)
         except self._driver.rados.Error as error:
             number = getattr(error, 'errno', None) or 0
             if number in _UNDECIDED:
@@ -83,6 +81,22 @@ class PoolProbe:
                 return
             raise self._refusal(pool, origin, number) from error
         self._written[pool] = self._clock()
+
+    def _write(self, pool: str) -> None:
+        """Write an object to a pool as librbd writes data, and remove it.
+
+        :raises rados.Error: if the pool does not exist or cannot be written
+        """
+        patience = self._driver.configuration.rados_connect_timeout
+        if patience is None or patience < 0:
+            patience = _PATIENCE
+        client, ioctx = self._driver._connect_to_rados(None, None, patience)
+        try:
+            with contextlib.closing(client.open_ioctx(pool)) as data:
+                # This uses a native thread if eventlet is used.
+                releases.off_the_hub(_try_out)(self._driver.rados, data)
+        finally:
+            self._driver._disconnect_from_rados(client, ioctx)
 
     def _refusal(
         self, pool: str, origin: errors.Origin, number: int
@@ -113,62 +127,22 @@ class PoolProbe:
         )
 
 
-@contextlib.contextmanager
-def connected(driver: protocols.Driver) -> Iterator[Any]:
-    """Connect to the cluster of a back end, with a timeout for operations.
+def _try_out(rados: Any, ioctx: protocols.Ioctx) -> None:
+    """Write an object, overwrite a part of it and remove it."""
+    name = f'{_OBJECT}{uuid.uuid4().hex}'
 
-    :raises rados.Error: if the cluster does not respond
-    """
-    patience = driver.configuration.rados_connect_timeout
-    if patience is None or patience < 0:
-        patience = _PATIENCE
-    client, ioctx = driver._connect_to_rados(None, None, patience)
-    try:
-        yield client
-    finally:
-        driver._disconnect_from_rados(client, ioctx)
-
-
-def write(
-    driver: protocols.Driver, client: protocols.Cluster, pool: str
-) -> None:
-    """Write an object to a pool as librbd writes data, and remove it.
-
-    :param client: a connection of :func:`connected`
-    :raises rados.Error: if the pool does not exist or cannot be written
-    """
-    with contextlib.closing(client.open_ioctx(pool)) as data:
-        # This uses a native thread if eventlet is used.
-        releases.off_the_hub(_Object(driver.rados, data)).try_out()
-
-
-class _Object:
-    """An object that is written as librbd writes data, and then removed."""
-
-    def __init__(self, rados: Any, ioctx: protocols.Ioctx) -> None:
-        self._rados = rados
-        self._ioctx = ioctx
-        self._name = f'{_OBJECT}{uuid.uuid4().hex}'
-
-    def try_out(self) -> None:
-        """Write the object, overwrite a part of it and remove it."""
-        try:
-            self._operate(lambda operation: operation.write_full(b'probe'))
-            self._operate(lambda operation: operation.write(b'P', 1))
-        finally:
-            self._remove()
-
-    def _operate(self, fill: Callable[[Any], None]) -> None:
-        with self._rados.WriteOpCtx() as operation:
+    def operate(fill: Callable[[Any], None]) -> None:
+        with rados.WriteOpCtx() as operation:
             fill(operation)
-            self._ioctx.operate_write_op(
-                operation, self._name, flags=_FULL_TRY
-            )
+            ioctx.operate_write_op(operation, name, flags=_FULL_TRY)
 
-    def _remove(self) -> None:
+    try:
+        operate(lambda operation: operation.write_full(b'probe'))
+        operate(lambda operation: operation.write(b'P', 1))
+    finally:
         try:
-            self._operate(lambda operation: operation.remove())
-        except self._rados.Error as error:
+            operate(lambda operation: operation.remove())
+        except rados.Error as error:
             # This error is not raised: an error of the write is more
             # important, and otherwise only a small object remains.
-            LOG.debug('Could not remove object %s: %s', self._name, error)
+            LOG.debug('Could not remove object %s: %s', name, error)

@@ -20,7 +20,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import delegate
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.imaging import planned
 from cinder_rbd_ext.imaging import removals
@@ -38,11 +37,8 @@ PoolName = Callable[[int], str]
 #: new size in bytes.
 SizeCheck = Callable[[Any, int], None]
 
-# Suffix of the source's snapshot, which has the name of the new volume.
-_CLONE_SNAPSHOT = wire.CLONE_SNAPSHOT
 
-
-class Librbd(delegate.Delegate):
+class Librbd(open_image.Delegate):
     """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts.
 
     :param module: the real module
@@ -58,7 +54,7 @@ class Librbd(delegate.Delegate):
     ) -> None:
         super().__init__(module)
         self._creations = creations
-        self._pool_name = pool_name
+        self.pool_name = pool_name
         self._opened: dict[int, weakref.WeakSet[open_image.Image]] = {}
         self._size_checks: dict[str, SizeCheck] = {}
         self._locks = open_image.Locks()
@@ -110,13 +106,13 @@ class Librbd(delegate.Delegate):
     def clone_of(self, snapshot: object) -> creations.Creation | None:
         """Return the creation of a clone, by its snapshot on the source."""
         name = str(snapshot)
-        if not name.endswith(_CLONE_SNAPSHOT):
+        if not name.endswith(wire.CLONE_SNAPSHOT):
             return None
-        return self._creations.get(name.removesuffix(_CLONE_SNAPSHOT))
+        return self._creations.get(name.removesuffix(wire.CLONE_SNAPSHOT))
 
-    def size_check_of(self, name: object) -> SizeCheck | None:
+    def size_check_of(self, name: str | None) -> SizeCheck | None:
         """Return the check of a new size of an image, or None."""
-        return self._size_checks.get(name) if isinstance(name, str) else None
+        return self._size_checks.get(name or '')
 
     @contextlib.contextmanager
     def checking_size(self, name: str, check: SizeCheck) -> Iterator[None]:
@@ -127,19 +123,13 @@ class Librbd(delegate.Delegate):
         finally:
             del self._size_checks[name]
 
-    def pool_name(self, pool_id: int) -> str:
-        """Return the name of a pool, on a connection of its own."""
-        return self._pool_name(pool_id)
-
     def read_parent(
         self, ioctx: protocols.Ioctx, name: str
     ) -> creations.Parent:
         """Return what a clone of an image inherits."""
-        image = self._wrapped.Image(ioctx, name, read_only=True)
-        try:
+        opened = self._wrapped.Image(ioctx, name, read_only=True)
+        with contextlib.closing(opened) as image:
             return open_image.parent_of(image)
-        finally:
-            image.close()
 
     def default_striping(
         self, ioctx: protocols.Ioctx
@@ -222,7 +212,7 @@ class Librbd(delegate.Delegate):
             LOG.exception('Could not remove the incomplete image %s', name)
 
 
-class RBD(delegate.Delegate):
+class RBD(open_image.Delegate):
     """``rbd.RBD`` that applies the layout to new images and clones."""
 
     def __init__(self, rbd: protocols.RBD, librbd: Librbd) -> None:
@@ -316,12 +306,11 @@ class RBD(delegate.Delegate):
             LOG.debug('The clean-up will remove image %s', name)
             return
         remove = self._librbd.removals.of(name)
-        if creation is None and remove is not None:
-            with removals.checked(self._librbd, ioctx, name):
-                remove(self._wrapped, ioctx, name)
-            return
         with removals.checked(self._librbd, ioctx, name):
-            self._wrapped.remove(ioctx, name, *args, **kwargs)
+            if creation is None and remove is not None:
+                remove(self._wrapped, ioctx, name)
+            else:
+                self._wrapped.remove(ioctx, name, *args, **kwargs)
 
     def trash_list(self, ioctx: protocols.Ioctx) -> Iterator[dict[str, Any]]:
         """List the trash, also while an image is being converted."""

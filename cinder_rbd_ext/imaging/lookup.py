@@ -2,19 +2,16 @@
 
 """Queries about the images in the driver's pool, and their removal."""
 
-import functools
 from typing import Any
 
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
-from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
 from cinder_rbd_ext.imaging import existing
-from rbd_volume_options import errors
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -27,6 +24,7 @@ class ImageLookup:
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
+        self.check_data_pool = write_probe.PoolProbe(driver).check
 
     def state_of(self, name: str, **how: Any) -> plan.ImageState:
         """Return the state of an image.
@@ -43,10 +41,21 @@ class ImageLookup:
             image, lambda pool: str(image.client.pool_reverse_lookup(pool))
         )
 
-    def stock_state(self) -> plan.ImageState:
-        """Return the image that the stock driver creates by default."""
-        there = defaults.of_back_end(self._driver)
-        return there.image(self._driver.settings.chunk_size)
+    def stock_state(
+        self, object_size: int | None = None, with_striping: bool = True
+    ) -> plan.ImageState:
+        """Return the image that the stock driver creates by default.
+
+        :param object_size: bytes; None for that of an empty volume
+        :param with_striping: whether to query the striping
+        """
+        with rbd.RADOSClient(self._driver) as client:
+            ceph = defaults.of_client(self._driver, client, with_striping)
+        return plan.stock_image(
+            object_size or self._driver.settings.chunk_size,
+            ceph.striping,
+            ceph.image_features,
+        )
 
     def opened(self, name: str, **how: Any) -> Any:
         """Return a context manager that opens an image."""
@@ -64,27 +73,6 @@ class ImageLookup:
         """Return the name of a pool of the cluster."""
         with rbd.RADOSClient(self._driver) as client:
             return str(client.cluster.pool_reverse_lookup(pool_id))
-
-    @functools.cached_property
-    def _write_probe(self) -> write_probe.PoolProbe:
-        return write_probe.PoolProbe(self._driver)
-
-    def check_data_pool(self, name: str, origin: errors.Origin) -> None:
-        """Check that a data pool exists and can be written.
-
-        :param origin: where the pool was set
-        :raises OptionError: for a pool that cannot be used
-        """
-        self._write_probe.check(name, origin)
-
-    def check_default_data_pool(self, name: str | None) -> None:
-        """Check the data pool of the back end, if it has one.
-
-        :raises InvalidBackendOptions: for a pool that cannot be used
-        """
-        if name:
-            with option_errors.of_back_end(self._driver.backend_name):
-                self.check_data_pool(name, errors.Origin.BACKEND)
 
     def mark(self, name: str, pool: str | None = None) -> None:
         """Write the mark of this cloud to an image, if the cloud has an ID.

@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import contextlib
 import functools
 from typing import Any
@@ -22,7 +21,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import lookup
@@ -45,14 +43,11 @@ class Maker:
     """Makes the stock driver create each image as its volume requests.
 
     :param driver: the driver, which provides connections and settings
-    :param images: the images in its pool
     """
 
-    def __init__(
-        self, driver: protocols.Driver, images: lookup.ImageLookup
-    ) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
-        self._images = images
+        self._images: lookup.ImageLookup = driver.images
         self.creations = creations.Creations()
 
     @contextlib.contextmanager
@@ -313,7 +308,11 @@ class Maker:
         if creation is None:
             return run(*command, **kwargs)
         with creation.noting():
-            how = creation.plan(self._imported(command, creation))
+            base = self._images.stock_state(
+                rbd_import.object_size_of(command),
+                creation.needs_default_striping,
+            )
+            how = creation.plan(base)
             there_before = self._images.exists(creation.name)
             try:
                 result = run(*rbd_import.rewrite(command, how), **kwargs)
@@ -332,12 +331,3 @@ class Maker:
             self._images.discard(name)
         except Exception:
             LOG.exception('Could not remove the incomplete image %s', name)
-
-    def _imported(
-        self, command: Sequence[object], creation: creations.Creation
-    ) -> plan.ImageState:
-        """Return the image that ``rbd import`` creates by default."""
-        there = defaults.of_back_end(
-            self._driver, with_striping=creation.needs_default_striping
-        )
-        return there.image(rbd_import.object_size_of(command))

@@ -22,7 +22,7 @@ import rbd
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import shared_clients
-from cinder_rbd_ext.imaging import delegate
+from cinder_rbd_ext.imaging import open_image
 from tests.functional.cinder_rbd_ext import base
 
 _AT_ONCE = 6
@@ -110,7 +110,7 @@ class NativeThreadsTest(base.DriverTestCase):
         self.assertEqual([], self.cluster.names())
 
 
-class _Recorded(delegate.Delegate):
+class _Recorded(open_image.Delegate):
     """An object of librbd that records what the main thread calls."""
 
     def __init__(self, image: Any, inside: list[str]) -> None:

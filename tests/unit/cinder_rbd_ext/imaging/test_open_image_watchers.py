@@ -7,7 +7,7 @@ from typing import Any
 
 import fixtures
 
-from cinder_rbd_ext.imaging import watchers
+from cinder_rbd_ext.imaging import open_image
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 
@@ -87,13 +87,13 @@ class ManageableTest(base.DriverTestCase):
             self.driver.rbd.Image(ioctx, 'free', read_only=True) as image,
         ):
             self.opened.clear()
-            found = watchers.status(self.driver, 'free')
+            found = open_image.watchers_of(self.driver, 'free')
             self.assertEqual([], self.opened)
             thread = threading.Thread(
-                target=watchers.status, args=(self.driver, 'free')
+                target=open_image.watchers_of, args=(self.driver, 'free')
             )
             thread.start()
             thread.join()
             self.assertEqual(['free'], self.opened)
             self.assertEqual('free', image.get_name())
-        self.assertEqual({'watchers': []}, found)
+        self.assertEqual([], found)
