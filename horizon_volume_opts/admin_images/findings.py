@@ -18,6 +18,8 @@ LABELS: dict[str, Any] = {
     'orphan-image': _('image without a Glance image'),
     'orphan-disk': _('disk without an instance'),
     'volume-without-image': _('volume without an image'),
+    'volume-snapshot-lost': _('volume snapshot without its data'),
+    'interrupted-upload': _('interrupted upload of an image'),
     'deleted-source-not-needed': _('deleted source that no clone needs'),
     'clone-snapshot-without-clone': _('snapshot of a clone that is gone'),
     'half-removed': _('image that is partly removed'),

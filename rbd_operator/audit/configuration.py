@@ -69,12 +69,17 @@ def _parsed(option: definitions.Option, text: str | None) -> Any:
         return text
 
 
+def is_settled(volume: records.Volume) -> bool:
+    """Return whether no service is changing a volume or its record."""
+    return volume.status in _SETTLED and not volume.migrating
+
+
 def contradictions(
     image: images.Image, volume: records.Volume
 ) -> Iterator[str]:
     """Yield the differences between an image and the record of its volume."""
     has_record = wire.ATTRIBUTE_OBJECT_SIZE in volume.made
-    if has_record and volume.status in _SETTLED and not volume.migrating:
+    if has_record and is_settled(volume):
         yield from _differences(image.overrides, volume).values()
 
 

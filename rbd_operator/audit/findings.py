@@ -71,6 +71,20 @@ GHOST = Kind(
     _ERROR,
     'Look for the image in the trash, in the other pools and in backups.',
 )
+LOST_SNAPSHOT = Kind(
+    'volume-snapshot-lost',
+    _ERROR,
+    'Look for it in copies of the pool. If there is none, inform the project, '
+    'and: openstack volume snapshot set --state error <id>, openstack volume '
+    'snapshot delete <id>. Cinder only removes its record.',
+)
+INTERRUPTED_UPLOAD = Kind(
+    'interrupted-upload',
+    _WARNING,
+    'Check the log of glance-api. If no upload runs, delete the Glance image: '
+    'openstack image delete <id>. If the RBD image remains, the next audit '
+    'finds it as orphan-image.',
+)
 DELETED_SOURCE = Kind(
     'deleted-source-not-needed',
     _WARNING,
@@ -217,6 +231,8 @@ KINDS: dict[str, Kind] = {
         ORPHAN_IMAGE,
         ORPHAN_DISK,
         GHOST,
+        LOST_SNAPSHOT,
+        INTERRUPTED_UPLOAD,
         DELETED_SOURCE,
         CLONE_SNAPSHOT,
         HALF_REMOVED,

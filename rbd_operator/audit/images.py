@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import datetime
 import enum
 import functools
 import sys
 import types
 from typing import Any
 
+from rbd_operator.audit import names
 from rbd_operator.audit import usage
 from rbd_operator.audit import use
 from rbd_volume_options import features
@@ -66,6 +68,7 @@ class Image:
     :ivar owner: id of the cloud in its valid mark; empty without a mark
     :ivar stale_lock: the client that holds its lock and does not watch it, and
         until when it is blocklisted
+    :ivar modified: the time of the last write, of images of Glance only
     """
 
     pool: str
@@ -83,6 +86,7 @@ class Image:
     used: int | None = None
     owner: str = ''
     stale_lock: str = ''
+    modified: datetime.datetime | None = None
 
     @property
     def objects(self) -> int:
@@ -146,7 +150,15 @@ def read(
                 ownership.owner_of(metadata, ioctx.get_pool_id(), ident)
             ),
             _blocked(clients.stale_owner, blocklist),
+            _modified(image, name),
         )
+
+
+def _modified(image: Any, name: str) -> datetime.datetime | None:
+    if names.of_image(name).owner is not names.Owner.GLANCE_IMAGE:
+        return None
+    time: datetime.datetime = image.modify_timestamp()
+    return time.replace(tzinfo=datetime.timezone.utc)
 
 
 def _blocked(address: str, blocklist: Mapping[str, str]) -> str:

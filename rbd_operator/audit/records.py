@@ -21,6 +21,7 @@ VOLUME_MICROVERSION = '3.61'
 _BEING_MADE = frozenset(
     {'creating', 'downloading', 'restoring-backup', 'managing'}
 )
+_INCOMPLETE = frozenset({'queued', 'saving', 'uploading', 'importing'})
 
 Body = dict[str, Any]
 
@@ -68,6 +69,8 @@ class Records:
     :ivar backends: Ceph pool of each Cinder pool whose RBD driver uses the
         Ceph cluster :ivar:`cluster`
     :ivar images: ids of Glance's images; None if Glance was not queried
+    :ivar incomplete: status of each Glance image whose data is not complete,
+        by its id
     :ivar servers: ids of Nova's servers; None if Nova was not queried
     :ivar types: extra specs of each volume type, by its name
     :ivar cloud_id: the id that the volume services write to images; empty if
@@ -79,6 +82,7 @@ class Records:
         can choose the id of an image, so that an id alone shows nothing.
     :ivar marking: Cinder pools whose driver marks the images that it
         unmanages. The stock driver does not.
+    :ivar available: ids of the available snapshots of each volume
     :ivar elsewhere: Cinder pools that are known not to use the Ceph cluster.
         Those of a service that is down are not known.
     """
@@ -100,6 +104,10 @@ class Records:
     )
     marking: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
+    incomplete: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    available: Mapping[str, list[str]] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 def of_cloud(cloud: Any, cluster: str) -> Records:
@@ -117,14 +125,21 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
     }
     pools = _get(cinder, '/scheduler-stats/get_pools?detail=True')['pools']
     by_image = {each.image_id: each for each in volumes(cinder)}
-    images = {
-        image.id: pools_of_image(_urls(image), cluster, image.id)
-        for image in _images(cloud.image)
-    }
+    snapshots = set()
+    available: dict[str, list[str]] = {}
+    for body in _pages(cinder, 'snapshots'):
+        snapshots.add(body['id'])
+        if body['status'] == 'available':
+            available.setdefault(body['volume_id'], []).append(body['id'])
+    images, incomplete = {}, {}
+    for image in _images(cloud.image):
+        images[image.id] = pools_of_image(_urls(image), cluster, image.id)
+        if image.status in _INCOMPLETE:
+            incomplete[image.id] = image.status
     servers = frozenset(server.id for server in _servers(cloud.compute))
     return Records(
         by_image,
-        frozenset(body['id'] for body in _pages(cinder, 'snapshots')),
+        frozenset(snapshots),
         frozenset(backups),
         dict(_backends(pools, cluster)),
         frozenset(images),
@@ -140,6 +155,8 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
             if pool['capabilities'].get(wire.RBD_VOLUME_OPTIONS)
         ),
         frozenset(_elsewhere(pools, cluster)),
+        incomplete,
+        available,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
+import functools
 from typing import Any
 
 from rbd_operator.audit import configuration
@@ -31,6 +32,8 @@ _RETYPING = 'retyping'
 # Prefix of the names of attributes, which findings leave out.
 _PREFIX = f'{wire.ALIAS}:'
 _STALLED = datetime.timedelta(minutes=10)
+# Time without a write after which an upload to Glance is reported.
+_ABANDONED = datetime.timedelta(days=1)
 
 _Found = Iterator[findings.Finding]
 
@@ -53,7 +56,7 @@ def of_pool(
             continue
         yield from _of_image(image, known)
         if known is not None:
-            yield from _of_record(image, known)
+            yield from _of_record(image, known, now)
     for name in sorted(found.forbidden):
         yield findings.Finding(
             findings.FORBIDDEN, found.pool, name, found.forbidden[name]
@@ -202,26 +205,26 @@ def _owner(
     return (volume.ident, volume.project) if volume else ('', '')
 
 
+def _finding(
+    image: images.Image,
+    volume: str,
+    project: str,
+    kind: findings.Kind,
+    detail: str = '',
+    snapshot: str = '',
+) -> findings.Finding:
+    about = f'{image.name}@{snapshot}' if snapshot else image.name
+    return findings.Finding(
+        kind, image.pool, about, detail, volume, project, image.ident
+    )
+
+
 def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     """Yield the findings that need no records of the cloud.
 
     :param known: the records, for the volume of the image
     """
-    owner_ids = _owner(image, known)
-
-    def finding(
-        kind: findings.Kind, detail: str = '', snapshot: str = ''
-    ) -> findings.Finding:
-        at = f'@{snapshot}' if snapshot else ''
-        return findings.Finding(
-            kind,
-            image.pool,
-            f'{image.name}{at}',
-            detail,
-            *owner_ids,
-            ident=image.ident,
-        )
-
+    finding = functools.partial(_finding, image, *_owner(image, known))
     if image.stale_lock:
         yield finding(findings.STALE_LOCK, image.stale_lock)
     if image.map_state is images.MapState.INVALID:
@@ -259,7 +262,9 @@ def _lacks_deep_flatten(image: images.Image) -> bool:
     return features.DEEP_FLATTEN not in image.image_features
 
 
-def _of_record(image: images.Image, known: records.Records) -> _Found:
+def _of_record(
+    image: images.Image, known: records.Records, now: datetime.datetime
+) -> _Found:
     """Yield the contradictions between an image and the records."""
     name = names.of_image(image.name)
     volume = known.volumes.get(name.ident)
@@ -272,26 +277,26 @@ def _of_record(image: images.Image, known: records.Records) -> _Found:
             image.owner,
             ident=image.ident,
         )
+    status = known.incomplete.get(name.ident)
+    if status and image.modified and now - image.modified > _ABANDONED:
+        yield findings.Finding(
+            findings.INTERRUPTED_UPLOAD,
+            image.pool,
+            image.name,
+            f'the Glance image is {status}, the last write was at '
+            f'{image.modified:%Y-%m-%d %H:%M} UTC',
+            ident=image.ident,
+        )
     yield from orphans.of_snapshots(image, known, volume)
     if volume and name.owner is names.Owner.VOLUME:
-        pool = known.backends.get(volume.pool)
-        yield from _of_volume(image, volume, pool)
+        yield from _of_volume(image, volume, known)
 
 
 def _of_volume(
-    image: images.Image, volume: records.Volume, pool: str | None
+    image: images.Image, volume: records.Volume, known: records.Records
 ) -> _Found:
-    def finding(kind: findings.Kind, detail: str) -> findings.Finding:
-        return findings.Finding(
-            kind,
-            image.pool,
-            image.name,
-            detail,
-            volume.ident,
-            volume.project,
-            image.ident,
-        )
-
+    finding = functools.partial(_finding, image, volume.ident, volume.project)
+    pool = known.backends.get(volume.pool)
     if pool not in (None, image.pool) and not volume.migrating:
         yield finding(findings.SECOND_IMAGE, f'the volume is in {pool}')
         return
@@ -300,6 +305,15 @@ def _of_volume(
     clashing = image.image_features & features.SINGLE_CLIENT
     if volume.multiattach and clashing:
         yield finding(findings.MULTIATTACH, features.joined(clashing))
+    if configuration.is_settled(volume):
+        there = {each.name for each in image.snapshots}
+        for ident in known.available.get(volume.ident, ()):
+            if f'snapshot-{ident}' not in there:
+                yield finding(
+                    findings.LOST_SNAPSHOT,
+                    'it is available in Cinder',
+                    f'snapshot-{ident}',
+                )
     for difference in configuration.contradictions(image, volume):
         yield finding(findings.CONFIGURATION, difference)
     for attribute, actual in _actual(image):

@@ -130,8 +130,11 @@ _TRANSIENT = frozenset(
         findings.RETYPE_LEFT,
         findings.ORPHAN_BACKUP_IMAGE,
         findings.SECOND_IMAGE,
+        findings.INTERRUPTED_UPLOAD,
     }
 )
+#: Kinds of images and snapshots that a creation in this time can cause.
+_MISSING = frozenset({findings.GHOST, findings.LOST_SNAPSHOT})
 
 
 def _confirmed(
@@ -144,14 +147,14 @@ def _confirmed(
     """
     by_pool: dict[str, list[findings.Finding]] = {}
     for each in suspected:
-        if each.kind is findings.GHOST or each.kind in _TRANSIENT:
+        if each.kind in _MISSING | _TRANSIENT:
             by_pool.setdefault(each.pool, []).append(each)
         elif each.kind is not findings.CONFIGURATION:
             yield each
     for pool, doubtful in by_pool.items():
         there = cluster.existing(pool, {each.image for each in doubtful})
         for each in doubtful:
-            if (each.kind is findings.GHOST) is not (each.image in there):
+            if (each.kind in _MISSING) is not (each.image in there):
                 yield each
 
 

@@ -7,6 +7,7 @@ The functional tests run scans on a cluster; these stubs are for faults.
 
 from collections.abc import Iterator
 import contextlib
+import datetime
 import errno
 import itertools
 import struct
@@ -75,6 +76,10 @@ class Image:
     def stripe_count(self) -> int:
         """Return the stripe count."""
         return 1
+
+    def modify_timestamp(self) -> datetime.datetime:
+        """Return the time of the last write, without a zone."""
+        return datetime.datetime(2026, 1, 2)
 
     def parent_info(self) -> None:
         """Raise the error for an image without a parent."""

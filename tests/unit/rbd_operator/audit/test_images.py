@@ -3,10 +3,12 @@
 """Unit tests of rbd_operator.audit.images."""
 
 import dataclasses
+import datetime
 
 from rbd_operator.audit import images
 from rbd_volume_options import layout
 from tests.unit import base
+from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.audit import stubs
 
 
@@ -29,3 +31,10 @@ class ReadTest(base.TestCase):
         self.assertEqual('', found.data_pool)
         self.assertEqual({'rbd_cache': 'false'}, found.overrides)
         self.assertIs(False, found.migrating)
+
+    def test_last_write_is_read_of_images_of_glance(self) -> None:
+        pool = stubs.Pool(facts.IDENT, 'one')
+        modified = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+        for name, expected in ((facts.IDENT, modified), ('one', None)):
+            found = images.read(pool, pool, 'images', name, str)
+            self.assertEqual(expected, found.modified)

@@ -77,7 +77,13 @@ class _Cinder:
             body = {'volume_types': [fast, {'name': 'hidden'}]}
         else:
             kind = path.split('/')[1]
-            body = {kind: [{'id': f'one of {kind}'}]}
+            one = {'id': f'one of {kind}', 'volume_id': 'its volume'}
+            body = {kind: [{**one, 'status': 'available'}]}
+            if kind == 'snapshots':
+                body[kind].append({**one, 'id': 'new', 'status': 'creating'})
+                del body[kind][self.most :]
+                seen = 'marker=' in path
+                body[kind] = [] if seen else body[kind]
         return types.SimpleNamespace(
             json=lambda: body, raise_for_status=lambda: None
         )
@@ -109,6 +115,7 @@ def _images(
             id=str(n),
             direct_url=f'rbd://{cluster}/images/{n}/snap',
             locations=None,
+            status='saving' if hidden else 'active',
         )
         for n, (seen_by, hidden, cluster) in enumerate(there)
         if hidden is is_hidden
@@ -157,7 +164,9 @@ class RecordsTest(base.TestCase):
         pages = [p for p in self.cinder.paths if p.startswith('/volumes')]
         self.assertEqual(3, len(pages))
         self.assertTrue(all('all_tenants=1' in page for page in pages))
-        self.assertEqual({'one of snapshots'}, found.snapshots)
+        self.assertEqual({'one of snapshots', 'new'}, found.snapshots)
+        self.assertEqual({'its volume': ['one of snapshots']}, found.available)
+        self.assertEqual({'2': 'saving'}, found.incomplete)
         self.assertEqual({'one of backups'}, found.backups)
         self.assertEqual(set('012'), found.images)
         self.assertEqual(set('ab'), found.servers)

@@ -202,6 +202,49 @@ class RulesTest(base.TestCase):
         found = rules.ghosts([there], known)
         self.assertEqual([], list(found))
 
+    def test_upload_without_a_write_for_a_day_is_interrupted(self) -> None:
+        known = facts.known(
+            images=frozenset({facts.IDENT}),
+            incomplete={facts.IDENT: 'saving'},
+        )
+        for hours, codes in ((23, []), (25, ['interrupted-upload'])):
+            modified = _NOW - datetime.timedelta(hours=hours)
+            there = facts.pool(facts.image(facts.IDENT, modified=modified))
+            self.assertEqual(codes, [x for x, _ in self.found(there, known)])
+        # The upload has ended.
+        complete = facts.known(images=frozenset({facts.IDENT}))
+        self.assertEqual([], self.found(there, complete))
+
+    def test_snapshot_of_cinder_that_its_image_lacks_is_lost(self) -> None:
+        name = f'snapshot-{facts.OTHER}'
+        lacking, whole = (
+            facts.pool(facts.image(f'volume-{facts.OTHER}', snapshots=there))
+            for there in ((), (facts.snapshot(name),))
+        )
+
+        def found(there: scan.PoolScan, status: str) -> list[str]:
+            # A volume that was migrated has an image of another ID.
+            known = facts.known(
+                facts.volume(image_id=facts.OTHER, status=status),
+                snapshots=frozenset({facts.OTHER}),
+                available={facts.IDENT: [facts.OTHER]},
+            )
+            return [
+                f'{each.kind.code} {each.image} {each.volume}'
+                for each in rules.of_pool(there, known, _NOW)
+            ]
+
+        self.assertEqual(
+            [
+                'volume-snapshot-lost '
+                f'volume-{facts.OTHER}@{name} {facts.IDENT}'
+            ],
+            found(lacking, 'in-use'),
+        )
+        self.assertEqual([], found(whole, 'in-use'))
+        # A service is changing the image.
+        self.assertEqual([], found(lacking, 'retyping'))
+
     def test_slow_deletion(self) -> None:
         size = rules.MANY_OBJECTS * 4 * 2**20
         slow = facts.image(size=size, map_state=images.MapState.NONE)

@@ -54,6 +54,24 @@ class RunTest(base.TestCase):
         codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
         self.assertEqual(['volume-without-image'] * 2, codes[:2])
 
+    def test_snapshot_that_was_created_after_the_scan_is_not_lost(
+        self,
+    ) -> None:
+        self.pool.metadata.clear()
+        known = facts.known(
+            facts.volume(),
+            snapshots=frozenset({facts.OTHER}),
+            available={facts.IDENT: [facts.OTHER]},
+        )
+        # It exists when it is looked for again.
+        self.assertEqual([], self.kinds(known))
+        name = f'volume-{facts.IDENT}@snapshot-{facts.OTHER}'
+        with mock.patch.object(
+            scan.Cluster, 'existing', autospec=True, return_value=set()
+        ) as existing:
+            self.assertEqual(['volume-snapshot-lost'], self.kinds(known))
+        existing.assert_called_once_with(self.cluster, 'volumes', {name})
+
     def test_only_image_of_a_volume_is_no_second_image(self) -> None:
         known = facts.known(
             facts.volume(), backends={facts.CINDER_POOL: 'empty'}
