@@ -125,13 +125,15 @@ class Audit(exit_status.StatusLister):
             )
         if parsed_args.output:
             whole_file.check(parsed_args.output)
+        # Before the scan, which can take long.
+        stored = databases.Databases(glance_config=parsed_args.glance_config)
         with progress.shown(self.app.stderr) as show:
             audited = audit_options.audited(
                 self.app, parsed_args, show, with_usage=parsed_args.used
             )
         if parsed_args.mark:
             app: Any = self.app
-            done = _marked(audited, parsed_args, app.cloud())
+            done = _marked(audited, parsed_args, app.cloud(), stored)
             self.app.stderr.write(f'{done}\n')
         if parsed_args.output:
             whole_file.write(parsed_args.output, audited.as_json())
@@ -150,7 +152,10 @@ class Audit(exit_status.StatusLister):
 
 
 def _marked(
-    audited: report.Report, parsed_args: argparse.Namespace, cloud: Any
+    audited: report.Report,
+    parsed_args: argparse.Namespace,
+    cloud: Any,
+    stored: databases.Databases,
 ) -> str:
     """Mark the images of the cloud; return how many.
 
@@ -169,7 +174,6 @@ def _marked(
             'restart cinder-volume.'
         )
     cluster = ceph_cluster.connected(parsed_args)
-    stored = databases.Databases(glance_config=parsed_args.glance_config)
     now = records.CloudNow(cloud)
     number = changed = unanswered = 0
     for scanned in audited.scans:

@@ -96,6 +96,7 @@ def _examiner(
     cloud: Any,
     header: plans.Header,
     known: records.Records,
+    stored: databases.Databases,
     approved: frozenset[str],
     breaks_locks: bool = False,
 ) -> removal.Examiner:
@@ -103,7 +104,6 @@ def _examiner(
 
     :raises ValueError: if a database is that of another cloud
     """
-    stored = databases.Databases(header.cinder_config, header.glance_config)
     if header.cinder_config:
         maintenance.require_volumes(stored, header.cinder_config, known)
     for ident in (
@@ -246,6 +246,10 @@ class Plan(maintenance.Command):
         approved: frozenset[str] = frozenset()
         if parsed_args.approve:
             approved = plans.approvals(parsed_args.approve.read_text())
+        # Before the scan, which can take long.
+        stored = databases.Databases(
+            parsed_args.cinder_config, parsed_args.glance_config
+        )
         shell: Any = self.app
         cloud = shell.administrator()
         _require_clock(cloud)
@@ -278,7 +282,7 @@ class Plan(maintenance.Command):
                     frozenset(parsed_args.project),
                     parsed_args.limit,
                 ),
-                _examiner(cluster, cloud, header, known, approved),
+                _examiner(cluster, cloud, header, known, stored, approved),
             )
         )
         items = [x.item for x in examined if isinstance(x, removal.Removal)]
@@ -373,6 +377,7 @@ class Apply(maintenance.Command):
             cloud,
             header,
             known,
+            databases.Databases(header.cinder_config, header.glance_config),
             plans.approved(items),
             parsed_args.break_stale_locks,
         )

@@ -159,12 +159,15 @@ class _Change(_ObjectMap):
             raise ValueError('--journal is required without --dry-run.')
         shell: Any = self.app
         config = getattr(parsed_args, 'cinder_config', None)
-        record = recorded.recorder(config) if config else None
+        record = None
+        if config:
+            # First, because its errors do not show the secrets of the file.
+            stored = databases.Databases(config)
+            record = recorded.recorder(config)
         cluster = ceph_cluster.connected(parsed_args)
         cloud = shell.administrator()
         known = records.of_cloud(cloud, cluster.fsid())
         if config:
-            stored = databases.Databases(config)
             maintenance.require_volumes(stored, config, known)
         chosen_images, unreadable = self.targets(parsed_args, cluster, known)
         planned = [

@@ -10,10 +10,12 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import pathlib
 from typing import Any
 
 from oslo_config import cfg
 
+from rbd_operator.doctor import configuration
 from rbd_operator.maintenance import outcomes
 from rbd_volume_options import wire
 
@@ -68,14 +70,22 @@ def _sqlalchemy() -> Any:
 
     :raises ValueError: if it is missing
     """
-    try:
+    with needed('SQLAlchemy and the driver of the database'):
         import sqlalchemy
+
+        return sqlalchemy
+
+
+@contextlib.contextmanager
+def needed(what: str) -> Iterator[None]:
+    """Have the error of a library that is missing say what to do."""
+    try:
+        yield
     except ImportError as error:
         raise ValueError(
-            f'{error}. Install SQLAlchemy and the driver of the database, or '
-            'run the command in the environment of the service.'
+            f'{error}. Install {what}, or run the command in the environment '
+            'of the service.'
         ) from error
-    return sqlalchemy
 
 
 @contextlib.contextmanager
@@ -92,7 +102,7 @@ class Databases:
 
     :param cinder_config: path of cinder.conf; empty for none
     :param glance_config: path of glance-api.conf; empty for none
-    :raises oslo_config.cfg.ConfigFilesNotFoundError: if there is no such file
+    :raises ValueError: if a file cannot be used; the text has no secret
     """
 
     def __init__(
@@ -184,6 +194,8 @@ _TEMPLATE = 'volume-%s'
 def _engine(config_file: str) -> Any:
     if not config_file:
         return None
+    # The errors of oslo.config show the line, which may have a password.
+    configuration.Configuration([pathlib.Path(config_file)])
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.StrOpt('connection', secret=True), group='database')
     conf.register_opt(cfg.StrOpt('volume_name_template', default=_TEMPLATE))
@@ -199,7 +211,15 @@ def _engine(config_file: str) -> Any:
             f'{conf.volume_name_template}. Leftovers are recognized by their '
             f'names, with {_TEMPLATE} only. Remove them by hand.'
         )
-    return _sqlalchemy().create_engine(conf.database.connection)
+    library = _sqlalchemy()
+    with needed('the driver of the database'):
+        try:
+            return library.create_engine(conf.database.connection)
+        except (library.exc.ArgumentError, ValueError):
+            raise ValueError(
+                f'{config_file}: [database] connection is not a valid URL of '
+                'a database (not shown).'
+            ) from None
 
 
 def _rows(engine: Any, table: Any, ident: str) -> Iterator[Any]:

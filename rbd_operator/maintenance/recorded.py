@@ -8,6 +8,7 @@ is the only part of the package that needs Cinder and its configuration.
 
 from collections.abc import Callable
 
+from rbd_operator.maintenance import databases
 from rbd_volume_options import features
 from rbd_volume_options import keys
 
@@ -19,13 +20,18 @@ Recorder = Callable[[str, features.Features], bool]
 def recorder(config_file: str) -> Recorder:
     """Return a function that corrects records in the database of cinder.conf.
 
-    :raises ImportError: if Cinder is not installed
-    :raises oslo_config.cfg.ConfigFilesNotFoundError: if there is no such file
+    :raises ValueError: if Cinder is not installed
     """
-    from cinder import objects
-    from cinder.common import config
+    with databases.needed('Cinder'):
+        from cinder import objects
+        from cinder.common import config
 
-    config.CONF([], project='cinder', default_config_files=[config_file])
+    config.CONF(
+        [],
+        project='cinder',
+        default_config_files=[config_file],
+        default_config_dirs=[],
+    )
     objects.register_all()
     return correct
 

@@ -126,3 +126,12 @@ class AuditTest(base.TestCase):
         self.assertEqual(3, self.audit('--output', str(path)))
         self.assertIn(str(path), self.err.getvalue())
         self.connected.assert_not_called()
+
+    def test_database_for_marks_is_checked_before_the_scan(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))
+        path.write_text('[database]\nconnection secret\n')
+        words = ('--mark', '--pool', 'volumes', '--glance-config', str(path))
+        self.assertEqual(3, self.audit(*words))
+        self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
+        self.assertNotIn('secret', self.err.getvalue())
+        self.connected.assert_not_called()

@@ -145,6 +145,14 @@ class CleanTest(commands.CommandTestCase):
         (change, *_) = self.removed.call_args.args
         self.assertTrue(change.examiner.rules.breaks_locks)
 
+    def test_database_is_checked_before_the_scan(self) -> None:
+        path = self.path.with_name('cinder.conf')
+        path.write_text('[database]\nconnection secret\n')
+        self.assertEqual(3, self.plan('--cinder-config', str(path)))
+        self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
+        self.assertNotIn('secret', self.err.getvalue())
+        self.connected.assert_not_called()
+
     def test_line_that_a_person_deletes_stays(self) -> None:
         self.plan()
         first = self.path.read_text().splitlines()[0]

@@ -105,6 +105,18 @@ class DatabasesTest(base.TestCase):
         error = self.assertRaises(ValueError, databases.Databases, path)
         self.assertIn('volume_name_template = %s', str(error))
 
+    def test_error_of_a_file_does_not_show_its_password(self) -> None:
+        for text in (
+            '[database]\n  secret\n',
+            '[database]\nconnection secret\n',
+            '[database]\nconnection = secret\n',
+            '[database]\nconnection = sqlite://a:b@c:secret/d\n',
+        ):
+            path = self.config(text)
+            error = self.assertRaises(ValueError, databases.Databases, path)
+            self.assertIn(path, str(error))
+            self.assertNotIn('secret', str(error))
+
     def test_file_without_a_connection_is_refused(self) -> None:
         path = self.config('[DEFAULT]\n')
         error = self.assertRaises(ValueError, databases.Databases, path)

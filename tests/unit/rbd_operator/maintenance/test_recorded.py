@@ -2,6 +2,7 @@
 
 """Unit tests of rbd_operator.maintenance.recorded."""
 
+import sys
 from unittest import mock
 import uuid
 
@@ -52,6 +53,11 @@ class RecordedTest(test.TestCase):
         self.assertEqual({}, self.recorded())
         self.assertFalse(recorded.correct(str(uuid.uuid4()), _THERE))
 
+    def test_recorder_without_cinder_says_where_to_run_it(self) -> None:
+        with mock.patch.dict(sys.modules, {'cinder': None}):
+            error = self.assertRaises(ValueError, recorded.recorder, 'c')
+        self.assertIn('Install Cinder, or run the command', str(error))
+
     def test_recorder_reads_cinder_configuration(self) -> None:
         with (
             mock.patch.object(config, 'CONF', autospec=True) as conf,
@@ -63,4 +69,5 @@ class RecordedTest(test.TestCase):
             [],
             project='cinder',
             default_config_files=['/etc/cinder/cinder.conf'],
+            default_config_dirs=[],
         )
