@@ -14,6 +14,10 @@ from cinder_rbd_ext import protocols
 
 LOG = logging.getLogger(__name__)
 
+#: The share of a pool that copies leave free, and below which the sources of
+#: earlier ones are removed.
+LOW = 0.1
+
 
 class _OtherPool:
     """The configuration of a back end, with another pool as the RBD pool."""

@@ -21,13 +21,13 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
 from cinder_rbd_ext.lifecycle import trash
-from cinder_rbd_ext.lifecycle import turns
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)

@@ -61,6 +61,7 @@ now, by the database or a watcher, fails instead.
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
 from typing import Any
 
 from cinder import context
@@ -287,18 +288,29 @@ class Migrations:
         copy = copies.Copy(self._driver, volume.name, mark)
         state = self._images.state_of(volume.name)
         target = unrequested.migrated(volume, host, state)
-        reason = reason or self.retypes.obstacle(copy, target)
-        if reason:
-            LOG.info(
-                'Volume %(id)s is left to Cinder to migrate: %(reason)s',
-                {'id': volume.id, 'reason': reason},
-            )
-            return None
-        if copy.is_placed():
-            raise copies.CopyFailed(
-                reason=f'Pool {mark.pool} already has an image {volume.name}'
-            )
-        mark = self.retypes.make_copy(volume.id, mark, copy, target, held)
+        with contextlib.ExitStack() as stack:
+            if not reason:
+                place = self.retypes.copying.place(
+                    volume.project_id,
+                    copy,
+                    target,
+                    functools.partial(
+                        self.retypes.beat, volume.id, mark, held
+                    ),
+                )
+                reason = stack.enter_context(place)
+            if reason:
+                LOG.info(
+                    'Volume %(id)s is left to Cinder to migrate: %(reason)s',
+                    {'id': volume.id, 'reason': reason},
+                )
+                return None
+            if copy.is_placed():
+                raise copies.CopyFailed(
+                    reason=f'Pool {mark.pool} already has an image '
+                    f'{volume.name}'
+                )
+            mark = self.retypes.make_copy(volume.id, mark, copy, target, held)
         self._images.mark(copy.name, copy.pool)
         copy.place(mark.copy_id)
         return mark, target

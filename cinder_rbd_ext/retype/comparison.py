@@ -27,6 +27,8 @@ import rbd
 # Bytes that are read at once. Smaller differences are read together.
 _PIECE = 4 << 20
 _AT_ONCE = 4
+# Pieces whose comparison was requested and has not ended.
+_WAITING = 64
 
 #: The context of an image's pool, and its name.
 Place = tuple[Any, str]
@@ -100,9 +102,14 @@ def _differing_offset(
         first, second = (image.read(offset, length) for image in images)
         return bool(first != second)
 
+    def results(executor: futures.Executor) -> Iterator[bool]:
+        # Each piece that waits takes memory, and an image can have millions.
+        for begin in range(0, len(pieces), _WAITING):
+            yield from executor.map(differs, pieces[begin : begin + _WAITING])
+
     shown = -1
     with futures.ThreadPoolExecutor(_AT_ONCE) as executor:
-        for done, is_different in enumerate(executor.map(differs, pieces)):
+        for done, is_different in enumerate(results(executor)):
             if is_different:
                 executor.shutdown(cancel_futures=True)
                 return pieces[done] * _PIECE

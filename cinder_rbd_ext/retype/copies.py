@@ -261,13 +261,13 @@ class Copy:
         return self.run(run)
 
     def used(self) -> int:
-        """Return the bytes of the objects of the image and its snapshots."""
+        """Return the bytes of the objects that the copy will have."""
 
         def run(ioctx: protocols.Ioctx) -> int:
             with self._driver.rbd.Image(
                 ioctx, self._image_name, read_only=True
             ) as image:
-                return _used(image)
+                return _used(image, self._is_flat)
 
         return self.run(run)
 
@@ -747,7 +747,7 @@ def _at_each(image: protocols.Image) -> Iterator[Iterator[str | None]]:
         image.set_snap(None)
 
 
-def _used(image: protocols.Image) -> int:
+def _used(image: protocols.Image, with_parent: bool) -> int:
     lengths: list[int] = []
     before = None
 
@@ -759,7 +759,7 @@ def _used(image: protocols.Image) -> int:
         for state in states:
             image.diff_iterate(
                 *(0, image.size(), before, add),
-                include_parent=False,
+                include_parent=with_parent,
                 whole_object=True,
             )
             before = state

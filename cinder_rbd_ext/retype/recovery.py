@@ -51,6 +51,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
@@ -61,9 +62,6 @@ LOG = logging.getLogger(__name__)
 
 #: Seconds between two attempts while something is left to do.
 PAUSE = 5.0
-
-#: The share of the pool below which kept sources are removed early.
-LOW = 0.1
 
 _INTERRUPTED = 'the volume service was interrupted'
 
@@ -104,7 +102,7 @@ class Recovery:
         is_full = (
             isinstance(free, (int, float))
             and isinstance(total, (int, float))
-            and free < total * LOW
+            and free < total * capacity.LOW
         )
         threading.Thread(
             target=self._run, args=(is_full,), daemon=True

@@ -71,9 +71,10 @@ Failure                        How it is noticed
 librados, librbd               ``rados.Error`` and ``rbd.Error``
 no connection                  ``VolumeBackendAPIException``
 the child fails or crashes     ``ChildFailed``, with status or signal
-the pool is full, its quota    The room is checked before. Later, the OSDs do
-is reached, OSDs are slow      not answer the child, which fails after
-                               :data:`children.PATIENCE`.
+the pool is full, its quota    The room is checked and reserved before
+is reached, OSDs are slow      (:mod:`cinder_rbd_ext.retype.copying`). Later,
+                               the OSDs do not answer the child, which fails
+                               after :data:`children.PATIENCE`.
 the copy differs               ``CopyFailed``, or ``ChildFailed`` by the
                                comparison
 the source was changed         ``CopyFailed``
@@ -112,7 +113,6 @@ from cinder import objects
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
-from oslo_utils import units
 
 from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import option_errors
@@ -122,13 +122,13 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import changes
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import plan as retype_plan
@@ -199,6 +199,8 @@ class Retypes:
         self._driver = driver
         self._remove_keys = remove_keys
         self._configure = configure
+        #: The copies that are made, also by migrations.
+        self.copying = copying.Copying(driver)
 
     def announce(
         self,
@@ -409,10 +411,17 @@ class Retypes:
         """Replace the image by a copy; return why it is unchanged, or None."""
         copy = copies.Copy(self._driver, volume.name, mark)
         try:
-            reason = self.obstacle(copy, target.state)
-            if reason:
-                return reason
-            mark = self.make_copy(volume.id, mark, copy, target.state, held)
+            with self.copying.place(
+                volume.project_id,
+                copy,
+                target.state,
+                functools.partial(self.beat, volume.id, mark, held),
+            ) as reason:
+                if reason:
+                    return reason
+                mark = self.make_copy(
+                    volume.id, mark, copy, target.state, held
+                )
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
             self._discard(volume.id, copy)
@@ -427,11 +436,18 @@ class Retypes:
         self._repeated(volume.id, swap)
         return None
 
-    def obstacle(
-        self, copy: copies.Copy, target: plan.ImageState
-    ) -> str | None:
-        """Return why an image cannot be copied; None if it can."""
-        return copy.obstacle() or self._lack_of_room(copy, target)
+    def beat(
+        self, volume_id: str, mark: marker.Marker, held: volume_lock.Held
+    ) -> None:
+        """Write a marker, which becomes stale otherwise.
+
+        :raises Cancelled: if the request no longer applies
+        :raises LockLost: if the lock has expired
+        """
+        held.check_is_held()
+        if not _is_requested(volume_id, mark):
+            raise Cancelled(id=volume_id)
+        marker.write(volume_id, mark)
 
     def make_copy(
         self,
@@ -444,11 +460,9 @@ class Retypes:
         """Make and verify a copy; return the marker that names it."""
 
         def report(first: int, share: int, percent: int) -> None:
-            held.check_is_held()
-            if not _is_requested(volume_id, mark):
-                raise Cancelled(id=volume_id)
             done = first + percent * share // 100
-            marker.write(volume_id, dataclasses.replace(mark, percent=done))
+            current = dataclasses.replace(mark, percent=done)
+            self.beat(volume_id, current, held)
 
         # A backup that Cinder accepted at the same moment has set its status,
         # and waits for the lock.
@@ -468,30 +482,6 @@ class Retypes:
         report(100, 0, 0)
         return marker.write(
             volume_id, dataclasses.replace(mark, copy_id=copy_id, percent=100)
-        )
-
-    def _lack_of_room(
-        self, copy: copies.Copy, target: plan.ImageState
-    ) -> str | None:
-        """Return that a second copy does not fit; None if it does."""
-        pool = target.data_pool or copy.pool
-        view = capacity.looking_at(self._driver, pool)
-        free, _total = rbd.RBDDriver._get_pool_stats(view)
-        if not isinstance(free, (int, float)):
-            return None
-        used = copy.used() / units.Gi
-        if used <= free:
-            return None
-        LOG.warning(
-            'Pool %(pool)s has %(free).1f GiB free, too little for a copy of '
-            '%(name)s, which uses %(used).1f GiB',
-            {'pool': pool, 'free': free, 'name': copy.name, 'used': used},
-        )
-        # Only operators may see how much is free.
-        return (
-            'the pool has no room for a second copy of the image; free some '
-            'space, or ask the administrator to add storage or to raise the '
-            'quota'
         )
 
     def _discard(self, volume_id: str, copy: copies.Copy) -> None:

@@ -9,8 +9,8 @@ import fixtures
 import rbd
 
 from benchmarks import counts
+from cinder_rbd_ext import turns
 from cinder_rbd_ext.lifecycle import invalid_maps
-from cinder_rbd_ext.lifecycle import turns
 from tests.functional.cinder_rbd_ext import base
 
 _MAP = rbd.RBD_FEATURE_OBJECT_MAP | rbd.RBD_FEATURE_FAST_DIFF

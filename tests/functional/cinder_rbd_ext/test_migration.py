@@ -94,7 +94,16 @@ class MigrationTest(base.DriverTestCase):
             image.write(b'content', 3 * units.Mi)
         clone = self.new_volume(base.ASKED)
         self.update(clone, self.driver.create_cloned_volume(clone, source))
-        self.assertEqual((True, None), self._migrate(clone))
+        used, needed = copies.Copy.used, []
+
+        def note(copy: copies.Copy) -> int:
+            needed.append(used(copy))
+            return needed[-1]
+
+        with mock.patch.object(copies.Copy, 'used', note):
+            self.assertEqual((True, None), self._migrate(clone))
+        # The copy has the data of the source, too.
+        self.assertEqual([units.Mi], needed)
         with self.cluster.image(clone.name, 'volumes2') as image:
             self.assertEqual(b'content', image.read(3 * units.Mi, 7))
             self.assertRaises(rbd.ImageNotFound, image.get_parent_image_spec)

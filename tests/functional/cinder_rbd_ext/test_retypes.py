@@ -29,6 +29,7 @@ import rbd
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import keys
@@ -603,7 +604,7 @@ class FailureTest(RetypeTestCase):
         monitor.wait('volumes', full=True)
         self.useFixture(fixtures.MockPatchObject(children, 'PATIENCE', new=3))
         with mock.patch.object(
-            retypes.Retypes, '_lack_of_room', autospec=True, return_value=None
+            copying.Copying, '_reserve', autospec=True, return_value=None
         ):
             self.check_refused(volume, 'Ceph could not copy')
 

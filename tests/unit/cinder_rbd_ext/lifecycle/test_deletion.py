@@ -22,8 +22,8 @@ import fixtures
 from oslo_config import fixture as config_fixture
 
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import turns
 from cinder_rbd_ext.lifecycle import deletion
-from cinder_rbd_ext.lifecycle import turns
 from rbd_volume_options import keys
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd

@@ -21,6 +21,7 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -50,10 +51,12 @@ class MigrateTest(base.DriverTestCase):
         )
         self.obstacle = self.useFixture(
             fixtures.MockPatchObject(
-                self.driver._migrations.retypes,
-                'obstacle',
-                autospec=True,
-                return_value=None,
+                copies.Copy, 'obstacle', autospec=True, return_value=None
+            )
+        ).mock
+        self.reserve = self.useFixture(
+            fixtures.MockPatchObject(
+                copying.Copying, '_reserve', autospec=True, return_value=None
             )
         ).mock
         self.useFixture(
@@ -236,6 +239,13 @@ class MigrateTest(base.DriverTestCase):
             self.assertIsNone(marker.of_volume(volume.id))
         self._status_now(volume, 'available')
         self.assertEqual((False, None), self._moved(volume))
+
+    def test_without_room_for_a_copy_it_is_left_to_cinder(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        self.reserve.return_value = 'no room'
+        self.assertEqual((False, None), self._moved(volume))
+        self.assertIn('left to Cinder to migrate: no room', self.log.output)
+        self.assertIsNone(marker.of_volume(volume.id))
 
     def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
         volume = self.made_volume(base.ASKED)

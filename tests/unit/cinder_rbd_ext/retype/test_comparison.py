@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
+from collections.abc import Iterable
+from concurrent import futures
+from typing import Any
+from unittest import mock
 
 from cinder_rbd_ext.retype import comparison
 from tests.unit import base
@@ -41,3 +45,31 @@ class ComparisonTest(base.TestCase):
         piece = 4 << 20
         image = _Image(9 * piece, (piece - 1, 2), (5 * piece, piece))
         self.assertEqual({0, 1, 5}, comparison.changed_pieces(image, None))
+
+    def test_few_pieces_wait_whatever_the_size_of_the_image(self) -> None:
+        """Each of the millions of an image would take memory."""
+        size = 1000 * comparison._PIECE
+        images = [mock.Mock(size=lambda: size) for _ in range(2)]
+        images[0].read = images[1].read = lambda offset, length: b''
+        waiting = []
+        submit = futures.ThreadPoolExecutor.map
+
+        def count(executor: Any, differs: Any, pieces: Iterable[int]) -> Any:
+            waiting.append(len(list(pieces)))
+            return submit(executor, differs, pieces)
+
+        self.patch(futures.ThreadPoolExecutor, 'map', count)
+        pieces = list(range(1000))
+        self.assertIsNone(comparison._differing_offset(images, pieces, 0, 1))
+        self.assertEqual(1000, sum(waiting))
+        self.assertEqual(comparison._WAITING, max(waiting))
+
+    def test_difference_is_found_behind_the_first_pieces(self) -> None:
+        piece = comparison._PIECE
+        images = [mock.Mock(size=lambda: 200 * piece) for _ in range(2)]
+        images[0].read = lambda offset, length: b'a'
+        images[1].read = lambda offset, length: (
+            b'b' if offset == 150 * piece else b'a'
+        )
+        offset = comparison._differing_offset(images, list(range(200)), 0, 1)
+        self.assertEqual(150 * piece, offset)

@@ -52,9 +52,11 @@ MANY = 16384
 #: Maximum number of requests of a line that wait in a thread. A project of
 #: which none waits can have one more, up to twice this number. By default,
 #: Cinder has 64 threads for requests (``executor_thread_pool_size``): those
-#: that wait in both lines and those that run leave nine to other requests.
-MOST_WAITING = 10
-#: Seconds after which postponed deletions are requested at the latest.
+#: that wait in both lines, those that run, and copies
+#: (:data:`cinder_rbd_ext.retype.copying.MOST`) leave nine to other requests.
+MOST_WAITING = 7
+#: Seconds after which postponed deletions are requested at the latest, and
+#: between two signs of life of an operation that waits.
 INTERVAL = 5.0
 
 #: Requests an operation again.
@@ -121,14 +123,19 @@ class Line:
 
     @contextlib.contextmanager
     def turn(
-        self, project: str, request: Request | None = None
+        self,
+        project: str,
+        request: Request | None = None,
+        beat: Callable[[], object] | None = None,
     ) -> Iterator[None]:
         """Wait for a place and keep it.
 
         :param request: requests the operation again; None if it must wait
+        :param beat: called every :data:`INTERVAL` seconds of waiting; an
+            exception ends it
         :raises Postponed: if too many operations wait
         """
-        self._enter(project, request)
+        self._enter(project, request, beat)
         try:
             yield
         finally:
@@ -158,7 +165,12 @@ class Line:
         most = MOST_WAITING if project in self._waiting else 2 * MOST_WAITING
         return self._threads() >= most
 
-    def _enter(self, project: str, request: Request | None = None) -> None:
+    def _enter(
+        self,
+        project: str,
+        request: Request | None = None,
+        beat: Callable[[], object] | None = None,
+    ) -> None:
         turn = _Turn(request is not None)
         with self._lock:
             if request is not None and self._is_full(project):
@@ -167,7 +179,9 @@ class Line:
             self._waiting.setdefault(project, collections.deque()).append(turn)
             self._hand_out()
         try:
-            turn.wait()
+            while not turn.wait(INTERVAL if beat else None):
+                if beat:
+                    beat()
         except BaseException:
             self._give_up(project, turn)
             raise

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How many copies a back end makes at the same time, and the room they need.
+
+A retype that copies holds one of Cinder's threads for requests for hours. If
+more copies are requested than may wait, the volume stays as it is.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import threading
+
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+from oslo_utils import units
+
+from cinder_rbd_ext import protocols
+from cinder_rbd_ext import turns
+from cinder_rbd_ext.cluster import capacity
+from cinder_rbd_ext.retype import copies
+from rbd_volume_options import plan
+
+LOG = logging.getLogger(__name__)
+
+#: Maximum number of copies of a back end that run at the same time.
+MOST_AT_ONCE = 4
+#: The same, with those that wait in a thread.
+MOST = 12
+#: Of both, the places that no project can take from all the others.
+FOR_OTHERS = 1
+FOR_OTHERS_WAITING = 4
+
+# Only operators may see how much is free.
+_NO_ROOM = (
+    'the pool has no room for a second copy of the image; free some space, or '
+    'ask the administrator to add storage or to raise the quota'
+)
+_TOO_MANY = (
+    'too many volumes are being copied at the moment; repeat the request when '
+    'they are finished'
+)
+
+
+class Copying:
+    """The copies of a back end.
+
+    :param driver: the driver
+    """
+
+    def __init__(self, driver: protocols.Driver) -> None:
+        self._driver = driver
+        self._line = turns.Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
+        self._lock = threading.Lock()
+        #: The number of copies by project, with those that wait.
+        self._requested: collections.Counter[str] = collections.Counter()
+        #: What the copies that run will use, in GiB, by pool.
+        self._reserved: dict[str, float] = collections.defaultdict(float)
+
+    @contextlib.contextmanager
+    def place(
+        self,
+        project: str,
+        copy: copies.Copy,
+        target: plan.ImageState,
+        beat: Callable[[], object],
+    ) -> Iterator[str | None]:
+        """Wait for a place and for room, and keep both.
+
+        :param project: the project of the volume
+        :param beat: called every :data:`turns.INTERVAL` seconds of waiting; an
+            exception ends it
+        :returns: why the image cannot be copied; None if it can
+        """
+        with contextlib.ExitStack() as held:
+            reason = copy.obstacle()
+            if not reason and not self._enter(project):
+                reason = _TOO_MANY
+            elif not reason:
+                held.callback(self._leave, project)
+                held.enter_context(self._line.turn(project, beat=beat))
+                reason = self._reserve(copy, target, held)
+            yield reason
+
+    def _enter(self, project: str) -> bool:
+        with self._lock:
+            most = MOST - FOR_OTHERS_WAITING
+            if (
+                self._requested.total() >= MOST
+                or self._requested[project] >= most
+            ):
+                return False
+            self._requested[project] += 1
+            return True
+
+    def _leave(self, project: str) -> None:
+        with self._lock:
+            self._requested[project] -= 1
+            if not self._requested[project]:
+                del self._requested[project]
+
+    def _reserve(
+        self,
+        copy: copies.Copy,
+        target: plan.ImageState,
+        held: contextlib.ExitStack,
+    ) -> str | None:
+        """Keep room for a copy; return that there is too little, or None.
+
+        The pool must not get full: that would stop the writes of all guests.
+        The room of a copy that is almost complete still counts.
+        """
+        pool = target.data_pool or copy.pool
+        used = copy.used() / units.Gi
+        view = capacity.looking_at(self._driver, pool)
+        with self._lock:
+            free, total = rbd.RBDDriver._get_pool_stats(view)
+            if not isinstance(free, float) or not isinstance(total, float):
+                return None
+            left = free - self._reserved[pool] - used
+            if left >= total * capacity.LOW:
+                self._reserved[pool] += used
+                held.callback(self._give_back, pool, used)
+                return None
+        LOG.warning(
+            'Pool %(pool)s has %(free).1f GiB free, too little for a copy of '
+            '%(name)s, which uses %(used).1f GiB: %(share)d %% of the pool '
+            'must stay free, also of other copies that run',
+            {
+                'pool': pool,
+                'free': free,
+                'name': copy.name,
+                'used': used,
+                'share': capacity.LOW * 100,
+            },
+        )
+        return _NO_ROOM
+
+    def _give_back(self, pool: str, used: float) -> None:
+        with self._lock:
+            self._reserved[pool] -= used
