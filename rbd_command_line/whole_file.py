@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes files atomically: readers get the old content or the new content."""
+"""Reads whole files, and writes them atomically.
+
+Readers get the old content or the new content.
+"""
 
 from collections.abc import Iterable
 import os
@@ -9,6 +12,18 @@ import tempfile
 
 # Mode of the files. node_exporter and monitoring read them as other users.
 _MODE = 0o644
+
+
+def read(path: pathlib.Path) -> str:
+    """Return the text of a file.
+
+    :raises ValueError: if it cannot be read
+    """
+    try:
+        return path.read_text()
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, 'strerror', None) or error
+        raise ValueError(f'Cannot read {path}: {why}') from error
 
 
 def check(path: pathlib.Path) -> None:

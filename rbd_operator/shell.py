@@ -14,7 +14,6 @@ from typing import Any
 from cliff import app
 from cliff import commandmanager
 from cliff import help
-from cliff import lister
 from keystoneauth1 import exceptions as keystone
 import openstack
 from osc_lib import exceptions
@@ -23,6 +22,7 @@ import yaml
 from rbd_command_line import answers
 from rbd_command_line import columns
 from rbd_command_line import printable
+from rbd_command_line import whole_file
 from rbd_operator.commands import apply_types
 from rbd_operator.commands import audit
 from rbd_operator.commands import backend_types
@@ -42,20 +42,15 @@ _CLOUD = frozenset({'OS_CLOUD', 'OS_AUTH_URL', 'OS_ENDPOINT'})
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
-class EnsureTypes(lister.Lister):
+class EnsureTypes(exit_status.StatusLister):
     """Create a volume type for each RBD back end that has none.
 
     With ``--name``, create one volume type with the given keys instead; with
     ``--file``, those of a file.
-    Existing volume types are never changed or deleted. The exit status is 2 if
-    a type of ``--name`` or ``--file`` exists with other keys.
+    Existing volume types are never changed or deleted. The exit status is 1 if
+    a type could not be created, 2 if a type of ``--name`` or ``--file`` exists
+    with other keys, and 3 if the command failed.
     """
-
-    _status = 0
-
-    def run(self, parsed_args: argparse.Namespace) -> int:
-        """Run the command; return the exit status."""
-        return super().run(parsed_args) or self._status
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -105,7 +100,7 @@ class EnsureTypes(lister.Lister):
         outcomes = _outcomes(parsed_args, pools, types['volume_types'])
         if parsed_args.name or parsed_args.file:
             taken = [each for each in outcomes if each.is_taken]
-            self._status = 2 if taken else 0
+            self.status = 2 if taken else 0
         for index, each in enumerate(outcomes):
             if each.is_new and not parsed_args.dry_run:
                 body = {
@@ -121,7 +116,7 @@ class EnsureTypes(lister.Lister):
                     # The others exist or can be created: show all of them.
                     action = f'failed: {printable.text(str(error))}'
                     outcomes[index] = dataclasses.replace(each, action=action)
-                    self._status = 1
+                    self.status = 1
         headers = ('Back end', 'Volume type', 'Action', 'Extra specs')
         return headers, [
             columns.row(
@@ -137,9 +132,10 @@ def _outcomes(
     """Return the actions for all back ends, or for one type.
 
     :raises CommandError: for an invalid value
+    :raises UsageError: for options that do not belong together
     """
     if parsed_args.file and (parsed_args.name or parsed_args.property):
-        raise exceptions.CommandError(
+        raise exit_status.UsageError(
             '--file replaces --name and --property; set one of them.'
         )
     named = {}
@@ -148,7 +144,7 @@ def _outcomes(
     elif parsed_args.name is not None:
         named = {parsed_args.name: _properties(parsed_args.property)}
     elif parsed_args.property or parsed_args.backend:
-        raise exceptions.CommandError(
+        raise exit_status.UsageError(
             '--property and --backend need --name or --file.'
         )
     else:
@@ -177,7 +173,7 @@ def _properties(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         key, equals, value = word.partition('=')
         if not equals:
-            raise exceptions.CommandError(
+            raise exit_status.UsageError(
                 f'--property {printable.text(word)}: no value; allowed: '
                 '<key>=<value>'
             )
@@ -188,10 +184,11 @@ def _properties(words: Sequence[str]) -> dict[str, str]:
 def _types_in(path: str) -> dict[str, dict[str, str]]:
     """Return the extra specs of the volume types in a file, by name.
 
-    :raises CommandError: for another content, or an unreadable file
+    :raises CommandError: for another content
+    :raises ValueError: if the file cannot be read
     """
     try:
-        content = yaml.safe_load(pathlib.Path(path).read_text())
+        content = yaml.safe_load(whole_file.read(pathlib.Path(path)))
         return {
             str(name): {
                 str(key): definitions.as_text(value)
@@ -199,7 +196,7 @@ def _types_in(path: str) -> dict[str, dict[str, str]]:
             }
             for name, specs in content.items()
         }
-    except (AttributeError, OSError, UnicodeError, yaml.YAMLError) as error:
+    except (AttributeError, yaml.YAMLError) as error:
         raise exceptions.CommandError(
             f'{printable.text(path)}: {printable.text(str(error))}; allowed: '
             'names of volume types, each with its keys and values'

@@ -219,45 +219,11 @@ FOREIGN_MARK = Kind(
     'The mark of the image names another cloud. It is never removed.',
 )
 
+#: All kinds above, by their codes.
 KINDS: dict[str, Kind] = {
-    kind.code: kind
-    for kind in (
-        MAP_INVALID,
-        SNAPSHOT_MAP_INVALID,
-        OVERRIDE,
-        ORPHAN_VOLUME,
-        ORPHAN_SNAPSHOT,
-        ORPHAN_BACKUP,
-        ORPHAN_IMAGE,
-        ORPHAN_DISK,
-        GHOST,
-        LOST_SNAPSHOT,
-        INTERRUPTED_UPLOAD,
-        DELETED_SOURCE,
-        CLONE_SNAPSHOT,
-        HALF_REMOVED,
-        IN_TRASH,
-        RBD_MIGRATION,
-        RETYPE_LEFT,
-        CINDER_MIGRATION,
-        MULTIATTACH,
-        CONTRADICTION,
-        CONFIGURATION,
-        NO_DEEP_FLATTEN,
-        SLOW_DELETION,
-        FORBIDDEN,
-        ID_LOST,
-        HALF_TRASHED,
-        REMOVAL,
-        DATA_ALONE,
-        HEADER_ALONE,
-        ORPHAN_BACKUP_IMAGE,
-        SECOND_IMAGE,
-        IN_NAMESPACE,
-        UNKNOWN_NAME,
-        STALE_LOCK,
-        FOREIGN_MARK,
-    )
+    each.code: each
+    for each in tuple(globals().values())
+    if isinstance(each, Kind)
 }
 
 

@@ -17,6 +17,7 @@ from rbd_operator.audit import report
 from rbd_operator.commands import audit_options
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
+from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
@@ -80,7 +81,7 @@ class Audit(exit_status.StatusLister):
         parser.add_argument(
             '--objects-per-second',
             metavar='<number>',
-            type=int,
+            type=maintenance.count,
             help='Maximum number of objects that --objects lists in a second '
             '(default: no limit)',
         )
@@ -120,7 +121,7 @@ class Audit(exit_status.StatusLister):
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Audit the pools and return the rows."""
         if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
-            raise ValueError(
+            raise exit_status.UsageError(
                 '--mark needs --pool, and the records of the cloud.'
             )
         if parsed_args.output:

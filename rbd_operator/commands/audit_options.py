@@ -11,6 +11,7 @@ from rbd_operator.audit import report
 from rbd_operator.audit import run
 from rbd_operator.audit import scan
 from rbd_operator.commands import ceph_cluster
+from rbd_operator.commands import maintenance
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,17 +33,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--workers',
         metavar='<number>',
-        type=_workers,
+        type=maintenance.number_from(1, most=64, kind=int),
         default=scan.WORKERS,
         help='Number of connections that read images (default: %(default)s)',
     )
-
-
-def _workers(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 64:
-        raise argparse.ArgumentTypeError(f'{number} is not between 1 and 64')
-    return number
 
 
 def audited(

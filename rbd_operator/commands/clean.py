@@ -245,7 +245,7 @@ class Plan(maintenance.Command):
         whole_file.check(path)
         approved: frozenset[str] = frozenset()
         if parsed_args.approve:
-            approved = plans.approvals(parsed_args.approve.read_text())
+            approved = plans.approvals(whole_file.read(parsed_args.approve))
         # Before the scan, which can take long.
         stored = databases.Databases(
             parsed_args.cinder_config, parsed_args.glance_config
@@ -345,15 +345,13 @@ class Apply(maintenance.Command):
             help='Break the locks of clients that are gone, and blocklist '
             'these clients. Without it, their images are refused',
         )
-        maintenance.add_change_options(parser)
+        maintenance.add_change_options(parser, needs_journal=True)
         parser.set_defaults(bytes_per_second=None)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
         """Remove the items of the plan and return the rows."""
-        if parsed_args.journal is None:
-            raise ValueError('--journal is required.')
-        header, items = plans.parsed(parsed_args.plan.read_text())
+        header, items = plans.parsed(whole_file.read(parsed_args.plan))
         _require_young(header)
         shell: Any = self.app
         cloud = shell.administrator()

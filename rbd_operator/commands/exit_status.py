@@ -17,6 +17,10 @@ USAGE = 64
 INCOMPLETE = 4
 
 
+class UsageError(ValueError):
+    """Options contradict each other, or one is missing."""
+
+
 class StatusLister(lister.Lister):
     """A command whose exit status shows the worst result in its list.
 
@@ -36,5 +40,5 @@ class StatusLister(lister.Lister):
             if self.app.options.debug:
                 raise
             self.app.stderr.write(f'{printable.text(str(error))}\n')
-            return UNKNOWN
+            return USAGE if isinstance(error, UsageError) else UNKNOWN
         return self.status

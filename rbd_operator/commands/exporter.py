@@ -15,10 +15,9 @@ from cliff import command
 from rbd_command_line import printable
 from rbd_command_line import whole_file
 from rbd_operator.commands import audit_options
+from rbd_operator.commands import exit_status
+from rbd_operator.commands import maintenance
 from rbd_operator.exporter import refresher
-
-#: Exit status if there is nothing to export.
-FAILED = 3
 
 # Imported here, because it needs the library of Prometheus.
 _EXPOSITION = 'rbd_operator.exporter.exposition'
@@ -59,7 +58,7 @@ class Exporter(command.Command):
         parser.add_argument(
             '--port',
             metavar='<port>',
-            type=int,
+            type=maintenance.number_from(0, most=65535, kind=int),
             default=9973,
             help='Port of the server; 0 selects a free port (default: '
             '%(default)s)',
@@ -67,7 +66,7 @@ class Exporter(command.Command):
         parser.add_argument(
             '--interval',
             metavar='<seconds>',
-            type=_positive,
+            type=maintenance.count,
             default=900,
             help='Time between the beginnings of two audits of the server '
             '(default: %(default)s)',
@@ -75,7 +74,7 @@ class Exporter(command.Command):
         parser.add_argument(
             '--ceph-timeout',
             metavar='<seconds>',
-            type=_positive,
+            type=maintenance.count,
             default=30,
             help='Time after which an operation of Ceph, and with it the '
             'audit, fails (default: %(default)s)',
@@ -88,7 +87,7 @@ class Exporter(command.Command):
             exposition = importlib.import_module(_EXPOSITION)
         except ImportError as error:
             self._print(f'{error}. Install prometheus-client.')
-            return FAILED
+            return exit_status.UNKNOWN
         refreshed = refresher.Refresher(
             lambda progress: audit_options.audited(
                 self.app, parsed_args, progress, parsed_args.ceph_timeout
@@ -116,11 +115,11 @@ class Exporter(command.Command):
             whole_file.write(path, exposition.text(refreshed.state))
         except KeyboardInterrupt:
             self._print('Cancelled.')
-            return FAILED
+            return exit_status.UNKNOWN
         except (OSError, ValueError) as error:
             self._print(str(error))
-            return FAILED
-        return 0 if refreshed.state.up else FAILED
+            return exit_status.UNKNOWN
+        return 0 if refreshed.state.up else exit_status.UNKNOWN
 
     def _serve(
         self,
@@ -136,11 +135,11 @@ class Exporter(command.Command):
             server, thread = exposition.serve(
                 parsed_args.address, parsed_args.port, lambda: refreshed.state
             )
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             where = f'{parsed_args.address} port {parsed_args.port}'
             self._print(f'Cannot listen on {where}: {error}')
-            return FAILED
+            return exit_status.UNKNOWN
         self._print(
             f'Serving metrics on {parsed_args.address} port '
             f'{server.server_port}'
@@ -166,10 +165,3 @@ class Exporter(command.Command):
     def _print(self, text: str) -> None:
         self.app.stderr.write(f'{printable.text(text)}\n')
         self.app.stderr.flush()
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f'{number} is less than 1')
-    return number

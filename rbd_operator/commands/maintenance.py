@@ -126,12 +126,15 @@ class Command(exit_status.StatusLister):
         return self.rows(results, interrupted=stop.is_set())
 
 
-def add_change_options(parser: argparse.ArgumentParser) -> None:
+def add_change_options(
+    parser: argparse.ArgumentParser, needs_journal: bool = False
+) -> None:
     """Add the options of commands that change images."""
     parser.add_argument(
         '--journal',
         metavar='<file>',
         type=pathlib.Path,
+        required=needs_journal,
         help='File where each change is recorded before and after it is '
         'made. The same command with the same file resumes a run that was '
         'interrupted. Required to change images',
@@ -209,16 +212,25 @@ def summary(results: Iterable[outcomes.Outcome], what: str = 'images') -> str:
 
 
 def number_from(
-    least: float, above: bool = False, most: float = sys.float_info.max
+    least: float,
+    above: bool = False,
+    most: float = sys.float_info.max,
+    kind: type[int] | type[float] = float,
 ) -> Callable[[str], float]:
     """Return a function that parses a number.
 
     :param above: whether the minimum itself is not allowed
     :param most: the maximum
+    :param kind: int for a whole number
     """
 
     def number(text: str) -> float:
-        value = float(text)
+        try:
+            value = kind(text)
+        except ValueError:
+            word = 'whole number' if kind is int else 'number'
+            message = f'{text} is not a {word}'
+            raise argparse.ArgumentTypeError(message) from None
         if not least <= value < float('inf') or (above and value == least):
             word = 'above' if above else 'at least'
             raise argparse.ArgumentTypeError(f'{text} is not {word} {least}')
@@ -229,12 +241,8 @@ def number_from(
     return number
 
 
-def count(text: str) -> int:
-    """Return a number of things, at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f'{text} is not at least 1')
-    return number
+#: Parses a number of things.
+count = number_from(1, kind=int)
 
 
 def _size(text: str) -> int:

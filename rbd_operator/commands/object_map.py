@@ -8,6 +8,7 @@ from typing import Any
 from rbd_command_line import progress
 from rbd_operator.audit import records
 from rbd_operator.commands import ceph_cluster
+from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import decisions
@@ -156,7 +157,9 @@ class _Change(_ObjectMap):
     def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
         """Change the images and return the rows."""
         if not parsed_args.dry_run and parsed_args.journal is None:
-            raise ValueError('--journal is required without --dry-run.')
+            raise exit_status.UsageError(
+                '--journal is required without --dry-run.'
+            )
         shell: Any = self.app
         config = getattr(parsed_args, 'cinder_config', None)
         record = None
@@ -225,7 +228,7 @@ class Rebuild(_Change):
 def _chosen(parsed_args: argparse.Namespace) -> selection.Selection:
     """Return the selection of the options.
 
-    :raises ValueError: if no option selects images
+    :raises UsageError: if no option selects images
     """
     narrow = bool(
         parsed_args.volume or parsed_args.volume_type or parsed_args.project
@@ -233,12 +236,12 @@ def _chosen(parsed_args: argparse.Namespace) -> selection.Selection:
     wide = parsed_args.volumes or parsed_args.images or parsed_args.servers
     everything = bool(parsed_args.pool) and not (narrow or wide)
     if not (narrow or wide or everything):
-        raise ValueError(
+        raise exit_status.UsageError(
             'Choose images: volume IDs, --volume-type, --project, --volumes, '
             '--images, --servers or --pool.'
         )
     if narrow and parsed_args.volumes:
-        raise ValueError('--volumes already includes all volumes.')
+        raise exit_status.UsageError('--volumes already includes all volumes.')
     return selection.Selection(
         frozenset(parsed_args.volume),
         frozenset(parsed_args.volume_type),

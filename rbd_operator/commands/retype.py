@@ -130,7 +130,9 @@ def _wanted(
     former = service.type_of(parsed_args.former)
     target = service.type_of(parsed_args.target)
     if former.ident == target.ident:
-        raise ValueError(f'--from and --to are the same type: {former.name}.')
+        raise exit_status.UsageError(
+            f'--from and --to are the same type: {former.name}.'
+        )
     return retypes.Wanted(
         former.name,
         target.name,

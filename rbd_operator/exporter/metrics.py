@@ -88,19 +88,9 @@ FINDINGS = Metric(
     ('pool', 'kind', 'severity'),
 )
 
-METRICS = (
-    UP,
-    SUCCEEDED,
-    AGE,
-    DURATION,
-    IMAGES,
-    PROVISIONED,
-    SNAPSHOTS,
-    DELETION,
-    TRASH,
-    LIMITED,
-    LIMITS,
-    FINDINGS,
+#: All metrics above.
+METRICS = tuple(
+    each for each in tuple(globals().values()) if isinstance(each, Metric)
 )
 
 

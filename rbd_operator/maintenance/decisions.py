@@ -181,12 +181,13 @@ def obstacle_of_owner(
     not tell in which pool the disks of its servers are.
     """
     image, volume = target.image, target.volume
+    pool = known.backends.get(volume.pool) if volume else None
+    # First, because such a back end does not report the ID of the cloud.
+    if volume and pool is None and volume.pool not in known.elsewhere:
+        return POOL_UNKNOWN, volume.pool
     if image.owner not in ('', known.cloud_id, ownership.RELEASED):
         return evidence.FOREIGN, image.owner
     if volume:
-        pool = known.backends.get(volume.pool)
-        if pool is None and volume.pool not in known.elsewhere:
-            return POOL_UNKNOWN, volume.pool
         if pool != image.pool:
             return OTHER_POOL, f'the volume is in {pool or volume.pool}'
         return None

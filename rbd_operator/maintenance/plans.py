@@ -168,8 +168,9 @@ def parsed(content: str) -> tuple[Header, list[removal.Item]]:
         header = Header(**json.loads(first))
     except (TypeError, ValueError) as error:
         raise PlanError(
-            f'The first line is not that of a plan: {error}'
-        ) from (error)
+            f'The first line is not that of a plan: {error}. Give the file '
+            'that clean plan has written.'
+        ) from error
     if header.version != VERSION:
         raise PlanError(
             f'The plan has version {header.version}, not {VERSION}. Make a '

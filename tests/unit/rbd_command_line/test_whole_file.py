@@ -28,6 +28,17 @@ class WholeFileTest(base.TestCase):
         self.assertEqual(0o644, self.path.stat().st_mode & 0o777)
         self.assertEqual([self.path], list(self.folder.iterdir()))
 
+    def test_file_that_cannot_be_read_is_named(self) -> None:
+        self.path.write_bytes(b'\xff')
+        none = self.folder / 'none'
+        for path, why in ((self.path, "'utf-8' codec"), (none, 'No such')):
+            error = self.assertRaises(ValueError, whole_file.read, path)
+            self.assertTrue(
+                str(error).startswith(f'Cannot read {path}: {why}')
+            )
+        self.path.write_text('text')
+        self.assertEqual('text', whole_file.read(self.path))
+
     def test_parts_are_written_in_order(self) -> None:
         null = pathlib.Path('/dev/null')
         for path in (self.path, null):

@@ -152,9 +152,9 @@ class EnsureTypesTest(base.TestCase):
         for text in ('- a\n', 'gold: 1\n', 'gold: {other: 1}\n', '{'):
             path.write_text(text)
             status = shell.main(['types', 'ensure', '--file', str(path)])
-            self.assertEqual(1, status, text)
+            self.assertEqual(3, status, text)
         both = ['types', 'ensure', '--file', str(path), '--name', 'a']
-        self.assertEqual(1, shell.main(both))
+        self.assertEqual(64, shell.main(both))
         self.assertEqual([], self.cinder.types)
 
     def test_type_that_cannot_be_created_does_not_end_the_others(
@@ -178,20 +178,20 @@ class EnsureTypesTest(base.TestCase):
 
     def test_named_type_that_is_refused(self) -> None:
         name = ['--name', 'new']
-        for words in (
-            ['--property', 'rbd:object_map=true'],
-            [*name, '--property', 'rbd:object_map'],
-            [*name, '--property', 'rbd:object_map=maybe'],
-            [*name, '--property', 'other=1'],
-            [*name, '--backend', 'two'],
+        for expected, words in (
+            (64, ['--property', 'rbd:object_map=true']),
+            (64, [*name, '--property', 'rbd:object_map']),
+            (3, [*name, '--property', 'rbd:object_map=maybe']),
+            (3, [*name, '--property', 'other=1']),
+            (3, [*name, '--backend', 'two']),
         ):
             status = shell.main(['types', 'ensure', *words])
-            self.assertEqual(1, status, str(words))
+            self.assertEqual(expected, status, str(words))
         self.assertEqual([], self.cinder.types)
 
-    def test_refused_creation_ends_with_status_1(self) -> None:
+    def test_refused_command_ends_with_status_3(self) -> None:
         self.cinder.status = 403
-        self.assertEqual(1, shell.main(['types', 'ensure']))
+        self.assertEqual(3, shell.main(['types', 'ensure']))
         self.assertEqual([], self.cinder.types)
 
     def test_result_is_shown_as_table_and_json(self) -> None:

@@ -135,3 +135,9 @@ class AuditTest(base.TestCase):
         self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
         self.assertNotIn('secret', self.err.getvalue())
         self.connected.assert_not_called()
+
+    def test_wrong_options_have_the_status_of_wrong_arguments(self) -> None:
+        self.assertEqual(64, self.audit('--mark'))
+        for number in ('0', '-5', 'x'):
+            words = ('--objects', '--objects-per-second', number)
+            self.assertEqual(64, self.audit(*words))

@@ -216,8 +216,22 @@ class CleanTest(commands.CommandTestCase):
 
     def test_plan_needs_a_journal(self) -> None:
         self.plan()
-        self.assertEqual(3, self.run_command('clean', 'apply', str(self.path)))
-        self.assertIn('--journal is required', self.err.getvalue())
+        words = ('clean', 'apply', str(self.path))
+        self.assertEqual(64, self.run_command(*words))
+        self.assertIn('are required: --journal', self.err.getvalue())
+
+    def test_file_that_cannot_be_read_is_named(self) -> None:
+        none = str(self.path.with_name('none'))
+        self.assertEqual(3, self.plan('--approve', none))
+        self.assertEqual(3, self.apply())
+        self.path.write_text('no plan')
+        self.assertEqual(3, self.apply())
+        for text in (
+            f'Cannot read {none}: No such file',
+            f'Cannot read {self.path}: No such file',
+            'Give the file that clean plan has written.',
+        ):
+            self.assertIn(text, self.err.getvalue())
 
     def test_short_times_are_refused(self) -> None:
         for words in (

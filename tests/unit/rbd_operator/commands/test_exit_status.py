@@ -47,6 +47,11 @@ class StatusListerTest(base.TestCase):
         self.assertEqual(exit_status.UNKNOWN, self.run_check())
         self.assertEqual('no \\x1b[1mcluster\n', self.shown.getvalue())
 
+    def test_wrong_usage_has_the_status_of_wrong_arguments(self) -> None:
+        self.check.failure = exit_status.UsageError('--a needs --b.')
+        self.assertEqual(exit_status.USAGE, self.run_check())
+        self.assertEqual('--a needs --b.\n', self.shown.getvalue())
+
     def test_failure_with_debug(self) -> None:
         self.app.options.debug = True
         self.check.failure = OSError('no cluster')

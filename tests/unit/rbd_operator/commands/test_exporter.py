@@ -124,6 +124,6 @@ class ExporterTest(base.TestCase):
         running.send_signal(signal.SIGTERM)
         self.assertEqual(0, running.wait(30))
 
-    @ddt.data('--interval', '--ceph-timeout')
-    def test_times_must_be_positive(self, option: str) -> None:
-        self.assertEqual(64, self.export(option, '0'))
+    @ddt.data('--interval 0', '--ceph-timeout 0', '--port 65536')
+    def test_numbers_are_limited(self, words: str) -> None:
+        self.assertEqual(64, self.export(*words.split()))

@@ -42,3 +42,11 @@ class OptionsTest(base.TestCase):
         number = maintenance.number_from(0)
         self.assertEqual(0, number('0'))
         self.assertRaises(argparse.ArgumentTypeError, number, '-1')
+        for kind, text, message in (
+            (float, 'x', 'x is not a number'),
+            (int, '1.5', '1.5 is not a whole number'),
+            (int, '8', '8 is not at most 7'),
+        ):
+            number = maintenance.number_from(1, most=7, kind=kind)
+            error = self.assertRaises(argparse.ArgumentTypeError, number, text)
+            self.assertEqual(message, str(error))

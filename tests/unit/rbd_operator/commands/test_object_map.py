@@ -97,19 +97,20 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertIn('a journal of', self.err.getvalue())
 
     def test_no_journal(self) -> None:
-        self.assertEqual(3, self.object_map('enable', '--volumes'))
+        self.assertEqual(64, self.object_map('enable', '--volumes'))
         self.assertIn('--journal is required', self.err.getvalue())
 
     @ddt.data(
-        ((), 'Choose images'),
-        ((facts.OTHER,), f'No image was found for: {facts.OTHER}'),
-        ((facts.IDENT, '--volumes'), 'already includes'),
+        ((), 64, 'Choose images'),
+        ((facts.OTHER,), 3, f'No image was found for: {facts.OTHER}'),
+        ((facts.IDENT, '--volumes'), 64, 'already includes'),
     )
     @ddt.unpack
     def test_selection_must_be_unambiguous(
-        self, words: tuple[str, ...], text: str
+        self, words: tuple[str, ...], status: int, text: str
     ) -> None:
-        self.assertEqual(3, self.object_map('enable', *words, '--dry-run'))
+        given = self.object_map('enable', *words, '--dry-run')
+        self.assertEqual(status, given)
         self.assertIn(text, self.err.getvalue())
 
     def test_record_is_corrected_with_cinder_config(self) -> None:

@@ -212,7 +212,7 @@ class RetypeTest(commands.CommandTestCase):
         self.cinder.retype = give_up  # type: ignore[method-assign]
         self.service.retype.side_effect = give_up
         self.retype('--patience', '0.0001')
-        self.assertEqual(3, self.status)
+        self.assertEqual(64, self.status)
         (row,) = self.rows()
         self.assertEqual('running', row['Status'])
 

@@ -142,6 +142,12 @@ class ObstacleTest(base.TestCase):
         ({'pool': 'host@two#two'}, {}, decisions.OTHER_POOL),
         ({'pool': 'host@lvm#lvm'}, {}, decisions.OTHER_POOL),
         ({'pool': 'host@down#down'}, {}, decisions.POOL_UNKNOWN),
+        # The ID of the cloud may be unknown, too.
+        (
+            {'pool': 'host@down#down'},
+            {'owner': 'another'},
+            decisions.POOL_UNKNOWN,
+        ),
         (None, {'name': facts.OTHER}, decisions.OTHER_POOL),
         (None, {'name': facts.IDENT}, None),
         (None, {'name': f'{facts.OTHER}_disk'}, None),
