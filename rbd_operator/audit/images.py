@@ -3,6 +3,7 @@
 """Facts about an image, which is opened once to read them."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -15,7 +16,6 @@ import types
 from typing import Any
 
 from rbd_operator.audit import names
-from rbd_operator.audit import usage
 from rbd_operator.audit import use
 from rbd_volume_options import features
 from rbd_volume_options import layout
@@ -123,7 +123,7 @@ def read(
         used = None
         if with_usage:
             ours = [s.name for s in snapshots if s.namespace == 'user']
-            used = usage.of(librbd, image, ours)
+            used = used_bytes(librbd, image, ours)
         metadata = dict(image.metadata_list())
         ident = image.id()
         clients = use.of_image(image)
@@ -152,6 +152,52 @@ def read(
             _blocked(clients.stale_owner, blocklist),
             _modified(image, name),
         )
+
+
+def used_bytes(
+    librbd: Any, image: Any, snapshots: Iterable[str]
+) -> int | None:
+    """Return the bytes of the objects of an image and its snapshots.
+
+    The result is that of ``rbd du``: objects that are written in part count in
+    full, and the objects of a parent do not count. With a valid fast-diff map,
+    librbd reads one object of the map for the image and for each snapshot.
+    Without one, it would query each object of the image.
+
+    :param librbd: the module ``rbd``
+    :param image: open, and not set to a snapshot
+    :param snapshots: names of the snapshots in the namespace ``user``, the
+        oldest first
+    :returns: None unless the image and each snapshot have a valid fast-diff
+        map, and if a snapshot is deleted meanwhile
+    :raises rbd.Error: if librbd cannot read a map
+    """
+    if not image.features() & librbd.RBD_FEATURE_FAST_DIFF:
+        return None
+    lengths: list[int] = []
+
+    def add(offset: int, length: int, exists: bool) -> None:
+        if exists:
+            lengths.append(length)
+
+    before = None
+    try:
+        for name in (*snapshots, None):
+            image.set_snap(name)
+            if image.flags() & librbd.RBD_FLAG_FAST_DIFF_INVALID:
+                return None
+            image.diff_iterate(
+                *(0, image.size(), before, add),
+                include_parent=False,
+                whole_object=True,
+            )
+            before = name
+    except librbd.ImageNotFound:
+        # A snapshot was deleted since it was listed.
+        return None
+    finally:
+        image.set_snap(None)
+    return sum(lengths)
 
 
 def _modified(image: Any, name: str) -> datetime.datetime | None:

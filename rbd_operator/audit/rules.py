@@ -4,6 +4,7 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
@@ -15,7 +16,6 @@ from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import names
 from rbd_operator.audit import objects
-from rbd_operator.audit import orphans
 from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_volume_options import features
@@ -268,28 +268,84 @@ def _of_record(
     """Yield the contradictions between an image and the records."""
     name = names.of_image(image.name)
     volume = known.volumes.get(name.ident)
-    yield from orphans.of_image(image, known)
+    yield from orphan(image, known)
     if image.owner not in ('', known.cloud_id, ownership.RELEASED):
-        yield findings.Finding(
-            findings.FOREIGN_MARK,
-            image.pool,
-            image.name,
-            image.owner,
-            ident=image.ident,
-        )
+        yield _finding(image, '', '', findings.FOREIGN_MARK, image.owner)
     status = known.incomplete.get(name.ident)
     if status and image.modified and now - image.modified > _ABANDONED:
-        yield findings.Finding(
+        yield _finding(
+            image,
+            '',
+            '',
             findings.INTERRUPTED_UPLOAD,
-            image.pool,
-            image.name,
             f'the Glance image is {status}, the last write was at '
             f'{image.modified:%Y-%m-%d %H:%M} UTC',
-            ident=image.ident,
         )
-    yield from orphans.of_snapshots(image, known, volume)
+    yield from orphan_snapshots(image, known, volume)
     if volume and name.owner is names.Owner.VOLUME:
         yield from _of_volume(image, volume, known)
+
+
+def orphan(image: images.Image, known: records.Records) -> _Found:
+    """Yield the finding of an image without a record of its owner."""
+    name = names.of_image(image.name)
+    missing: dict[
+        names.Owner, tuple[findings.Kind | None, Container[str] | None]
+    ] = {
+        names.Owner.VOLUME: (findings.ORPHAN_VOLUME, known.volumes),
+        names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
+        names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
+    }
+    kind, recorded = missing.get(name.owner, (None, None))
+    # A service that was not queried knows of no orphan.
+    if recorded is None or name.ident in recorded:
+        kind = None
+    if name.owner is names.Owner.BACKUP_IMAGE and not _has_backup(
+        image, known
+    ):
+        kind = findings.ORPHAN_BACKUP_IMAGE
+    if kind:
+        yield _finding(image, '', '', kind, f'{image.size} bytes')
+
+
+def _has_backup(image: images.Image, known: records.Records) -> bool:
+    """Return whether Cinder has a backup that an image contains."""
+    if image.name.rpartition('.')[2] in known.backups:
+        return True
+    return any(
+        names.of_snapshot(each.name).ident in known.backups
+        for each in image.snapshots
+    )
+
+
+def orphan_snapshots(
+    image: images.Image,
+    known: records.Records,
+    volume: records.Volume | None,
+) -> _Found:
+    """Yield the snapshots of an image without a record.
+
+    :param volume: the volume of the image, if it is known
+    """
+    unknown_to = {
+        names.Owner.VOLUME_SNAPSHOT: (
+            findings.ORPHAN_SNAPSHOT,
+            known.snapshots,
+        ),
+        names.Owner.BACKUP: (findings.ORPHAN_BACKUP, known.backups),
+    }
+    for each in image.snapshots:
+        name = names.of_snapshot(each.name)
+        kind, idents = unknown_to.get(name.owner, (None, frozenset[str]()))
+        if kind and name.ident not in idents and each.namespace == 'user':
+            yield _finding(
+                image,
+                volume.ident if volume else '',
+                volume.project if volume else '',
+                kind,
+                f'{len(each.children)} clones',
+                each.name,
+            )
 
 
 def _of_volume(

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
 import time
-from typing import Any
 
 from rbd_operator.audit import findings
 from rbd_operator.audit import records
@@ -182,17 +181,3 @@ def _unchanged(
         for each in doubtful:
             if now.get(each.image) == before[each.image]:
                 yield each
-
-
-def connected(conf: str, user: str, timeout: int | None = None) -> Any:
-    """Return the cluster of a configuration file and a user.
-
-    :param timeout: seconds, see :class:`scan.Cluster`
-    :raises ImportError: if Ceph's libraries for Python are not installed
-    """
-    # The distribution packages of Ceph contain these modules. Clients do not
-    # need them.
-    import rados
-    import rbd
-
-    return scan.Cluster(rados, rbd, conf, user, timeout)

@@ -162,31 +162,23 @@ def planned(
     """
     for target in targets:
         about = _about(target)
-        foreign = decisions.obstacle_of_owner(target, known)
-        if foreign:
-            yield about.refused(outcomes.Refused(*foreign))
-            continue
-        obstacle = decisions.obstacle(
-            action, target, known.types, record is not None
-        )
         plan = decisions.plan(action, target)
-        if not plan and (
-            obstacle is None or action is decisions.Action.DISABLE
-        ):
-            yield MapChange(
-                *(about, action, target, plan, known.types),
-                *(cluster, current, record),
+        obstacle = decisions.obstacle_of_owner(target, known)
+        if not obstacle and (plan or action is not decisions.Action.DISABLE):
+            obstacle = decisions.obstacle(
+                action, target, known.types, record is not None
             )
-        elif obstacle:
+        if obstacle:
             yield about.refused(outcomes.Refused(*obstacle))
-        else:
+            continue
+        if plan:
             about = dataclasses.replace(
                 about, status=_Status.PLANNED, detail=plan.describe(action)
             )
-            yield MapChange(
-                *(about, action, target, plan, known.types),
-                *(cluster, current, record),
-            )
+        yield MapChange(
+            *(about, action, target, plan, known.types),
+            *(cluster, current, record),
+        )
 
 
 def checked(

@@ -4,6 +4,7 @@
 
 import dataclasses
 import datetime
+from unittest import mock
 
 from rbd_operator.audit import images
 from rbd_volume_options import layout
@@ -38,3 +39,16 @@ class ReadTest(base.TestCase):
         for name, expected in ((facts.IDENT, modified), ('one', None)):
             found = images.read(pool, pool, 'images', name, str)
             self.assertEqual(expected, found.modified)
+
+    def test_used_space_with_a_snapshot_deleted_since_is_unknown(self) -> None:
+        librbd = mock.Mock(
+            ImageNotFound=stubs.ImageNotFound,
+            RBD_FEATURE_FAST_DIFF=16,
+            RBD_FLAG_FAST_DIFF_INVALID=2,
+        )
+        image = mock.Mock()
+        image.features.return_value = 16
+        image.set_snap.side_effect = [stubs.ImageNotFound, None]
+        self.assertIsNone(images.used_bytes(librbd, image, ['gone']))
+        # The image is not left at a snapshot.
+        image.set_snap.assert_called_with(None)

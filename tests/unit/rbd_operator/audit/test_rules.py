@@ -286,3 +286,32 @@ class RulesTest(base.TestCase):
         # An orphan has no volume.
         found = rules.of_pool(there, facts.known(images=None), _NOW)
         self.assertEqual({''}, {each.volume for each in found})
+
+
+class OrphansTest(base.TestCase):
+    def test_service_that_was_not_asked_has_no_orphan(self) -> None:
+        disk = facts.image(f'{facts.IDENT}_disk')
+        known = facts.known(images=None, servers=None)
+        for image in (facts.image(facts.IDENT), disk):
+            self.assertEqual([], list(rules.orphan(image, known)))
+            self.assertEqual(1, len([*rules.orphan(image, facts.known())]))
+
+    def test_backup_that_cinder_has_keeps_its_image(self) -> None:
+        snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')
+        image = facts.image(
+            f'volume-{facts.IDENT}.backup.base', snapshots=(snapshot,)
+        )
+        known = facts.known(backups=frozenset({facts.OTHER}))
+        self.assertEqual([], list(rules.orphan(image, known)))
+        self.assertEqual(1, len([*rules.orphan(image, facts.known())]))
+
+    def test_snapshots_that_cinder_did_not_name(self) -> None:
+        image = facts.image(
+            snapshots=(
+                facts.snapshot('mine'),
+                facts.snapshot(f'snapshot-{facts.OTHER}', namespace='trash'),
+            )
+        )
+        volume = facts.volume()
+        known = facts.known(volume)
+        self.assertEqual([], [*rules.orphan_snapshots(image, known, volume)])

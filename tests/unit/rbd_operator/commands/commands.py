@@ -13,8 +13,8 @@ import fixtures
 
 from rbd_operator import shell
 from rbd_operator.audit import records
-from rbd_operator.audit import run
 from rbd_operator.audit import scan
+from rbd_operator.commands import ceph_cluster
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.audit import stubs
@@ -28,7 +28,9 @@ class CommandTestCase(base.TestCase):
         self.pool = stubs.Pool(f'volume-{facts.IDENT}')
         self.known = facts.known(facts.volume())
         cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
-        self.connected = self.replace(run, 'connected', return_value=cluster)
+        self.connected = self.replace(
+            ceph_cluster, 'connected', return_value=cluster
+        )
         self.replace(records, 'of_cloud', side_effect=lambda *args: self.known)
         self.cloud = self.replace(shell.Shell, 'cloud')
         self.replace(metadata, 'version', return_value='1')

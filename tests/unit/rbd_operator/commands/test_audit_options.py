@@ -8,8 +8,8 @@ from unittest import mock
 import ddt
 import fixtures
 
-from rbd_operator.audit import run
 from rbd_operator.commands import audit_options
+from rbd_operator.commands import ceph_cluster
 from tests.unit import base
 
 
@@ -40,14 +40,14 @@ class AuditOptionsTest(base.TestCase):
 
     def test_timeout_reaches_the_audit(self) -> None:
         connected = mock.patch.object(
-            run, 'connected', autospec=True, side_effect=OSError
+            ceph_cluster, 'connected', autospec=True, side_effect=OSError
         )
         with connected as called:
             self.assertRaises(
                 OSError,
                 audit_options.audited,
                 mock.MagicMock(),
-                self.parsed('--ceph-conf', 'c', '--ceph-user', 'u'),
+                self.parsed(),
                 timeout=7,
             )
-        called.assert_called_once_with('c', 'u', 7)
+        called.assert_called_once_with(self.parsed(), 7)

@@ -3,12 +3,14 @@
 """Unit tests of rbd_operator.commands.ceph_cluster."""
 
 import argparse
+import sys
 from unittest import mock
 
 from rbd_command_line import ceph_arguments
-from rbd_operator.audit import run
+from rbd_operator.audit import scan
 from rbd_operator.commands import ceph_cluster
 from tests.unit import base
+from tests.unit.rbd_operator.audit import stubs
 
 
 class CephClusterTest(base.TestCase):
@@ -18,14 +20,17 @@ class CephClusterTest(base.TestCase):
         return parser.parse_args(arguments)
 
     def test_user_of_the_options_connects(self) -> None:
-        with mock.patch.object(run, 'connected', autospec=True) as connected:
-            ceph_cluster.connected(self._parsed('--ceph-user', 'me'))
-        self.assertEqual('me', connected.call_args.args[1])
+        pool = stubs.Pool()
+        pool.refused = True
+        parsed = self._parsed('--ceph-user', 'me', '--ceph-conf', 'c')
+        with mock.patch.dict(sys.modules, {'rados': pool, 'rbd': pool}):
+            cluster = ceph_cluster.connected(parsed, 7)
+        error = self.assertRaises(scan.NotConnected, cluster.fsid)
+        self.assertIn('as client.me with c', str(error))
+        self.assertIn('7', pool.options.values())
 
     def test_missing_libraries_are_named_with_their_packages(self) -> None:
-        with mock.patch.object(
-            run, 'connected', autospec=True, side_effect=ImportError('rados')
-        ):
+        with mock.patch.dict(sys.modules, {'rados': None}):
             error = self.assertRaises(
                 RuntimeError, ceph_cluster.connected, self._parsed()
             )

@@ -20,8 +20,8 @@ import ddt
 import fixtures
 
 from rbd_operator import shell
-from rbd_operator.audit import run
 from rbd_operator.audit import scan
+from rbd_operator.commands import ceph_cluster
 from tests import tree
 from tests.unit import base
 from tests.unit.rbd_operator.audit import stubs
@@ -55,7 +55,7 @@ class ExporterTest(base.TestCase):
         self.pool = stubs.Pool('somebody')
         cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
         for owner, name, given in (
-            (run, 'connected', cluster),
+            (ceph_cluster, 'connected', cluster),
             (metadata, 'version', '1'),
         ):
             patch = mock.patch.object(

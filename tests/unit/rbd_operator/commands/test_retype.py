@@ -121,7 +121,7 @@ class RetypeTest(commands.CommandTestCase):
 
     def test_same_type(self) -> None:
         self.assertEqual(
-            3, self.run_command('retype', '--from', 'old', '--to', 'OLD')
+            64, self.run_command('retype', '--from', 'old', '--to', 'OLD')
         )
         self.assertIn('are the same type', self.err.getvalue())
 
@@ -194,7 +194,7 @@ class RetypeTest(commands.CommandTestCase):
         if case == 'no file':
             pathlib.Path(self.conf).unlink()
         elif case == 'no library':
-            self.connected.side_effect = ImportError('rados')
+            self.connected.side_effect = RuntimeError('rados')
         else:
             words = ('--ignore-health',)
         self.assertEqual(dict.fromkeys('abc', 'done'), self.retype(*words))
@@ -212,7 +212,7 @@ class RetypeTest(commands.CommandTestCase):
         self.cinder.retype = give_up  # type: ignore[method-assign]
         self.service.retype.side_effect = give_up
         self.retype('--patience', '0.0001')
-        self.assertEqual(64, self.status)
+        self.assertEqual(3, self.status)
         (row,) = self.rows()
         self.assertEqual('running', row['Status'])
 
@@ -229,3 +229,15 @@ class RetypeTest(commands.CommandTestCase):
             },
             dataclasses.asdict(wanted),
         )
+
+    @ddt.data(
+        ('--from', 'a'),
+        (*_TYPES, '--rate', '0'),
+        (*_TYPES, '--at-once', '0'),
+        (*_TYPES, '--limit', 'x'),
+        (*_TYPES, '--migration-policy', 'always'),
+    )
+    def test_invalid_arguments_are_refused(
+        self, arguments: tuple[str, ...]
+    ) -> None:
+        self.assertEqual(64, self.run_command('retype', *arguments))
