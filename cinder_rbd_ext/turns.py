@@ -126,7 +126,7 @@ class Line:
         self,
         project: str,
         request: Request | None = None,
-        beat: Callable[[], object] | None = None,
+        beat: Callable[[], None] | None = None,
     ) -> Iterator[None]:
         """Wait for a place and keep it.
 
@@ -169,7 +169,7 @@ class Line:
         self,
         project: str,
         request: Request | None = None,
-        beat: Callable[[], object] | None = None,
+        beat: Callable[[], None] | None = None,
     ) -> None:
         turn = _Turn(request is not None)
         with self._lock:

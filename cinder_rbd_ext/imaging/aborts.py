@@ -24,7 +24,10 @@ whose snapshots change     snapshot is removed     (:mod:`cinder_rbd_ext.
 objects                    empty [3]_; failed      few objects or with
                            assertion on an object  snapshots
                            that was discarded and  (:func:`cinder_rbd_ext.
-                           is in a snapshot [4]_   turns.is_slow`)
+                           is in a snapshot [4]_   turns.is_slow`), or in a
+                                                   child process
+                                                   (:mod:`cinder_rbd_ext.
+                                                   retype.image_data`)
 ``close`` after the end    Hangs, or aborts after  Open images are closed
 of the connection          failed clones [1]_      with the connection
                                                    (:meth:`cinder_rbd_ext.

@@ -48,10 +48,11 @@ class ChildFailed(exception.VolumeBackendAPIException):
     message = '%(program)s ended with %(how)s: %(output)s'
 
 
-def run(command: Sequence[str], report: Report) -> None:
+def run(command: Sequence[str], report: Report) -> str:
     """Run a program in a child process until it ends.
 
     :param report: called every :data:`INTERVAL` seconds, also without progress
+    :returns: the last line of its output
     :raises ChildFailed: if it fails
     """
     with tempfile.TemporaryFile() as output:
@@ -74,6 +75,7 @@ def run(command: Sequence[str], report: Report) -> None:
                 how=_described(child.returncode),
                 output=_last_line(output),
             )
+        return _last_line(output)
 
 
 def _wait(

@@ -170,19 +170,33 @@ class Copy:
 
         :raises ChildFailed: if they differ, or if the comparison fails
         """
+        source = [self._own_pool, self._image_name]
+        self._read(report, images=[source, [self.pool, self.name]])
+
+    def used(self, report: children.Report) -> int:
+        """Return the bytes of the objects that the copy will have.
+
+        :raises ChildFailed: if the child process that reads it fails
+        """
+        shown = self._read(
+            report,
+            images=[[self._own_pool, self._image_name]],
+            with_parent=self._is_flat,
+        )
+        return int(shown)
+
+    def _read(self, report: children.Report, **chosen: Any) -> str:
         name, conf, user, _secret = self._driver._get_config_tuple()
-        given = {
+        settings = {
             'user': user,
             'cluster': name,
             'conf': conf,
             'timeout': children.PATIENCE,
-            'images': [
-                [self._own_pool, self._image_name],
-                [self.pool, self.name],
-            ],
+            **chosen,
         }
-        program = str(pathlib.Path(__file__).with_name('comparison.py'))
-        children.run([sys.executable, program, json.dumps(given)], report)
+        program = str(pathlib.Path(__file__).with_name('image_data.py'))
+        command = [sys.executable, program, json.dumps(settings)]
+        return children.run(command, report)
 
     def complete(self, target: plan.ImageState) -> str:
         """Check everything but the contents of the copy; return its id.
@@ -257,17 +271,6 @@ class Copy:
                 ioctx, self._image_name, read_only=True
             ) as image:
                 return obstacle_of(image, self._driver.rbd)
-
-        return self.run(run)
-
-    def used(self) -> int:
-        """Return the bytes of the objects that the copy will have."""
-
-        def run(ioctx: protocols.Ioctx) -> int:
-            with self._driver.rbd.Image(
-                ioctx, self._image_name, read_only=True
-            ) as image:
-                return _used(image, self._is_flat)
 
         return self.run(run)
 
@@ -745,25 +748,6 @@ def _at_each(image: protocols.Image) -> Iterator[Iterator[str | None]]:
         yield states()
     finally:
         image.set_snap(None)
-
-
-def _used(image: protocols.Image, with_parent: bool) -> int:
-    lengths: list[int] = []
-    before = None
-
-    def add(offset: int, length: int, exists: bool) -> None:
-        if exists:
-            lengths.append(length)
-
-    with _at_each(image) as states:
-        for state in states:
-            image.diff_iterate(
-                *(0, image.size(), before, add),
-                include_parent=with_parent,
-                whole_object=True,
-            )
-            before = state
-    return sum(lengths)
 
 
 def _metadata(image: protocols.Image) -> list[tuple[str, str]]:

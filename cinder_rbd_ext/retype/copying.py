@@ -64,7 +64,7 @@ class Copying:
         project: str,
         copy: copies.Copy,
         target: plan.ImageState,
-        beat: Callable[[], object],
+        beat: Callable[[], None],
     ) -> Iterator[str | None]:
         """Wait for a place and for room, and keep both.
 
@@ -80,7 +80,7 @@ class Copying:
             elif not reason:
                 held.callback(self._leave, project)
                 held.enter_context(self._line.turn(project, beat=beat))
-                reason = self._reserve(copy, target, held)
+                reason = self._reserve(copy, target, beat, held)
             yield reason
 
     def _enter(self, project: str) -> bool:
@@ -104,6 +104,7 @@ class Copying:
         self,
         copy: copies.Copy,
         target: plan.ImageState,
+        beat: Callable[[], None],
         held: contextlib.ExitStack,
     ) -> str | None:
         """Keep room for a copy; return that there is too little, or None.
@@ -112,7 +113,7 @@ class Copying:
         The room of a copy that is almost complete still counts.
         """
         pool = target.data_pool or copy.pool
-        used = copy.used() / units.Gi
+        used = copy.used(lambda percent: beat()) / units.Gi
         view = capacity.looking_at(self._driver, pool)
         with self._lock:
             free, total = rbd.RBDDriver._get_pool_stats(view)

@@ -96,8 +96,8 @@ class MigrationTest(base.DriverTestCase):
         self.update(clone, self.driver.create_cloned_volume(clone, source))
         used, needed = copies.Copy.used, []
 
-        def note(copy: copies.Copy) -> int:
-            needed.append(used(copy))
+        def note(copy: copies.Copy, report: Any) -> int:
+            needed.append(used(copy, report))
             return needed[-1]
 
         with mock.patch.object(copies.Copy, 'used', note):

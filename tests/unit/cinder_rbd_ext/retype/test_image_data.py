@@ -6,7 +6,7 @@ from concurrent import futures
 from typing import Any
 from unittest import mock
 
-from cinder_rbd_ext.retype import comparison
+from cinder_rbd_ext.retype import image_data
 from tests.unit import base
 
 
@@ -38,17 +38,17 @@ class ComparisonTest(base.TestCase):
     """The contents are compared on real Ceph, in the functional tests."""
 
     def test_head_is_compared_after_the_snapshots(self) -> None:
-        snapshots = comparison.snapshots_of(_Image(0))
+        snapshots = image_data.snapshots_of(_Image(0))
         self.assertEqual(['a', 'b', None], snapshots)
 
     def test_extent_over_a_border_changes_both_pieces(self) -> None:
         piece = 4 << 20
         image = _Image(9 * piece, (piece - 1, 2), (5 * piece, piece))
-        self.assertEqual({0, 1, 5}, comparison.changed_pieces(image, None))
+        self.assertEqual({0, 1, 5}, image_data.changed_pieces(image, None))
 
     def test_few_pieces_wait_whatever_the_size_of_the_image(self) -> None:
         """Each of the millions of an image would take memory."""
-        size = 1000 * comparison._PIECE
+        size = 1000 * image_data._PIECE
         images = [mock.Mock(size=lambda: size) for _ in range(2)]
         images[0].read = images[1].read = lambda offset, length: b''
         waiting = []
@@ -60,16 +60,16 @@ class ComparisonTest(base.TestCase):
 
         self.patch(futures.ThreadPoolExecutor, 'map', count)
         pieces = list(range(1000))
-        self.assertIsNone(comparison._differing_offset(images, pieces, 0, 1))
+        self.assertIsNone(image_data._differing_offset(images, pieces, 0, 1))
         self.assertEqual(1000, sum(waiting))
-        self.assertEqual(comparison._WAITING, max(waiting))
+        self.assertEqual(image_data._WAITING, max(waiting))
 
     def test_difference_is_found_behind_the_first_pieces(self) -> None:
-        piece = comparison._PIECE
+        piece = image_data._PIECE
         images = [mock.Mock(size=lambda: 200 * piece) for _ in range(2)]
         images[0].read = lambda offset, length: b'a'
         images[1].read = lambda offset, length: (
             b'b' if offset == 150 * piece else b'a'
         )
-        offset = comparison._differing_offset(images, list(range(200)), 0, 1)
+        offset = image_data._differing_offset(images, list(range(200)), 0, 1)
         self.assertEqual(150 * piece, offset)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A program that compares the contents of two images.
+"""A program that compares the data of two images, or measures those of one.
 
 It is run by its path, in a child process, with a JSON object of arguments:
-``user``, ``cluster``, ``conf``, ``timeout``, and ``images``: pool and name of
-each.
+``user``, ``cluster``, ``conf``, ``timeout``, ``images``: pool and name of
+each, and ``with_parent``: whether the data of the parent of a single image
+count. It prints the bytes of the objects of a single image.
 
-The head and each snapshot are compared where one of the images differs from
-its previous snapshot. Elsewhere both are equal to the previous snapshot, which
-has been compared before. librbd is asked for the exact differences, not for
-those in the object maps: a wrong map would hide data from the copy and from
-the comparison.
+In the comparison, the head and each snapshot are compared where one of the
+images differs from its previous snapshot. Elsewhere both are equal to the
+previous snapshot, which has been compared before. librbd is asked for the
+exact differences, not for those in the object maps: a wrong map would hide
+data from the copy and from the comparison.
 """
 
 from collections.abc import Iterable
@@ -121,8 +122,30 @@ def _differing_offset(
     return None
 
 
+def used(place: Place, with_parent: bool) -> int:
+    """Return the bytes of the objects of an image and its snapshots."""
+    ioctx, name = place
+    lengths: list[int] = []
+
+    def add(offset: int, length: int, exists: bool) -> None:
+        if exists:
+            lengths.append(length)
+
+    with rbd.Image(ioctx, name, read_only=True) as image:
+        before = None
+        for snapshot in snapshots_of(image):
+            image.set_snap(snapshot)
+            image.diff_iterate(
+                *(0, image.size(), before, add),
+                include_parent=with_parent,
+                whole_object=True,
+            )
+            before = snapshot
+    return sum(lengths)
+
+
 def main() -> None:
-    """Compare two images; exit with a message if they differ."""
+    """Read the images; exit with a message if two of them differ."""
     given = json.loads(sys.argv[1])
     client: Any = rados.Rados(
         rados_id=given['user'],
@@ -134,11 +157,14 @@ def main() -> None:
         },
     )
     with client, contextlib.ExitStack() as stack:
-        source, copy = (
+        first, *others = [
             (stack.enter_context(client.open_ioctx(pool)), name)
             for pool, name in given['images']
-        )
-        difference = differing_piece(source, copy)
+        ]
+        if not others:
+            sys.stdout.write(f'{used(first, given["with_parent"])}\n')
+            return
+        difference = differing_piece(first, *others)
     if difference is not None:
         snapshot, offset = difference
         place = f'snapshot {snapshot}' if snapshot else 'the image'
