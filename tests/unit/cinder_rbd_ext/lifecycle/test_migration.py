@@ -420,7 +420,9 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual((True, None), self._moved(volume))
         # An administrator has reset it.
         self.update(volume, {'migration_status': None})
-        error = self.raised(getattr(self.driver, name), deleted)
+        # It waits for a minute.
+        with mock.patch.object(volume_use, '_left', return_value=0.0):
+            error = self.raised(getattr(self.driver, name), deleted)
         self.assertIsInstance(
             error, (exception.VolumeIsBusy, exception.SnapshotIsBusy)
         )
