@@ -55,7 +55,10 @@ between, so a kill leaves the volume in ``migrating``, and a second volume. The
 marker is removed before. If the service is killed before Cinder has created
 the second volume, the request is lost, as without the first marker. Cinder
 copies with the attachments of the request: a volume without one that is in use
-now, by the database or a watcher, fails instead.
+now, by the database or a watcher, fails instead. So does a volume that has
+snapshots, which Cinder does not copy: its API has refused those that were
+there, but the request may have been delivered long after recovery took it for
+lost.
 """
 
 from collections.abc import Callable
@@ -245,13 +248,21 @@ class Migrations:
         """Check that Cinder may copy the data of a volume.
 
         Cinder copies them without Nova if the volume had no attachment when
-        the migration was requested. Changes of an instance would be lost.
+        the migration was requested. Changes of an instance would be lost. It
+        does not copy snapshots, and deletes the former image.
 
-        :raises CopyFailed: if the volume was attached, or is used, since then
+        :raises CopyFailed: if the volume was attached, is used, or has
+            snapshots since then
         """
+        admin = context.get_admin_context()
+        if objects.SnapshotList.get_all_for_volume(admin, volume.id):
+            raise copies.CopyFailed(
+                reason=f'Volume {volume.id} has snapshots, which a migration '
+                'by Cinder does not copy. Delete them, and request the '
+                'migration again'
+            )
         if volume.volume_attachment:
             return
-        admin = context.get_admin_context()
         current = objects.Volume.get_by_id(admin, volume.id)
         with self._images.opened(volume.name, read_only=True) as image:
             has_watcher = bool(list(image.watchers_list()))

@@ -26,7 +26,9 @@ A service that is killed before the driver has written its marker loses the
 request. The next service waits for these seconds, in which it receives the
 requests that were not lost. Then it returns the volumes that still have the
 status of a request, no marker and no target volume, and that were not changed
-since it started.
+since it started. A request that is received even later finds a volume that may
+be used again. A retype then ends, and so does a copy by Cinder, if it would
+lose data (:mod:`cinder_rbd_ext.lifecycle.migration`).
 """
 
 from collections.abc import Callable

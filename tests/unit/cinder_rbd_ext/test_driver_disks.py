@@ -8,6 +8,7 @@ from typing import Any
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
+from cinder.tests.unit import utils as cinder_utils
 from cinder.volume import driver as cinder_driver
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
@@ -125,6 +126,28 @@ class SectorSizeTest(base.DriverTestCase):
             self.driver.before_volume_copy,
             *(self.admin, volume, target),
         )
+
+    def test_volume_with_a_snapshot_is_not_copied(self) -> None:
+        """Cinder would delete the former image, and its snapshots with it."""
+        volume = self.made_volume()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        copied = functools.partial(
+            self.driver.before_volume_copy, self.admin, volume, target
+        )
+        # Recovery took the request for lost, and it is received later.
+        snapshot = self.new_snapshot(volume)
+        error = self.assertRaises(copies.CopyFailed, copied)
+        self.assertIn('has snapshots', str(error))
+        attached = cinder_utils.attach_volume(
+            self.admin, volume, volume.id, 'compute', '/dev/vdb'
+        )
+        self.assertRaises(
+            copies.CopyFailed,
+            self.driver.before_volume_copy,
+            *(self.admin, attached, target),
+        )
+        snapshot.destroy()
+        self.driver.before_volume_copy(self.admin, attached, target)
 
     def test_data_of_4096_do_not_leave_the_driver(self) -> None:
         report = {'storage_protocol': 'iSCSI'}
