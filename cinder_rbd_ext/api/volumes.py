@@ -6,7 +6,9 @@ from collections.abc import Generator
 from collections.abc import Iterator
 from typing import Any
 
+from cinder import context as cinder_context
 from cinder import exception
+from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import volume_actions as action_policies
@@ -190,7 +192,7 @@ class VolumesController(wsgi.Controller):
         volume = cinder_volume.API().get(context, ident)
         context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
         new_type = visible_types.find(context, asked['new_type'])
-        _disown(volume)
+        _disown(volume.id)
         may_migrate = (asked.get('migration_policy') or _NEVER) != _NEVER
         return retypes.check(
             volume,
@@ -217,7 +219,7 @@ class VolumesController(wsgi.Controller):
             asked = checks.part_of(body, 'os-migrate_volume')
             possible = self._reported.destination(context, asked)
             retypes.check_readable(recorded, possible)
-        _disown(volume)
+        _disown(volume.id)
         yield
 
     @wsgi.extends(action='os-extend')
@@ -305,14 +307,23 @@ class VolumesController(wsgi.Controller):
                 each.update(attributes.of_volume(volume, shows_pools))
 
 
-def _disown(volume: protocols.Volume) -> None:
+def _disown(volume_id: str) -> None:
     """Note that the status that Cinder sets next belongs to this request.
 
     The marker of an earlier, interrupted one may still be there. That of one
-    which is running is left alone: Cinder refuses this request.
+    which is running is left alone: Cinder refuses this request. Another
+    request may have begun since this one read the volume, so its status and
+    its marker are read again, in one query.
     """
-    if volume.status != marker.RETYPING and not marker.is_migrating(volume):
-        marker.disown(volume.id)
+    admin = cinder_context.get_admin_context()
+    volume = objects.Volume.get_by_id(admin, volume_id)
+    mark = marker.read(volume.admin_metadata)
+    if (
+        mark
+        and volume.status != marker.RETYPING
+        and not marker.is_migrating(volume)
+    ):
+        marker.disown(volume_id, mark.request)
 
 
 def _policy(req: protocols.Request, volume: dict[str, Any]) -> str:

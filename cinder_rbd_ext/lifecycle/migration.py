@@ -126,15 +126,16 @@ class Migrations:
         """Have a marker during the wait for the lock.
 
         Without a marker, the volume would keep its status after a kill. The
-        marker of an earlier request does not apply to the status any more.
+        marker of an earlier migration does not apply to the status any more.
+        That of a retype never applies to it, and the retype may be running.
         """
         pool = self._other_pool(host)
         if pool:
             earlier = marker.of_volume(volume.id)
             if earlier is None and not self._no_access(pool):
                 marker.write(volume.id, self._marker(request_id, volume, host))
-            elif earlier and earlier.request != request_id:
-                marker.disown(volume.id)
+            elif earlier and earlier.pool and earlier.request != request_id:
+                marker.disown(volume.id, earlier.request)
         try:
             yield
         except Exception:
@@ -214,7 +215,7 @@ class Migrations:
                 'Could not remove the copy for volume %s; trying again later',
                 volume_id,
             )
-        marker.disown(volume_id)
+        marker.disown(volume_id, request_id)
 
     def _migrated(
         self,

@@ -188,9 +188,23 @@ def marked_volumes(driver: protocols.Driver) -> list[str]:
 
 def write(volume_id: str, marker: Marker) -> Marker:
     """Write a marker with the current time, and return it."""
-    now = timeutils.utcnow().isoformat(timespec='seconds')
-    marker = dataclasses.replace(marker, at=f'{now}Z')
-    text = json.dumps(
+    marker = dataclasses.replace(marker, at=_now())
+    items = {
+        wire.RECORD_CONVERSION: _as_text(marker),
+        wire.RECORD_MARKED: marker.left or wire.MARKED,
+    }
+    if marker.destination:
+        items[wire.RECORD_DESTINATION] = marker.destination
+    _update(volume_id, items)
+    return marker
+
+
+def _now() -> str:
+    return f'{timeutils.utcnow().isoformat(timespec="seconds")}Z'
+
+
+def _as_text(marker: Marker) -> str:
+    return json.dumps(
         {
             wire.MARKER_REQUEST: marker.request,
             wire.MARKER_TYPE: marker.type_id,
@@ -203,14 +217,6 @@ def write(volume_id: str, marker: Marker) -> Marker:
         },
         separators=(',', ':'),
     )
-    items = {
-        wire.RECORD_CONVERSION: text,
-        wire.RECORD_MARKED: marker.left or wire.MARKED,
-    }
-    if marker.destination:
-        items[wire.RECORD_DESTINATION] = marker.destination
-    _update(volume_id, items)
-    return marker
 
 
 def begin(volume_id: str, marker: Marker) -> Marker:
@@ -219,15 +225,34 @@ def begin(volume_id: str, marker: Marker) -> Marker:
     return write(volume_id, marker)
 
 
-def disown(volume_id: str) -> None:
+def disown(volume_id: str, request: str) -> None:
     """Note that another request may now set the status ``retyping``.
 
     The driver then still removes the images that the marker names, and no
-    longer changes the status of the volume.
+    longer changes the status of the volume. What the driver writes at the same
+    moment is kept.
+
+    :param request: the request of the marker; that of another one is not void
     """
-    marker = of_volume(volume_id)
-    if marker and not marker.is_void:
-        write(volume_id, dataclasses.replace(marker, is_void=True))
+    is_written = False
+    while not is_written:
+        recorded = record.items_of(volume_id)
+        marker = read(recorded)
+        if marker is None or marker.is_void or marker.request != request:
+            return
+        void = dataclasses.replace(marker, is_void=True, at=_now())
+        # The model's module has different names in the releases of Cinder.
+        items = objects.Volume.model.volume_admin_metadata.property
+        is_written = db.conditional_update(
+            context.get_admin_context(),
+            items.mapper.class_,
+            {'value': _as_text(void)},
+            {
+                'volume_id': volume_id,
+                'key': wire.RECORD_CONVERSION,
+                'value': recorded[wire.RECORD_CONVERSION],
+            },
+        )
 
 
 def forget(volume_id: str) -> None:

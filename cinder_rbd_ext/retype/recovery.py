@@ -9,7 +9,9 @@ the former type, the marker is not void, and no service has written the marker
 for :data:`STALE <cinder_rbd_ext.retype.marker.STALE>` seconds. Then it
 completes a swap that has begun, and otherwise returns the volume to its former
 type and status. In all other cases it only removes the images that the retype
-has left.
+has left. If the marker is void, the status ``retyping`` belongs to another
+request. If that one does not begin within these seconds, recovery returns the
+volume to its former status too.
 
 A migration that was interrupted before Cinder saved the new back end is undone
 in the same way: the volume gets its former status, and the copy is removed.
@@ -35,6 +37,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 import contextlib
 import dataclasses
+import datetime
 import functools
 import threading
 import time
@@ -161,8 +164,7 @@ class Recovery:
 
     def return_lost(self) -> None:
         """Return the volumes whose requests were lost with another service."""
-        age = timeutils.utcnow() - self._began
-        if self._has_searched or age.total_seconds() < marker.STALE:
+        if self._has_searched or not self._has_waited(self._began):
             return
         admin = context.get_admin_context()
         place = marker.place_of(self._driver)
@@ -182,19 +184,24 @@ class Recovery:
         )
         self._has_searched = True
 
+    def _has_waited(self, changed: datetime.datetime) -> bool:
+        """Return whether a request would have been received since a change."""
+        since = max(timeutils.normalize_time(changed), self._began)
+        age = timeutils.utcnow() - since
+        return bool(age.total_seconds() >= marker.STALE)
+
     def _return(self, volume_id: str) -> bool:
         """Return a volume to its former status if its request was lost."""
         admin = context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
         changed = timeutils.normalize_time(volume.updated_at)
-        targets = {'migration_status': f'target:{volume_id}'}
         if (
             changed <= self._began
             and marker.read(volume.admin_metadata) is None
             and (
                 marker.is_migrating(volume) or volume.status == marker.RETYPING
             )
-            and not objects.VolumeList.get_all(admin, filters=targets)
+            and not _has_target(volume)
         ):
             _end(volume)
         return True
@@ -211,12 +218,17 @@ class Recovery:
             and (is_of_marker or retypes.is_unsaved(volume, mark))
         ):
             return False
+        is_disowned = mark is not None and _is_disowned(volume, mark)
+        if is_disowned and not self._has_waited(volume.updated_at):
+            return False
         if mark and is_of_marker:
             if mark.pool:
                 _end(volume)
             else:
                 self._resume(admin, volume, mark)
         self._retypes.settle(volume_id)
+        if is_disowned:
+            _end(volume)
         return True
 
     def _resume(
@@ -306,6 +318,24 @@ def _is_of_marker(volume: protocols.Volume, mark: marker.Marker) -> bool:
         and volume.volume_type_id != mark.type_id
         and not mark.is_void
     )
+
+
+def _is_disowned(volume: protocols.Volume, mark: marker.Marker) -> bool:
+    """Return whether a volume has the status of a retype without a marker."""
+    return bool(
+        mark.is_void
+        and not mark.pool
+        and volume.status == marker.RETYPING
+        and not marker.is_migrating(volume)
+        and not _has_target(volume)
+    )
+
+
+def _has_target(volume: protocols.Volume) -> bool:
+    """Return whether Cinder copies the data of a volume to another one."""
+    targets = {'migration_status': f'target:{volume.id}'}
+    admin = context.get_admin_context()
+    return bool(objects.VolumeList.get_all(admin, filters=targets))
 
 
 def _end(volume: protocols.Volume) -> None:

@@ -803,9 +803,13 @@ class InterruptedTest(RetypeTestCase):
         self.update(self.volume, {'status': 'retyping'})
         marker.write(self.volume.id, self.mark)
         # As the API does when it accepts another retype.
-        marker.disown(self.volume.id)
-        self.driver._recovery.recover_all()
+        marker.disown(self.volume.id, self.mark.request)
+        with mock.patch.object(marker, 'STALE', 70.0):
+            self.assertTrue(self.driver._recovery.recover_all())
         self.assertEqual('retyping', self.read_again(self.volume).status)
+        # The other request has not begun.
+        self.driver._recovery.recover_all()
+        self.assertEqual('available', self.read_again(self.volume).status)
         self.assertEqual([self.volume.name], self.cluster.names())
 
     def test_marker_of_a_running_service_is_left_alone(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from unittest import mock
 
 from cinder.db import api as db
+from cinder.volume import api as volume_api
 import oslo_messaging
 
 from cinder_rbd_ext.retype import marker
@@ -395,6 +396,31 @@ class RetypeTest(base.ApiTestCase):
             self.assertFalse(self._is_void(volume))
             self.call('POST', path, body, app=self.admin)
             self.assertIs(is_void, self._is_void(volume))
+
+    def test_request_that_began_meanwhile_keeps_its_marker(self) -> None:
+        """Its retype would end, and the volume stay in ``retyping``."""
+        migration = {'host': 'other@ceph#pool', 'force_host_copy': True}
+        real = volume_api.API.get
+        for body in (self._body('striped'), {'os-migrate_volume': migration}):
+            volume = self.volume(None, base.MADE)
+
+            def get(
+                api: Any, *args: Any, ident: str = volume.id, **kwargs: Any
+            ) -> Any:
+                """Read a volume; then the driver begins another request."""
+                seen = real(api, *args, **kwargs)
+                if marker.of_volume(ident) is None:
+                    status = {'status': 'retyping'}
+                    db.volume_update(self.admin_context, ident, status)
+                    mark = marker.Marker('req-1', 'type', 'image')
+                    marker.write(ident, mark)
+                return seen
+
+            with mock.patch.object(volume_api.API, 'get', get):
+                path = f'/volumes/{volume.id}/action'
+                response = self.call('POST', path, body, app=self.admin)
+            self.assertEqual(400, response.status_int, response.text)
+            self.assertIs(False, self._is_void(volume))
 
     def test_malformed_retype_gets_stock_refusal(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)

@@ -305,6 +305,21 @@ class MigrateTest(base.DriverTestCase):
         self.assertIn('is not complete', str(error))
         self.assertEqual(mark, marker.of_volume(volume.id))
 
+    @ddt.data(('', False), ('volumes2', True))
+    @ddt.unpack
+    def test_late_migration_does_not_void_the_marker_of_a_retype(
+        self, pool: str, is_void: bool
+    ) -> None:
+        """A running retype would end, and the volume stay as it is."""
+        volume = self.made_volume(base.ASKED, status='retyping')
+        marker.write(volume.id, marker.Marker('req-1', '', '123', pool=pool))
+        with mock.patch.object(
+            volume_use, 'replacing', autospec=True, side_effect=OSError
+        ):
+            self.assertRaises(OSError, self._moved, volume)
+        mark = marker.of_volume(volume.id)
+        self.assertEqual(is_void, mark and mark.is_void)
+
     def test_lock_is_held_and_marker_is_new_when_cinder_saves(self) -> None:
         volume = self.made_volume(base.ASKED)
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Mapping
+import dataclasses
 import json
+from unittest import mock
 
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
@@ -38,13 +41,39 @@ class MarkerTest(base.DriverTestCase):
 
     def test_marker_of_an_earlier_request_is_void(self) -> None:
         volume = self.made_volume()
-        marker.disown(volume.id)
+        marker.disown(volume.id, _LONGEST.request)
         self.assertIsNone(marker.of_volume(volume.id))
         marker.write(volume.id, _LONGEST)
-        marker.disown(volume.id)
+        marker.disown(volume.id, _LONGEST.request)
         mark = marker.of_volume(volume.id)
         self.assertTrue(mark and mark.is_void)
         self.assertEqual(_LONGEST.request, mark and mark.request)
+
+    def test_marker_of_another_request_is_not_void(self) -> None:
+        volume = self.made_volume()
+        written = marker.write(volume.id, _LONGEST)
+        marker.disown(volume.id, 'req-1')
+        self.assertEqual(written, marker.of_volume(volume.id))
+
+    def test_copy_that_is_noted_at_the_same_moment_stays_noted(self) -> None:
+        """Nobody would remove it otherwise."""
+        volume = self.made_volume()
+        copied = marker.Marker('req-1', '', 'image', 'copy', pool='volumes2')
+        marker.write(volume.id, dataclasses.replace(copied, copy_id=''))
+        real = marker.read
+
+        def read(items: Mapping[str, str]) -> marker.Marker | None:
+            found = real(items)
+            if found and not found.copy_id:
+                marker.write(volume.id, copied)
+            return found
+
+        with mock.patch.object(marker, 'read', read):
+            marker.disown(volume.id, 'req-1')
+        mark = marker.of_volume(volume.id)
+        self.assertEqual(
+            ('copy', True), (mark and mark.copy_id, mark and mark.is_void)
+        )
 
     def test_invalid_marker_is_ignored(self) -> None:
         for text in ('', '[]', '{}', json.dumps({wire.MARKER_TYPE: 'a'})):

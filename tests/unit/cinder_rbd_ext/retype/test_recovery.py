@@ -6,6 +6,7 @@ import threading
 from typing import Any
 from unittest import mock
 
+from cinder.db import api as db
 import ddt
 from oslo_utils import timeutils
 
@@ -40,6 +41,38 @@ class RecoveryTest(base.DriverTestCase):
         marker.write(
             self.volume.id, marker.Marker('req-1', new_type.id, '123')
         )
+
+    def test_request_that_voided_the_marker_is_waited_for(self) -> None:
+        self._interrupted()
+        marker.disown(self.volume.id, 'req-1')
+        own = self.driver._recovery
+        long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
+        for changed, began, status in (
+            # It was accepted, or this service has started, a moment ago.
+            (timeutils.utcnow(), long_ago, 'retyping'),
+            (long_ago, timeutils.utcnow(), 'retyping'),
+            (long_ago, long_ago, 'in-use'),
+        ):
+            own._began = began
+            db.volume_update(
+                self.admin, self.volume.id, {'updated_at': changed}
+            )
+            with mock.patch.object(marker, 'STALE', 70.0):
+                self.assertEqual(status == 'retyping', own.recover_all())
+            self.volume.refresh()
+            self.assertEqual(status, self.volume.status)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    def test_copy_by_cinder_after_a_void_marker_is_no_lost_request(
+        self,
+    ) -> None:
+        """An administrator has reset the migration status."""
+        self._interrupted()
+        self.new_volume(migration_status=f'target:{self.volume.id}')
+        marker.disown(self.volume.id, 'req-1')
+        self.driver._recovery.recover_all()
+        self.volume.refresh()
+        self.assertEqual('retyping', self.volume.status)
 
     @ddt.data(None, 'success', 'error')
     def test_volume_gets_its_former_status(

@@ -272,7 +272,7 @@ class RetypeTest(base.DriverTestCase):
                 db.volume_update(self.admin, volume.id, status)
             else:
                 # The API has accepted another retype.
-                marker.disown(volume.id)
+                marker.disown(volume.id, self.context.request_id)
 
         with mock.patch.object(self.driver._retypes, 'complete', late):
             self.assertRaises(
