@@ -146,7 +146,7 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Clone a snapshot of a volume."""
         with (
-            volume_use.using_snapshot(snapshot) as source,
+            volume_use.using_snapshot(self, snapshot) as source,
             self._maker.creating(volume, source),
         ):
             return super().create_volume_from_snapshot(volume, snapshot)
@@ -156,7 +156,7 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Clone a volume, or copy it if clones are disabled."""
         with (
-            volume_use.using(src_vref) as source,
+            volume_use.using(self, src_vref) as source,
             self._maker.cloning(volume, source) as creation,
         ):
             with self.sharing.of_clone():
@@ -237,7 +237,7 @@ class RBDExtDriver(rbd.RBDDriver):
             with self._attaching.holding(volume.id):
                 current = self._restores.connected(volume, connector)
                 if current is not None:
-                    volume_use.check_not_migrated(volume, current)
+                    volume_use.check_not_migrated(self, current)
                 mode = self._connections.mode(volume, connector, current)
                 items = self._connections.disk_items(connector, current)
                 if current is not None:
@@ -291,7 +291,7 @@ class RBDExtDriver(rbd.RBDDriver):
     def extend_volume(self, volume: protocols.Volume, new_size: Any) -> None:
         """Extend a volume if its layout and object map allow the size."""
         with (
-            volume_use.using(volume, volume_use.LONG_WAIT) as current,
+            volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
             self._in_place.extending(current),
         ):
             super().extend_volume(current, new_size)
@@ -300,7 +300,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""
-        with volume_use.using_snapshot(snapshot) as volume:
+        with volume_use.using_snapshot(self, snapshot) as volume:
             update = super().create_snapshot(snapshot)
             if self.cluster_name:
                 # If this service was stopped for so long that its lock has
@@ -329,7 +329,7 @@ class RBDExtDriver(rbd.RBDDriver):
         **kwargs: object,
     ) -> Any:
         """Upload a volume to Glance."""
-        with volume_use.using(volume, volume_use.LONG_WAIT) as current:
+        with volume_use.using(self, volume, volume_use.LONG_WAIT) as current:
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs
             )
@@ -338,12 +338,12 @@ class RBDExtDriver(rbd.RBDDriver):
         self, snapshot: protocols.Snapshot, existing_ref: Any
     ) -> Any:
         """Take over a snapshot of a volume."""
-        with volume_use.using_snapshot(snapshot):
+        with volume_use.using_snapshot(self, snapshot):
             return super().manage_existing_snapshot(snapshot, existing_ref)
 
     def unmanage_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Leave a snapshot to the operator."""
-        with volume_use.using_snapshot(snapshot):
+        with volume_use.using_snapshot(self, snapshot):
             super().unmanage_snapshot(snapshot)
 
     def retype(
@@ -491,13 +491,13 @@ class RBDExtDriver(rbd.RBDDriver):
         :raises SnapshotIsBusy: if the image of the volume is being replaced
         """
         try:
-            with volume_use.using_snapshot(snapshot) as volume:
+            with volume_use.using_snapshot(self, snapshot) as volume:
                 is_left = volume_use.is_unfinished(volume)
                 if not is_left:
                     self._delete_snapshot(snapshot)
             if is_left:
                 self._retypes.settle_idle(volume.id)
-                with volume_use.using_snapshot(snapshot):
+                with volume_use.using_snapshot(self, snapshot):
                     if not self.images.exists(volume.name):
                         # The stock driver would consider it deleted.
                         raise exception.SnapshotIsBusy(

@@ -59,7 +59,9 @@ _WORKING = (
 
 @contextlib.contextmanager
 def using(
-    volume: protocols.Volume, wait: float = volume_lock.WAIT
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    wait: float = volume_lock.WAIT,
 ) -> Iterator[Any]:
     """Hold the lock of a volume together with other users of its image.
 
@@ -70,22 +72,22 @@ def using(
     :raises VolumeLocked: if the lock could not be taken in time, or if the
         volume was migrated meanwhile
     """
-    with _using(volume.id, volume._context, wait, volume) as current:
+    with _using(driver, volume.id, volume._context, wait) as current:
         yield current
 
 
 @contextlib.contextmanager
 def using_snapshot(
-    snapshot: protocols.Snapshot, wait: float = volume_lock.WAIT
+    driver: protocols.Driver,
+    snapshot: protocols.Snapshot,
+    wait: float = volume_lock.WAIT,
 ) -> Iterator[Any]:
     """Act as :func:`using` for the volume of a snapshot.
 
     The snapshot then refers to the volume as in the database.
     """
-    is_loaded = snapshot.obj_attr_is_set('volume')
-    volume = snapshot.volume if is_loaded else None
     with _using(
-        snapshot.volume_id, snapshot._context, wait, volume
+        driver, snapshot.volume_id, snapshot._context, wait
     ) as current:
         snapshot.volume = current
         # Cinder does not save a snapshot with another volume.
@@ -171,42 +173,40 @@ def replacing(
 
 @contextlib.contextmanager
 def _using(
+    driver: protocols.Driver,
     volume_id: str,
     request_context: protocols.Context,
     wait: float,
-    volume: protocols.Volume | None,
 ) -> Iterator[Any]:
     until = time.monotonic() + wait
     while True:
         with volume_lock.shared(volume_id, _left(until)):
             current = _current(volume_id, request_context)
             if not _is_interrupted(current):
-                if volume is not None:
-                    _check_is_here(volume, current)
+                _check_is_here(driver, current)
                 yield current
                 return
         _pause(volume_id, until)
 
 
 def check_not_migrated(
-    volume: protocols.Volume, current: protocols.Volume
+    driver: protocols.Driver, volume: protocols.Volume
 ) -> None:
     """Check that a migration has not made another image that of a volume.
 
-    :param volume: as in a request
-    :param current: the same volume as in the database, read inside the lock
+    :param volume: as in the database, read inside the lock
     :raises VolumeLocked: if it has, or is about to
     """
-    if _is_interrupted(current):
+    if _is_interrupted(volume):
         raise volume_lock.VolumeLocked(volume_id=volume.id)
-    _check_is_here(volume, current)
+    _check_is_here(driver, volume)
 
 
-def _check_is_here(
-    volume: protocols.Volume, current: protocols.Volume
-) -> None:
-    back_ends = {record.backend_of(each) for each in (volume, current)}
-    if len(back_ends) > 1:
+def _check_is_here(driver: protocols.Driver, volume: protocols.Volume) -> None:
+    # The volume of a request does not show it: a snapshot comes without its
+    # volume, and Cinder reads the source of a clone when the request arrives.
+    here = marker.back_end_of(driver)
+    if driver.host and record.backend_of(volume) != here:
         raise volume_lock.VolumeLocked(volume_id=volume.id)
 
 

@@ -184,7 +184,7 @@ class Reconfigurations:
             return
         volume = target.volume
         if new_type is None:
-            volume_use.check_not_migrated(requested, volume)
+            volume_use.check_not_migrated(self._driver, volume)
         former = record.families_set(volume.admin_metadata)
         record.configuring(volume.id, former | configuration.families(wanted))
         with self._driver.images.opened(volume.name) as image:

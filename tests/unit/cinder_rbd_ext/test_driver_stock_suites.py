@@ -152,7 +152,7 @@ _NAME = 'cinder.tests.unit.volume.drivers.test_rbd'
 (_THEIRS,) = stock_suites.load([_NAME], stock, {'RBDDriver': _Driver})
 
 
-def _unlocked(volume: Any, *args: Any) -> Any:
+def _unlocked(driver: Any, volume: Any, *args: Any) -> Any:
     return contextlib.nullcontext(volume)
 
 
@@ -171,7 +171,11 @@ class _OurClass(fixtures.Fixture):
             (record, 'refused', mock.Mock(spec_set=record.refused)),
             # The volumes of the suites are not in a database.
             (volume_use, 'using', _unlocked),
-            (volume_use, 'using_snapshot', lambda it: _unlocked(it.volume)),
+            (
+                volume_use,
+                'using_snapshot',
+                lambda driver, it: _unlocked(driver, it.volume),
+            ),
         ):
             self.useFixture(fixtures.MockPatchObject(holder, name, value))
 

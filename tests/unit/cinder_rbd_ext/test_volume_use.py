@@ -254,7 +254,7 @@ class InterruptedTest(UseTestCase):
 
     def test_migration_by_cinder_is_no_interrupted_retype(self) -> None:
         self.interrupt(migration_status='migrating')
-        with volume_use.using(self.volume, 0):
+        with volume_use.using(self.driver, self.volume, 0):
             pass
 
 
@@ -281,10 +281,14 @@ class MigratedTest(UseTestCase):
         )
         self._check_refused(name)
 
-    @ddt.data('clone', 'extend', 'connect')
+    @ddt.data(
+        *('clone', 'create_from_snapshot', 'create_snapshot', 'extend'),
+        'connect',
+    )
     def test_operation_on_the_former_image_is_refused(self, name: str) -> None:
-        current = objects.Volume.get_by_id(self.admin, self.volume.id)
-        self.update(current, {'host': 'another@host#pool'})
+        """Cinder reads some volumes only when the request arrives."""
+        self.driver.host = self.volume.host
+        self.update(self.volume, {'host': 'another@host#pool'})
         self._check_refused(name)
 
 
@@ -325,7 +329,7 @@ class ReplacingTest(UseTestCase):
         served = []
 
         def serve() -> None:
-            with volume_use.using_snapshot(self.snapshot):
+            with volume_use.using_snapshot(self.driver, self.snapshot):
                 served.append(True)
             self.snapshot.status = 'available'
             self.snapshot.save()

@@ -10,7 +10,6 @@ import time
 from typing import Any
 from unittest import mock
 
-from cinder import objects
 from cinder.db import api as db
 from cinder.volume.drivers import rbd as stock
 import ddt
@@ -160,11 +159,11 @@ class ReconfigurationsTest(base.DriverTestCase):
 
     def test_former_image_of_a_migrated_volume_is_left_alone(self) -> None:
         """The record of the new one would say that it has the entry."""
-        requested = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.driver.host = self.volume.host
         self._set('compressible')
         self.volume.host = 'there@ceph2#ceph2'
         self.volume.save()
-        self.driver.remove_export(self.context, requested)
+        self.driver.remove_export(self.context, self.volume)
         self.assertIsNone(self._entry())
         self.assertNotIn(keys.COMPRESSION_HINT, self.recorded(self.volume))
 
