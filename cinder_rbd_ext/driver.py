@@ -531,6 +531,17 @@ class RBDExtDriver(rbd.RBDDriver):
     def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         self._retypes.release_snapshot(snapshot)
         super().delete_snapshot(snapshot)
+        if self.cluster_name:
+            # As in create_snapshot, it may have been removed from an image
+            # that a copy with the same snapshots has replaced.
+            with (
+                contextlib.suppress(self.rbd.ImageNotFound),
+                self.images.opened(
+                    snapshot.volume_name, read_only=True
+                ) as image,
+            ):
+                if any(s['name'] == snapshot.name for s in image.list_snaps()):
+                    raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
 
     def _do_flatten(self, volume_name: str, pool: str) -> None:
         """Flatten a clone while its image is not replaced."""

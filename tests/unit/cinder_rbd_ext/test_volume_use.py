@@ -236,6 +236,20 @@ class InterruptedTest(UseTestCase):
             )
         self.driver.create_snapshot(late)
 
+    def test_snapshot_is_deleted_only_if_the_image_of_the_volume_lost_it(
+        self,
+    ) -> None:
+        """The service was stopped until its lock had expired."""
+        self.driver.cluster_name = 'cluster@ceph'
+        with mock.patch.object(
+            rbd.RBDDriver, 'delete_snapshot', autospec=True
+        ):
+            self.assertRaises(
+                exception.SnapshotIsBusy, self.operate, 'delete_snapshot'
+            )
+        self.operate('delete_snapshot')
+        self.assertEqual([], self.snapshots_of(self.volume.name))
+
     def test_snapshot_is_kept_after_an_interrupted_retype(self) -> None:
         self.interrupt()
         self.impatient_of_retypes()
