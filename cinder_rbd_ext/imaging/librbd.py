@@ -322,9 +322,16 @@ class RBD(open_image.Delegate):
         self,
         ioctx: protocols.Ioctx,
         image_id: str,
-        *args: object,
-        **kwargs: object,
+        force: bool = False,
     ) -> None:
-        """Remove an image from the trash, and what only it required."""
-        with self._librbd.removals.of_trash(self._wrapped, ioctx, image_id):
-            self._wrapped.trash_remove(ioctx, image_id, *args, **kwargs)
+        """Remove an image from the trash, and what only it required.
+
+        A forced removal is not part of a purge of the trash.
+        """
+        with contextlib.ExitStack() as stack:
+            if not force:
+                removed = self._librbd.removals
+                stack.enter_context(
+                    removed.of_trash(self._wrapped, ioctx, image_id)
+                )
+            self._wrapped.trash_remove(ioctx, image_id, force)

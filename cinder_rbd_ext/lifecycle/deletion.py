@@ -28,6 +28,7 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
 from cinder_rbd_ext.lifecycle import trash
+from cinder_rbd_ext.retype import copies
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -235,7 +236,9 @@ class Deletions:
         purge until the service restarts.
         """
         before: set[str] = set()
-        purge = trash.Purge(self._driver.librbd, self._before_purge)
+        purge = trash.Purge(
+            self._driver.librbd, self._before_purge, copies.volume_id_of
+        )
         with _logged():
             before = self._trashed()
         with _logged(), self._driver.librbd.removals.purging(purge):

@@ -53,6 +53,8 @@ class Purge:
 
     :param prepare: receives each image, open, before its removal; returns the
         snapshot from which it was cloned, or None
+    :param is_excluded: returns whether an entry of the trash is not removed,
+        because only the recovery of retypes knows when it may be
     :ivar released: the snapshots whose clones were purged
     :ivar is_lost: whether the connection was lost
     """
@@ -61,9 +63,11 @@ class Purge:
         self,
         librbd: Any,
         prepare: Callable[[Any], clone_sources.Reference | None],
+        is_excluded: Callable[[dict[str, Any]], object],
     ) -> None:
         self._librbd = librbd
         self._prepare = prepare
+        self._is_excluded = is_excluded
         self.released: list[clone_sources.Reference] = []
         self.is_lost = False
 
@@ -73,9 +77,10 @@ class Purge:
     ) -> Iterator[None]:
         """Take part in the removal of an image from the trash.
 
-        :raises OSError: if the delay has not passed. The stock driver expects
-            this class; librbd raises another one of the same name, for which
-            the stock driver logs an error with each purge.
+        :raises OSError: if the delay has not passed, or if the image is not
+            removed here. The stock driver expects this class; librbd raises
+            another one of the same name, for which the stock driver logs an
+            error with each purge.
         """
         try:
             with self._removing(rbd, ioctx, image_id):
@@ -89,9 +94,11 @@ class Purge:
     def _removing(
         self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
     ) -> Iterator[None]:
-        until = rbd.trash_get(ioctx, image_id)['deferment_end_time']
+        entry = rbd.trash_get(ioctx, image_id)
+        until = entry['deferment_end_time']
         now = datetime.datetime.now(datetime.timezone.utc)
-        if until.replace(tzinfo=datetime.timezone.utc) > now:
+        is_early = until.replace(tzinfo=datetime.timezone.utc) > now
+        if is_early or self._is_excluded(entry):
             raise OSError(errno.EPERM, f'{image_id} is kept until {until}')
         reference = None
         # An interrupted removal left an entry in the trash whose image no

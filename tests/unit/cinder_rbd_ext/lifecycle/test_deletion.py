@@ -4,6 +4,7 @@
 
 import concurrent.futures
 import contextlib
+import datetime
 import errno
 import threading
 import time
@@ -207,6 +208,33 @@ class LostTest(base.DriverTestCase):
         self.assertEqual(
             2, self.log.output.count('Could not purge the whole trash')
         )
+
+    def test_kept_source_of_a_retype_is_left_to_its_recovery(self) -> None:
+        """It may be the only image of its volume."""
+        volume = self.made_volume()
+        entry = self.cluster.stored(volume.name)
+        with self.cluster.connected('volumes') as ioctx:
+            ioctx.pool.trash[entry.ident] = ioctx.pool.images.pop(entry.name)
+            entry.name = f'{volume.name}.retyped-{entry.ident}'
+            with mock.patch.object(
+                fake_librbd.RBD,
+                'trash_get',
+                lambda *_: {
+                    'id': entry.ident,
+                    'name': entry.name,
+                    'deferment_end_time': datetime.datetime(2000, 1, 1),
+                },
+                create=True,
+            ):
+                self.driver._trash_purge()
+                self.assertEqual([entry.ident], [*ioctx.pool.trash])
+                self.assertNotIn('Error deleting', self.log.output)
+                # Recovery may remove it at the same time.
+                with self.driver._deletions.purging():
+                    self.driver.rbd.RBD().trash_remove(
+                        ioctx, entry.ident, True
+                    )
+            self.assertEqual([], [*ioctx.pool.trash])
 
     def test_before_the_removal(self) -> None:
         volume = self.made_volume()

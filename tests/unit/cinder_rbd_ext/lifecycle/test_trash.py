@@ -53,16 +53,25 @@ class DeferralTest(base.TestCase):
 
 
 class PurgeTest(base.TestCase):
+    def _open(self, image: Any) -> None:
+        self.fail('opened')
+
+    def test_image_whose_delay_has_passed_can_still_be_excluded(self) -> None:
+        purge = trash.Purge(None, self._open, lambda entry: entry['id'] == '7')
+        rbd: Any = _Rbd()
+        removal = purge.removing(rbd, _IOCTX, '7')
+        self.assertRaises(PermissionError, removal.__enter__)
+
     def test_not_expired(self) -> None:
         """The stock driver expects this error."""
-        purge = trash.Purge(None, lambda image: self.fail('opened'))
+        purge = trash.Purge(None, self._open, lambda entry: None)
         rbd: Any = _Rbd(_NOW + datetime.timedelta(days=1))
         removal = purge.removing(rbd, _IOCTX, '')
         self.assertRaises(PermissionError, removal.__enter__)
         self.assertFalse(purge.is_lost)
 
     def test_lost_connection(self) -> None:
-        purge = trash.Purge(fake_images, lambda image: None)
+        purge = trash.Purge(fake_images, self._open, lambda entry: None)
         lost = fake_images.OSError('lost')
         lost.errno = errno.ESHUTDOWN
         rbd = mock.Mock(spec=['trash_get'])
