@@ -36,11 +36,14 @@ from typing import TypeVar
 from cinder import context
 from cinder import exception
 from cinder import objects
+from cinder.scheduler import rpcapi
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_log import log as logging
+import oslo_messaging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
@@ -60,6 +63,9 @@ LOG = logging.getLogger(__name__)
 #: seconds between two attempts in this time.
 WATCHED_FOR = 60.0
 PAUSE = 1.0
+
+# Seconds to wait for the scheduler, while the lock of a volume is held.
+_TIMEOUT = 3
 
 _DIRECTORY = 'rbd_directory'
 _CLASS = 'rbd'
@@ -664,6 +670,27 @@ def _is_elsewhere(driver: protocols.Driver, back_end: str) -> bool:
     return True
 
 
+def _has_other_pool(driver: protocols.Driver, back_end: str) -> bool:
+    """Return whether a back end reports another pool than that of a driver.
+
+    A back end that the scheduler does not know now may use the same pool.
+    """
+    scheduler = rpcapi.SchedulerAPI()
+    scheduler.client = scheduler.client.prepare(timeout=_TIMEOUT, retry=1)
+    try:
+        pools = scheduler.get_pools(context.get_admin_context(), filters={})
+    except (oslo_messaging.MessagingException, exception.ServiceNotFound):
+        return False
+    here = driver._get_fsid(), driver.configuration.rbd_pool
+    # The user is between these two.
+    places = [
+        tuple(([''] * 3 + capabilities.location(pool))[-3::2])
+        for pool in pools
+        if pool['name'].partition('#')[0] == back_end
+    ]
+    return bool(places) and here not in places
+
+
 def is_needed(driver: protocols.Driver, entry: Kept) -> bool:
     """Return whether a kept source may be the only image of its volume.
 
@@ -679,9 +706,10 @@ def is_needed(driver: protocols.Driver, entry: Kept) -> bool:
     if marker.read(volume.admin_metadata) or marker.is_migrating(volume):
         # Its image has no name at this moment.
         return True
-    if driver.host and _is_elsewhere(driver, record.backend_of(volume)):
-        # It was migrated after its retype.
-        return False
+    back_end = record.backend_of(volume)
+    if driver.host and _is_elsewhere(driver, back_end):
+        # It was migrated after its retype, unless both use the same pool.
+        return not _has_other_pool(driver, back_end)
     LOG.error(
         'Volume %(volume)s has no image. Not removing %(entry)s from the '
         'trash, the image that its last retype replaced. To restore it: rbd '

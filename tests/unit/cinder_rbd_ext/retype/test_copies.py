@@ -4,10 +4,13 @@ import datetime
 from typing import Any
 from unittest import mock
 
+from cinder.scheduler import rpcapi
 from cinder.tests.unit import utils as cinder_utils
 import ddt
+import oslo_messaging
 
 from cinder_rbd_ext.retype import copies
+from rbd_volume_options import wire
 from tests.fakes import fake_images
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import base as driver_base
@@ -104,20 +107,49 @@ class ObstacleTest(base.TestCase):
         self.assertEqual(reason, copies.obstacle_of(image, _Librbd))
 
 
+def _located(place: tuple[str, str] | None) -> dict[str, str]:
+    """Return the report of a back end with the images of a cluster's pool."""
+    if place is None:
+        return {}
+    return {wire.LOCATION_INFO: f'ceph:ceph.conf:{place[0]}:user:{place[1]}'}
+
+
 class KeptSourceTest(driver_base.DriverTestCase):
     def test_only_the_back_end_of_the_volume_may_need_its_kept_source(
         self,
     ) -> None:
-        """The volume was migrated, or its host got another name."""
+        """The volume was migrated, or its host got another name.
+
+        Another back end of the same pool may need it, too.
+        """
         self.driver.host = 'here@ceph'
+        pools = {
+            'running@ceph#ceph': (self.cluster.fsid, 'volumes2'),
+            'there@ceph2#ceph2': ('other', 'volumes'),
+            'same@ceph3#ceph3': (self.cluster.fsid, 'volumes'),
+            'there@lvm#lvm': None,
+        }
+        patch = mock.patch.object(rpcapi, 'SchedulerAPI', autospec=True)
+        scheduler = patch.start().return_value
+        self.addCleanup(patch.stop)
+        scheduler.client = mock.create_autospec(
+            oslo_messaging.rpc.client.RPCClient, instance=True
+        )
+        scheduler.get_pools.return_value = [
+            {'name': name, 'capabilities': _located(place)}
+            for name, place in pools.items()
+        ]
         for host, is_needed in (
             ('here@ceph#ceph', True),
             ('former@ceph#ceph', True),
             ('running@ceph#ceph', False),
             ('there@ceph2#ceph2', False),
+            ('same@ceph3#ceph3', True),
+            ('there@lvm#lvm', False),
+            ('unknown@ceph4#ceph4', True),
         ):
             volume = self.new_volume(host=host)
-            if not is_needed:
+            if host.startswith('running'):
                 cinder_utils.create_service(
                     self.admin,
                     {'host': host.partition('#')[0], 'binary': host},
@@ -132,3 +164,8 @@ class KeptSourceTest(driver_base.DriverTestCase):
             self.assertEqual(
                 is_needed, copies.is_needed(self.driver, entry), host
             )
+        # The scheduler may not answer.
+        scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
+        volume.host = 'there@lvm#lvm'
+        volume.save()
+        self.assertTrue(copies.is_needed(self.driver, entry))
