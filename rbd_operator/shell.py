@@ -87,9 +87,7 @@ class EnsureTypes(exit_status.StatusLister):
         )
         return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Create the missing types and return the actions."""
         shell: Any = self.app
         api = shell.block_storage()

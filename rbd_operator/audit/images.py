@@ -203,7 +203,11 @@ def used_bytes(
 def _modified(image: Any, name: str) -> datetime.datetime | None:
     if names.of_image(name).owner is not names.Owner.GLANCE_IMAGE:
         return None
-    time: datetime.datetime = image.modify_timestamp()
+    return utc(image.modify_timestamp())
+
+
+def utc(time: datetime.datetime) -> datetime.datetime:
+    """Return a time of librbd with its zone."""
     return time.replace(tzinfo=datetime.timezone.utc)
 
 

@@ -63,7 +63,7 @@ def of_pool(
         )
     for each in found.unreadable.values():
         yield findings.Finding(
-            _DAMAGES[each.damage],
+            each.kind,
             found.pool,
             each.name,
             each.why,
@@ -86,14 +86,6 @@ def of_pool(
         yield findings.Finding(
             findings.UNKNOWN_NAME, found.pool, pattern, f'{number} images'
         )
-
-
-_DAMAGES = {
-    scan.Damage.NO_HEADER: findings.HALF_REMOVED,
-    scan.Damage.NO_ID_OBJECT: findings.ID_LOST,
-    scan.Damage.IN_TRASH: findings.HALF_TRASHED,
-    scan.Damage.OTHER: findings.HALF_REMOVED,
-}
 
 
 def _of_trash(found: scan.PoolScan, now: datetime.datetime) -> _Found:

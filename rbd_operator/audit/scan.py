@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from concurrent import futures
 import contextlib
 import dataclasses
-import enum
 import errno
 import json
 import logging
@@ -18,6 +17,7 @@ import threading
 from typing import Any
 
 from rbd_command_line import ceph_connection
+from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import objects
 
@@ -41,27 +41,17 @@ _TIMEOUTS = (
 )
 
 
-class Damage(enum.Enum):
-    """Why an image cannot be opened."""
-
-    NO_HEADER = 'no header'
-    #: The image is complete, but no object leads from its name to its ID.
-    NO_ID_OBJECT = 'no ID object'
-    #: The image is in the trash, and the directory still has its name.
-    IN_TRASH = 'in the trash'
-    OTHER = 'other'
-
-
 @dataclasses.dataclass(frozen=True)
 class Broken:
     """An image that cannot be opened.
 
+    :ivar kind: the kind of its finding
     :ivar why: librbd's message
     """
 
     name: str
     ident: str
-    damage: Damage
+    kind: findings.Kind
     why: str
 
 
@@ -333,11 +323,11 @@ class Cluster:
         for name in sorted(failed.keys() & there):
             stored = objects.id_of(self.librados, ioctx, name)
             ident = directory.get(name) or (stored[0] if stored else '')
-            damage = Damage.NO_HEADER
+            kind = findings.HALF_REMOVED
             if ident in moved:
                 if moved[ident].source is objects.Source.REMOVING:
                     continue
-                damage = Damage.IN_TRASH
+                kind = findings.HALF_TRASHED
             elif not ident:
                 # librbd lists the interrupted removals in the trash as well.
                 continue
@@ -346,8 +336,9 @@ class Cluster:
                     if stored and self._opens(ioctx, name):
                         # It was being created.
                         continue
-                damage = Damage.OTHER if stored else Damage.NO_ID_OBJECT
-            yield Broken(name, ident, damage, failed[name])
+                if not stored:
+                    kind = findings.ID_LOST
+            yield Broken(name, ident, kind, failed[name])
 
     def inventory(
         self,

@@ -45,9 +45,7 @@ class ApplyTypes(exit_status.StatusLister):
         )
         return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Change the volumes and return those that could not be changed."""
         shell: Any = self.app
         storage = shell.administrator().block_storage

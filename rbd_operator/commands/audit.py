@@ -116,9 +116,7 @@ class Audit(exit_status.StatusLister):
         )
         return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Audit the pools and return the rows."""
         if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
             raise exit_status.UsageError(

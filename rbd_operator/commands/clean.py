@@ -27,9 +27,6 @@ from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from rbd_volume_options import sizes
 
-_Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
-
-
 # Ceph has 32 bits for the time until which an image stays in the trash.
 _MOST_HOURS = 10 * 365 * 24
 _MAX_SKEW = datetime.timedelta(minutes=5)
@@ -236,7 +233,7 @@ class Plan(maintenance.Command):
         )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Audit the pools, write the plan and return the rows."""
         path: pathlib.Path = parsed_args.output
         exists = f'{path} exists. Give the name of a new file.'
@@ -349,7 +346,7 @@ class Apply(maintenance.Command):
         parser.set_defaults(bytes_per_second=None)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Remove the items of the plan and return the rows."""
         header, items = plans.parsed(whole_file.read(parsed_args.plan))
         _require_young(header)

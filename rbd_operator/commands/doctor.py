@@ -67,9 +67,7 @@ class Doctor(exit_status.StatusLister):
         )
         return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Check the host and return the rows."""
         read = {
             service: _configuration(

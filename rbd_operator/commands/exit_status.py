@@ -3,6 +3,7 @@
 """The exit status of commands that check something."""
 
 import argparse
+from typing import Any
 
 from cliff import lister
 
@@ -15,6 +16,10 @@ UNKNOWN = 3
 USAGE = 64
 #: Exit status if the user may not see a part of what was selected.
 INCOMPLETE = 4
+
+
+#: The names of columns, and the rows of a table.
+Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
 
 
 class UsageError(ValueError):

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import dataclasses
 import datetime
 import pathlib
 import sys
 import threading
-from typing import Any
 
 from rbd_command_line import ceph_arguments
 from rbd_command_line import printable
@@ -27,21 +27,24 @@ from rbd_operator.maintenance import run
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
 
-COLUMNS = (
-    'Status',
-    'Pool',
-    'Image',
-    'Project',
-    'Detail',
-    'What to do',
-    'Seconds',
-)
-
 Planned = run.Change | outcomes.Outcome
 
 
 class Command(exit_status.StatusLister):
-    """A command for many images; its exit status shows the worst outcome."""
+    """A command for many images; its exit status shows the worst outcome.
+
+    :cvar what: what the command changes
+    :cvar columns: the attributes of outcomes by the names of their columns
+    """
+
+    what = 'images'
+    columns: Mapping[str, str] = {
+        'Pool': 'pool',
+        'Image': 'image',
+        'Project': 'project',
+        'Detail': 'detail',
+        'What to do': 'remedy',
+    }
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
@@ -51,23 +54,17 @@ class Command(exit_status.StatusLister):
 
     def rows(
         self, results: Iterable[outcomes.Outcome], interrupted: bool = False
-    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    ) -> exit_status.Rows:
         """Show a summary and return the rows."""
         there = list(results)
         self.status = outcomes.severity(there, interrupted)
-        say(summary(there))
-        return COLUMNS, [
+        say(summary(there, self.what))
+        return ('Status', *self.columns, 'Seconds'), [
             (
                 each.status.value,
-                *map(
-                    printable.text,
-                    (
-                        each.pool,
-                        each.image,
-                        each.project,
-                        each.detail,
-                        each.remedy,
-                    ),
+                *(
+                    printable.text(getattr(each, name))
+                    for name in self.columns.values()
                 ),
                 each.seconds,
             )
@@ -81,7 +78,7 @@ class Command(exit_status.StatusLister):
         cluster: scan.Cluster,
         planned: Iterable[Planned],
         planned_at: datetime.datetime | None = None,
-    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    ) -> exit_status.Rows:
         """Make the changes and return the rows.
 
         :param name: name of the command, for the journal
@@ -202,7 +199,7 @@ def _marked(
     return about
 
 
-def summary(results: Iterable[outcomes.Outcome], what: str = 'images') -> str:
+def summary(results: Iterable[outcomes.Outcome], what: str) -> str:
     """Return the number of images, or volumes, with each status."""
     numbers: dict[str, int] = {}
     for each in results:

@@ -16,8 +16,6 @@ from rbd_operator.maintenance import map_changes
 from rbd_operator.maintenance import recorded
 from rbd_operator.maintenance import selection
 
-_Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
-
 
 class _ObjectMap(maintenance.Command):
     """A command for selected images."""
@@ -120,7 +118,7 @@ class Check(_ObjectMap):
     the command failed.
     """
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Read the images and return the rows."""
         shell: Any = self.app
         cluster = ceph_cluster.connected(parsed_args)
@@ -154,7 +152,7 @@ class _Change(_ObjectMap):
             )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Change the images and return the rows."""
         if not parsed_args.dry_run and parsed_args.journal is None:
             raise exit_status.UsageError(

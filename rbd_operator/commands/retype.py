@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import pathlib
 import threading
 from typing import Any
 
-from rbd_command_line import ceph_arguments
-from rbd_command_line import printable
 from rbd_command_line import progress
 from rbd_operator.audit import records
 from rbd_operator.commands import ceph_cluster
@@ -28,10 +27,6 @@ from rbd_operator.maintenance import retype_rules
 from rbd_operator.maintenance import retypes
 from rbd_operator.maintenance import run
 
-COLUMNS = ('Status', 'Volume', 'Project', 'Detail', 'What to do', 'Seconds')
-
-_Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
-
 # Timeout of Ceph operations in seconds. The command only reads the health.
 _TIMEOUT = 30
 _STOPPING = (
@@ -45,7 +40,7 @@ _UNSEEN = (
 )
 
 
-class Retype(exit_status.StatusLister):
+class Retype(maintenance.Command):
     """Retype many volumes through Cinder's API, a few at once.
 
     Volumes that have the new type are skipped, so that the command can be
@@ -55,16 +50,23 @@ class Retype(exit_status.StatusLister):
     user's project only, unless the volumes are named.
     """
 
+    what = 'volumes'
+    columns: Mapping[str, str] = {
+        'Volume': 'volume',
+        'Project': 'project',
+        'Detail': 'detail',
+        'What to do': 'remedy',
+    }
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser of the command."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser = super().get_parser(prog_name)
         _add_choice(parser)
         _add_limits(parser)
         _add_conditions(parser)
-        ceph_arguments.add(parser)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Rows:
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         """Retype the volumes and return the rows."""
         shell: Any = self.app
         service = volume_service.VolumeService(shell.block_storage())
@@ -82,7 +84,7 @@ class Retype(exit_status.StatusLister):
             if wanted.unset:
                 maintenance.say(_kept(wanted))
             if parsed_args.dry_run:
-                return self._rows(map(_planned(wanted), volumes))
+                return self.rows(map(_planned(wanted), volumes))
             is_healthy = stack.enter_context(_health(parsed_args))
             show = stack.enter_context(progress.with_running(self.app.stderr))
             stack.enter_context(
@@ -100,29 +102,17 @@ class Retype(exit_status.StatusLister):
                 parsed_args.patience * 60,
             )
             results = [*earlier, *work.run(volumes, show)]
-        return self._rows(results, interrupted=stop.is_set())
+        return self.rows(results, interrupted=stop.is_set())
 
-    def _rows(
+    def rows(
         self, results: Iterable[outcomes.Outcome], interrupted: bool = False
-    ) -> _Rows:
+    ) -> exit_status.Rows:
         """Show a summary and return the rows."""
-        there = list(results)
-        self.status = outcomes.severity(there, interrupted)
-        maintenance.say(maintenance.summary(there, 'volumes'))
+        rows = super().rows(results, interrupted)
         if not self._sees_all:
             maintenance.say(_UNSEEN)
             self.status = self.status or exit_status.INCOMPLETE
-        return COLUMNS, [
-            (
-                each.status.value,
-                *map(
-                    printable.text,
-                    (each.volume, each.project, each.detail, each.remedy),
-                ),
-                each.seconds,
-            )
-            for each in there
-        ]
+        return rows
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:

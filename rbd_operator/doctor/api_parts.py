@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
+from rbd_command_line import answers
 from rbd_command_line import findings
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -166,7 +167,4 @@ def _types(cinder: Any) -> list[dict[str, Any]]:
 
 
 def _get(cinder: Any, path: str, **how: Any) -> dict[str, Any]:
-    response = cinder.get(path, **how)
-    response.raise_for_status()
-    body: dict[str, Any] = response.json()
-    return body
+    return answers.record(cinder.get(path, **how))

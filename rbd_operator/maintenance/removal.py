@@ -353,17 +353,20 @@ class Examiner:
         return _Facts(
             image.size(),
             [
-                _utc(image.create_timestamp()),
-                _utc(image.modify_timestamp()),
-                _utc(image.access_timestamp()),
-                *(_utc(image.get_snap_timestamp(s['id'])) for s in snapshots),
+                images.utc(image.create_timestamp()),
+                images.utc(image.modify_timestamp()),
+                images.utc(image.access_timestamp()),
+                *(
+                    images.utc(image.get_snap_timestamp(s['id']))
+                    for s in snapshots
+                ),
             ],
             tuple(sorted(each['name'] for each in snapshots)),
             clients.stale_owner,
             ownership.owner_of(
                 dict(image.metadata_list()), ioctx.get_pool_id(), ident
             ),
-            _utc(image.create_timestamp()),
+            images.utc(image.create_timestamp()),
         )
 
     def _trashed(
@@ -477,7 +480,7 @@ class Examiner:
             _require_no_children(image, each['id'])
             facts = _Facts(
                 each['size'],
-                [_utc(image.get_snap_timestamp(each['id']))],
+                [images.utc(image.get_snap_timestamp(each['id']))],
                 (),
                 clients.stale_owner,
             )
@@ -649,10 +652,6 @@ def _remove_snapshot(image: Any, name: str) -> None:
     if image.is_protected_snap(name):
         image.unprotect_snap(name)
     image.remove_snap(name)
-
-
-def _utc(time: datetime.datetime) -> datetime.datetime:
-    return time.replace(tzinfo=datetime.timezone.utc)
 
 
 def _require_no_children(image: Any, snapshot: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import ddt
 
+from rbd_operator.audit import findings
 from rbd_operator.audit import images
 from rbd_operator.audit import objects
 from rbd_operator.audit import records
@@ -112,18 +113,12 @@ class RulesTest(base.TestCase):
         ((code, _),) = self.found(facts.pool(trash=(entry,)), None)
         self.assertEqual('interrupted-removal', code)
 
-    @ddt.data(
-        (scan.Damage.NO_HEADER, 'half-removed'),
-        (scan.Damage.NO_ID_OBJECT, 'id-object-lost'),
-        (scan.Damage.IN_TRASH, 'interrupted-trash-move'),
-    )
-    @ddt.unpack
-    def test_each_damage_has_its_own_kind(
-        self, damage: scan.Damage, code: str
+    def test_image_that_cannot_be_opened_has_the_kind_of_the_scan(
+        self,
     ) -> None:
-        broken = scan.Broken('half', 'abc', damage, 'why')
+        broken = scan.Broken('half', 'abc', findings.ID_LOST, 'why')
         there = facts.pool(unreadable={'half': broken})
-        self.assertEqual([(code, 'why')], self.found(there, None))
+        self.assertEqual([('id-object-lost', 'why')], self.found(there, None))
 
     @ddt.data(
         ('retype-leftover', f'volume-{facts.IDENT}.retype-{facts.OTHER}', {}),

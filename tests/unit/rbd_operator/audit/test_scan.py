@@ -5,6 +5,7 @@
 import errno
 from unittest import mock
 
+from rbd_operator.audit import findings
 from rbd_operator.audit import scan
 from rbd_volume_options import ownership
 from tests.unit import base
@@ -33,7 +34,7 @@ class ScanTest(base.TestCase):
         found = self.cluster.scan('volumes')
         (broken,) = found.unreadable.values()
         self.assertEqual('no header', broken.why)
-        self.assertIs(scan.Damage.NO_HEADER, broken.damage)
+        self.assertIs(findings.HALF_REMOVED, broken.kind)
         self.assertEqual(3, len(found.found))
 
     def test_image_that_was_removed_meanwhile(self) -> None:
@@ -104,7 +105,7 @@ class ScanTest(base.TestCase):
         }
         self.pool.objects['rbd_header.abc'] = b''
         (broken,) = self.cluster.scan('volumes').unreadable.values()
-        self.assertIs(scan.Damage.NO_ID_OBJECT, broken.damage)
+        self.assertIs(findings.ID_LOST, broken.kind)
         self.assertEqual('abc', broken.ident)
 
     def test_name_of_an_image_in_the_trash_is_told_apart(self) -> None:
@@ -112,12 +113,12 @@ class ScanTest(base.TestCase):
         self.pool.omaps['rbd_directory'] = {
             'name_half': ownership.encoded('abc')
         }
-        for source, damages in ((0, [scan.Damage.IN_TRASH]), (3, [])):
+        for source, kinds in ((0, [findings.HALF_TRASHED]), (3, [])):
             self.pool.omaps['rbd_trash'] = {
                 'id_abc': stubs.trash_entry('half', source)
             }
             broken = self.cluster.scan('volumes').unreadable.values()
-            self.assertEqual(damages, [each.damage for each in broken])
+            self.assertEqual(kinds, [each.kind for each in broken])
 
     def test_pools_and_images(self) -> None:
         self.assertEqual(['volumes'], self.cluster.pools())
