@@ -225,7 +225,8 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
         yield finding(findings.OVERRIDE, f'{key} = {value}')
     if image.migrating:
         yield finding(findings.RBD_MIGRATION)
-    if image.parent and image.snapshots and _lacks_deep_flatten(image):
+    has_deep_flatten = features.DEEP_FLATTEN in image.image_features
+    if image.parent and image.snapshots and not has_deep_flatten:
         yield finding(findings.NO_DEEP_FLATTEN, f'parent: {image.parent}')
     no_map = image.map_state is not images.MapState.VALID
     if no_map and image.objects >= MANY_OBJECTS:
@@ -248,10 +249,6 @@ def _of_own_snapshots(
         is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
         if is_clones and not each.children:
             yield finding(findings.CLONE_SNAPSHOT, '', each.name)
-
-
-def _lacks_deep_flatten(image: images.Image) -> bool:
-    return features.DEEP_FLATTEN not in image.image_features
 
 
 def _of_record(

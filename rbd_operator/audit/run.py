@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
+import functools
 import time
 
 from rbd_operator.audit import findings
@@ -45,7 +46,10 @@ def run(
     began = time.monotonic()
     scans = [
         cluster.scan(
-            pool, _of_pool(progress, pool), workers, with_usage=with_usage
+            pool,
+            functools.partial(progress, pool),
+            workers,
+            with_usage=with_usage,
         )
         for pool in pools
     ]
@@ -108,10 +112,6 @@ def _of_objects(
                 f'rbd_header.{ident}',
                 ident=ident,
             )
-
-
-def _of_pool(progress: Progress, pool: str) -> scan.Progress:
-    return lambda done, total: progress(pool, done, total)
 
 
 #: Kinds that a deletion between the scan and the query of the records can

@@ -58,20 +58,26 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
         # If there are several types, show the one with the back end's name.
         if backend and (backend not in linked or each['name'] == backend):
             linked[backend] = each['name']
-    outcomes = {}
-    for pool in pools:
-        report = pool['capabilities']
-        backend = report.get(BACKEND_NAME)
-        if report.get(wire.RBD_VOLUME_OPTIONS) is not True or not backend:
-            continue
+    outcomes = []
+    for backend, report in _reports(pools).items():
         if backend in linked:
-            outcomes[backend] = Outcome(backend, linked[backend], 'there')
+            outcomes.append(Outcome(backend, linked[backend], 'there'))
         elif backend in names:
-            outcomes[backend] = Outcome(backend, backend, 'name is taken')
+            outcomes.append(Outcome(backend, backend, 'name is taken'))
         else:
             specs = _specs(backend, report)
-            outcomes[backend] = Outcome(backend, backend, 'make', specs)
-    return [outcomes[backend] for backend in sorted(outcomes)]
+            outcomes.append(Outcome(backend, backend, 'make', specs))
+    return outcomes
+
+
+def _reports(pools: Iterable[Record]) -> dict[str, Record]:
+    """Return the capabilities of the back ends with our driver, in order."""
+    reports = {
+        pool['capabilities'].get(BACKEND_NAME): pool['capabilities']
+        for pool in pools
+        if pool['capabilities'].get(wire.RBD_VOLUME_OPTIONS) is True
+    }
+    return {name: reports[name] for name in sorted(filter(None, reports))}
 
 
 def plan_named(
@@ -97,15 +103,7 @@ def plan_named(
                 definitions.names(keys.Scope.TYPE),
             )
     options.parse(dict(properties), keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
-    reports = (pool['capabilities'] for pool in pools)
-    known = sorted(
-        {
-            report[BACKEND_NAME]
-            for report in reports
-            if report.get(wire.RBD_VOLUME_OPTIONS) is True
-            and report.get(BACKEND_NAME)
-        }
-    )
+    known = _reports(pools)
     if backend is None and len(known) == 1:
         (backend,) = known
     if backend is None or backend not in known:

@@ -33,6 +33,10 @@ _MAX_SKEW = datetime.timedelta(minutes=5)
 _MAX_AGE = datetime.timedelta(days=3)
 
 
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
 def _require_clock(cloud: Any) -> None:
     """Check that the clock of this host is that of the services of Cinder.
 
@@ -53,7 +57,7 @@ def _require_clock(cloud: Any) -> None:
             'The clock of this host cannot be compared: no service of Cinder '
             'has reported. Start the services.'
         )
-    skew = datetime.datetime.now(datetime.timezone.utc) - max(times)
+    skew = _now() - max(times)
     if abs(skew) > _MAX_SKEW:
         raise ValueError(
             f'The clock of this host differs by {skew} from the time at which '
@@ -70,7 +74,7 @@ def _require_young(header: plans.Header) -> None:
     """
     try:
         taken = datetime.datetime.fromisoformat(header.taken)
-        age = datetime.datetime.now(datetime.timezone.utc) - taken
+        age = _now() - taken
     except (TypeError, ValueError) as error:
         raise plans.PlanError(f'The time of the plan: {error}') from error
     if not -_MAX_SKEW < age < _MAX_AGE:
@@ -264,7 +268,7 @@ class Plan(maintenance.Command):
             _cloud_url(cloud),
             _region(cloud),
             known.cloud_id,
-            plans.taken_now(),
+            _now().isoformat(timespec='seconds'),
             parsed_args.delay * 3600,
             parsed_args.older_than * 3600,
             _absolute(parsed_args.cinder_config),

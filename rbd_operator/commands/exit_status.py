@@ -5,6 +5,7 @@
 import argparse
 from typing import Any
 
+from cliff import command
 from cliff import lister
 
 from rbd_command_line import printable
@@ -26,8 +27,8 @@ class UsageError(ValueError):
     """Options contradict each other, or one is missing."""
 
 
-class StatusLister(lister.Lister):
-    """A command whose exit status shows the worst result in its list.
+class StatusCommand(command.Command):
+    """A command whose exit status shows its worst result.
 
     :ivar status: the exit status of a check that was completed
     """
@@ -47,3 +48,7 @@ class StatusLister(lister.Lister):
             self.app.stderr.write(f'{printable.text(str(error))}\n')
             return USAGE if isinstance(error, UsageError) else UNKNOWN
         return self.status
+
+
+class StatusLister(StatusCommand, lister.Lister):
+    """A command that shows a list."""

@@ -10,8 +10,6 @@ import pathlib
 import signal
 from typing import Any
 
-from cliff import command
-
 from rbd_command_line import printable
 from rbd_command_line import whole_file
 from rbd_operator.commands import audit_options
@@ -29,7 +27,7 @@ _PATIENCE = 10.0
 _SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
-class Exporter(command.Command):
+class Exporter(exit_status.StatusCommand):
     """Export the state of RBD images to Prometheus.
 
     Without --textfile, a server gives the result of the last audit to each
@@ -81,13 +79,14 @@ class Exporter(command.Command):
         )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Export, and return the exit status."""
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Export."""
         try:
             exposition = importlib.import_module(_EXPOSITION)
         except ImportError as error:
-            self._print(f'{error}. Install prometheus-client.')
-            return exit_status.UNKNOWN
+            raise RuntimeError(
+                f'{error}. Install prometheus-client.'
+            ) from error
         refreshed = refresher.Refresher(
             lambda progress: audit_options.audited(
                 self.app, parsed_args, progress, parsed_args.ceph_timeout
@@ -96,37 +95,31 @@ class Exporter(command.Command):
             self._report,
         )
         if parsed_args.textfile:
-            return self._write(exposition, refreshed, parsed_args.textfile)
-        return self._serve(exposition, refreshed, parsed_args)
+            self._write(exposition, refreshed, parsed_args.textfile)
+        else:
+            self._serve(exposition, refreshed, parsed_args)
 
     def _write(
         self,
         exposition: Any,
         refreshed: refresher.Refresher,
         path: pathlib.Path,
-    ) -> int:
-        try:
-            if path.suffix != '.prom':
-                raise ValueError(
-                    f'{path}: node_exporter reads files that end with .prom'
-                )
-            whole_file.check(path)
-            refreshed.refresh()
-            whole_file.write(path, exposition.text(refreshed.state))
-        except KeyboardInterrupt:
-            self._print('Cancelled.')
-            return exit_status.UNKNOWN
-        except (OSError, ValueError) as error:
-            self._print(str(error))
-            return exit_status.UNKNOWN
-        return 0 if refreshed.state.up else exit_status.UNKNOWN
+    ) -> None:
+        if path.suffix != '.prom':
+            raise exit_status.UsageError(
+                f'{path}: node_exporter reads files that end with .prom.'
+            )
+        whole_file.check(path)
+        refreshed.refresh()
+        whole_file.write(path, exposition.text(refreshed.state))
+        self.status = 0 if refreshed.state.up else exit_status.UNKNOWN
 
     def _serve(
         self,
         exposition: Any,
         refreshed: refresher.Refresher,
         parsed_args: argparse.Namespace,
-    ) -> int:
+    ) -> None:
         # There is no signal handler, because it could run while its thread
         # holds a lock that the handler needs. Instead, the signals are blocked
         # in all threads, which inherit the mask, and sigwait receives them.
@@ -138,8 +131,7 @@ class Exporter(command.Command):
         except OSError as error:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             where = f'{parsed_args.address} port {parsed_args.port}'
-            self._print(f'Cannot listen on {where}: {error}')
-            return exit_status.UNKNOWN
+            raise RuntimeError(f'Cannot listen on {where}: {error}') from error
         self._print(
             f'Serving metrics on {parsed_args.address} port '
             f'{server.server_port}'

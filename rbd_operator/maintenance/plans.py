@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import datetime
 import fnmatch
 import hashlib
 import json
@@ -220,12 +219,6 @@ def approvals(content: str) -> frozenset[str]:
             )
         images.add(word)
     return frozenset(images)
-
-
-def taken_now() -> str:
-    """Return the current time for a header."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return now.isoformat(timespec='seconds')
 
 
 def _line(values: Mapping[str, Any]) -> str:

@@ -38,6 +38,7 @@ import datetime
 import enum
 import functools
 from typing import Any
+from typing import NamedTuple
 
 from rbd_operator.audit import findings
 from rbd_operator.audit import images
@@ -146,10 +147,6 @@ WAYS: Mapping[findings.Kind, Way] = {
 }
 
 
-def _utc_now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.timezone.utc)
-
-
 @dataclasses.dataclass(frozen=True)
 class Rules:
     """Limits of removals.
@@ -163,7 +160,9 @@ class Rules:
     delay: datetime.timedelta
     older_than: datetime.timedelta
     breaks_locks: bool = False
-    now: Callable[[], datetime.datetime] = _utc_now
+    now: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(
+        datetime.timezone.utc
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,6 +202,16 @@ class _Facts:
     stale_lock: str = ''
     owner: str = ''
     created: datetime.datetime | None = None
+
+
+class _Place(NamedTuple):
+    """Where a leftover is; see :meth:`Examiner.examine`."""
+
+    ioctx: Any
+    pool: str
+    image: str
+    ident: str
+    ours: frozenset[str]
 
 
 class Examiner:
@@ -258,16 +267,17 @@ class Examiner:
                     _INSTEAD.get(kind, kind.remedy),
                 )
             )
+        at = _Place(ioctx, pool, image, ident, ours)
         if way is Way.SNAPSHOT:
-            facts, proof = self._snapshot(ioctx, pool, image, ident, ours)
-        elif way is Way.TRASH:
-            facts, proof = self._image(ioctx, pool, image, ident, ours)
-        elif way is Way.NAME:
-            facts, proof = self._name(ioctx, pool, image, ident)
+            facts, proof = self._snapshot(at)
         else:
-            facts, proof = self._trashed(
-                ioctx, pool, image, ident, ours, way, kind
-            )
+            if way is Way.TRASH:
+                facts = self._image(at)
+            elif way is Way.NAME:
+                facts = self._name(at)
+            else:
+                facts = self._trashed(at, way, kind)
+            proof = self._proven(at, facts)
         if proof.since:
             facts.signs.append(proof.since)
         last_sign = max(facts.signs, default=None)
@@ -290,54 +300,45 @@ class Examiner:
             proof.project,
         )
 
-    def _owners_in(self, ioctx: Any, pool: str) -> set[names.Owner]:
-        if pool not in self._owners:
-            listed = set(objects.directory(self._rados, ioctx))
-            self._owners[pool] = self._proofs.owners_in(pool, listed)
-        return self._owners[pool]
+    def _owners_in(self, at: _Place) -> set[names.Owner]:
+        if at.pool not in self._owners:
+            listed = set(objects.directory(self._rados, at.ioctx))
+            self._owners[at.pool] = self._proofs.owners_in(at.pool, listed)
+        return self._owners[at.pool]
 
-    def _proven(
-        self, ioctx: Any, pool: str, image: str, ident: str, facts: _Facts
-    ) -> evidence.Proof:
+    def _proven(self, at: _Place, facts: _Facts) -> evidence.Proof:
         """Return the proof for an image without a record.
 
         :raises Refused: if it, or one of its snapshots, has a record, or
             without a proof
         """
-        name = names.of_image(image)
+        name = names.of_image(at.image)
         self._proofs.require_no_record(name)
         for each in facts.snapshots:
             self._proofs.require_no_record(names.of_snapshot(each))
         return self._proofs.proof(
-            pool,
-            ident,
+            at.pool,
+            at.ident,
             name,
             facts.owner,
-            self._owners_in(ioctx, pool),
+            self._owners_in(at),
             facts.created,
         )
 
-    def _image(
-        self,
-        ioctx: Any,
-        pool: str,
-        image: str,
-        ident: str,
-        ours: frozenset[str],
-    ) -> tuple[_Facts, evidence.Proof]:
-        with self._rbd.Image(ioctx, image, read_only=True) as opened:
-            if opened.id() != ident:
+    def _image(self, at: _Place) -> _Facts:
+        with self._rbd.Image(at.ioctx, at.image, read_only=True) as opened:
+            if opened.id() != at.ident:
                 raise _Refused(CHANGED, f'the image has the ID {opened.id()}')
-            facts = self._facts(ioctx, opened, ours)
-        self._require_retyped(ioctx, image, ident)
-        return facts, self._proven(ioctx, pool, image, ident, facts)
+            facts = self._facts(at, opened)
+        self._require_retyped(at)
+        return facts
 
-    def _facts(self, ioctx: Any, image: Any, ours: frozenset[str]) -> _Facts:
+    def _facts(self, at: _Place, image: Any) -> _Facts:
         """Return the facts about an image that nothing uses or needs.
 
         :raises Refused: if something does
         """
-        clients = use.of_image(image, ours)
+        clients = use.of_image(image, at.ours)
         _require_unused(clients)
         snapshots = list(image.list_snaps())
         for each in snapshots:
@@ -349,7 +350,6 @@ class Examiner:
             raise _Refused(MIRRORED)
         if image.features() & self._rbd.RBD_FEATURE_MIGRATING:
             raise _Refused(MIGRATING)
-        ident = image.id()
         return _Facts(
             image.size(),
             [
@@ -364,23 +364,14 @@ class Examiner:
             tuple(sorted(each['name'] for each in snapshots)),
             clients.stale_owner,
             ownership.owner_of(
-                dict(image.metadata_list()), ioctx.get_pool_id(), ident
+                dict(image.metadata_list()), at.ioctx.get_pool_id(), at.ident
             ),
             images.utc(image.create_timestamp()),
         )
 
-    def _trashed(
-        self,
-        ioctx: Any,
-        pool: str,
-        image: str,
-        ident: str,
-        ours: frozenset[str],
-        way: Way,
-        kind: findings.Kind,
-    ) -> tuple[_Facts, evidence.Proof]:
-        entry = objects.trash_entry(self._rados, ioctx, pool, ident)
-        if entry is None or entry.name != image:
+    def _trashed(self, at: _Place, way: Way, kind: findings.Kind) -> _Facts:
+        entry = objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident)
+        if entry is None or entry.name != at.image:
             raise _Refused(CHANGED, 'it is not in the trash')
         source = objects.Source.USER
         if kind is findings.REMOVAL:
@@ -403,19 +394,19 @@ class Examiner:
             raise _Refused(DEFERRED, f'it is {entry.state.name}')
         if is_purge and entry.expires > self.rules.now():
             raise _Refused(DEFERRED, expires)
-        if objects.has_header(self._rados, ioctx, ident):
+        if objects.has_header(self._rados, at.ioctx, at.ident):
             with self._rbd.Image(
-                ioctx, image_id=ident, read_only=True
+                at.ioctx, image_id=at.ident, read_only=True
             ) as opened:
-                facts = self._facts(ioctx, opened, ours)
+                facts = self._facts(at, opened)
         else:
-            self._require_no_data(ioctx, ident)
+            self._require_no_data(at)
             facts = _Facts()
         facts.signs.append(entry.moved)
-        self._require_retyped(ioctx, image, ident)
-        return facts, self._proven(ioctx, pool, image, ident, facts)
+        self._require_retyped(at)
+        return facts
 
-    def _require_retyped(self, ioctx: Any, image: str, ident: str) -> None:
+    def _require_retyped(self, at: _Place) -> None:
         """Check that what a retype left is no volume's only image.
 
         A retype renames the source, then the copy. The name of the source
@@ -424,52 +415,44 @@ class Examiner:
 
         :raises Refused: if the image may be needed
         """
-        name = names.of_image(image)
+        name = names.of_image(at.image)
         if name.owner not in evidence.OF_RETYPES:
             return
-        stored = objects.id_of(self._rados, ioctx, image.partition('.')[0])
-        has_other = stored is not None and stored[0] not in ('', ident)
-        is_named = name.owner is names.Owner.RETYPE_COPY or image.endswith(
-            f'-{ident}'
+        volume_image = at.image.partition('.')[0]
+        stored = objects.id_of(self._rados, at.ioctx, volume_image)
+        has_other = stored is not None and stored[0] not in ('', at.ident)
+        is_named = name.owner is names.Owner.RETYPE_COPY or at.image.endswith(
+            f'-{at.ident}'
         )
         if not is_named or not (
             has_other or not self._proofs.has_volume(name.ident)
         ):
             raise _Refused(RETYPED)
 
-    def _name(
-        self, ioctx: Any, pool: str, image: str, ident: str
-    ) -> tuple[_Facts, evidence.Proof]:
-        stored = objects.id_of(self._rados, ioctx, image)
-        if stored and stored[0] != ident:
+    def _name(self, at: _Place) -> _Facts:
+        stored = objects.id_of(self._rados, at.ioctx, at.image)
+        if stored and stored[0] != at.ident:
             raise _Refused(CHANGED, f'the image has the ID {stored[0]}')
-        if objects.trash_entry(self._rados, ioctx, pool, ident):
+        if objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident):
             raise _Refused(NOT_A_REST, 'it is in the trash')
-        if objects.has_header(self._rados, ioctx, ident):
+        if objects.has_header(self._rados, at.ioctx, at.ident):
             raise _Refused(NOT_A_REST, 'its header')
-        self._require_no_data(ioctx, ident)
-        facts = _Facts()
-        return facts, self._proven(ioctx, pool, image, ident, facts)
+        self._require_no_data(at)
+        return _Facts()
 
-    def _require_no_data(self, ioctx: Any, ident: str) -> None:
+    def _require_no_data(self, at: _Place) -> None:
         for pool, why in self._inventory.unlisted.items():
             raise _Refused(UNLISTED, f'{pool}: {why}')
-        number = self._inventory.data.get((ioctx.get_pool_id(), ident), 0)
+        place = (at.ioctx.get_pool_id(), at.ident)
+        number = self._inventory.data.get(place, 0)
         if number:
             raise _Refused(NOT_A_REST, f'{number} objects of data')
 
-    def _snapshot(
-        self,
-        ioctx: Any,
-        pool: str,
-        about: str,
-        ident: str,
-        ours: frozenset[str],
-    ) -> tuple[_Facts, evidence.Proof]:
-        image_name, _, snapshot = about.partition('@')
-        with self._rbd.Image(ioctx, image_name, read_only=True) as image:
-            clients = use.of_image(image, ours)
-            if image.id() != ident:
+    def _snapshot(self, at: _Place) -> tuple[_Facts, evidence.Proof]:
+        image_name, _, snapshot = at.image.partition('@')
+        with self._rbd.Image(at.ioctx, image_name, read_only=True) as image:
+            clients = use.of_image(image, at.ours)
+            if image.id() != at.ident:
                 raise _Refused(CHANGED, f'the image has the ID {image.id()}')
             _require_unused(clients)
             for each in list(image.list_snaps()):
@@ -487,10 +470,10 @@ class Examiner:
         name = names.of_snapshot(snapshot)
         self._proofs.require_no_record(name)
         return facts, self._proofs.proof_of_snapshot(
-            pool,
+            at.pool,
             names.of_image(image_name),
             name,
-            self._owners_in(ioctx, pool),
+            self._owners_in(at),
         )
 
 

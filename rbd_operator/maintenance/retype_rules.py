@@ -17,8 +17,6 @@ from rbd_volume_options import wire
 #: Status of a volume in a retype.
 _RETYPING = 'retyping'
 
-#: Statuses in which Cinder accepts a retype. For an attached volume, the API
-#: extension refuses a change of more than the image features.
 #: Keys and the attributes that show what an image has.
 _ATTRIBUTES = {
     keys.OBJECT_SIZE: wire.ATTRIBUTE_OBJECT_SIZE,
@@ -28,6 +26,8 @@ _ATTRIBUTES = {
     keys.FEATURES: wire.ATTRIBUTE_FEATURES,
     keys.DATA_POOL: wire.ATTRIBUTE_DATA_POOL,
 }
+#: Statuses in which Cinder accepts a retype. For an attached volume, the API
+#: extension refuses a change of more than the image features.
 _READY = frozenset({'available', 'in-use'})
 
 BUSY = outcomes.Reason(

@@ -153,9 +153,11 @@ class Retypes:
         total, done = len(self._waiting), 0
         while (self._waiting or self._running) and not self.stop.is_set():
             self._round()
-            done += len(self._ended)
-            yield from self._drained()
-            progress(done, total, self._percents())
+            ended, self._ended = self._ended, []
+            done += len(ended)
+            yield from ended
+            running = {x: each.percent for x, each in self._running.items()}
+            progress(done, total, running)
             if self._waiting or self._running:
                 self.stop.wait(self._pause())
         for each in self._running.values():
@@ -170,13 +172,6 @@ class Retypes:
         left = self.pace.left()
         has_room = self._waiting and len(self._running) < self.at_once
         return left if has_room and 0 < left < INTERVAL else INTERVAL
-
-    def _percents(self) -> dict[str, int | None]:
-        return {ident: each.percent for ident, each in self._running.items()}
-
-    def _drained(self) -> list[outcomes.Outcome]:
-        ended, self._ended = self._ended, []
-        return ended
 
     def _round(self) -> None:
         """Query the running retypes, and begin others."""

@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import functools
 
@@ -126,7 +125,10 @@ def targets(
             functools.partial(progress, pool),
             wanted=lambda name: chosen.of_name(known, name)[0],
         )
-        chosen_images += _of_scan(scanned, known, chosen)
+        chosen_images += [
+            Target(image, chosen.of_name(known, image.name)[1])
+            for image in scanned.found
+        ]
         unreadable += [
             (pool, name, why)
             for name, why in (
@@ -135,10 +137,3 @@ def targets(
             ).items()
         ]
     return chosen_images, unreadable
-
-
-def _of_scan(
-    scanned: scan.PoolScan, known: records.Records, chosen: Selection
-) -> Iterator[Target]:
-    for image in scanned.found:
-        yield Target(image, chosen.of_name(known, image.name)[1])

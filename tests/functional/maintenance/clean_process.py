@@ -92,7 +92,7 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         ]
         show(maintenance.dry(examined))
         header = plans.Header(
-            'fsid', 'url', '', cloud, plans.taken_now(), 1, 0
+            'fsid', 'url', '', cloud, '2026-01-02T03:04:05', 1, 0
         )
         partial = plan.with_suffix('.part')
         partial.write_text(plans.text(header, items))

@@ -88,11 +88,12 @@ class ExporterTest(base.TestCase):
         self.assertIn('rbd_audit_up 0.0', self.path.read_text())
         self.assertIn('The audit failed', self.err.getvalue())
 
-    @ddt.data('rbd.txt', 'none/rbd.prom')
-    def test_file_that_cannot_be_used(self, name: str) -> None:
+    @ddt.data(('rbd.txt', 64), ('none/rbd.prom', 3))
+    @ddt.unpack
+    def test_file_that_cannot_be_used(self, name: str, status: int) -> None:
         self.pool.refused = True
         path = self.path.parent / name
-        self.assertEqual(3, self.export('--textfile', str(path)))
+        self.assertEqual(status, self.export('--textfile', str(path)))
         # The error is found before the audit.
         self.assertNotIn('The audit failed', self.err.getvalue())
 
