@@ -66,10 +66,10 @@ class RBDCacheDriver(WithoutModes):
     def rebuild(  # type: ignore[no-untyped-def]
         self, context, instance, *args, **kwargs
     ):
-        """Remember the disks of a guest that Nova is about to rebuild.
+        """Remember the cache modes of a server that Nova is about to rebuild.
 
-        Nova detaches the volumes from the guest and deletes it, before it
-        requests the same disks again.
+        Nova removes the guest and the folder of the server, before it connects
+        the same volumes again.
 
         :raises NotImplementedError: by the stock method, so that Nova
             continues with its default implementation

@@ -13,6 +13,8 @@ import inspect
 from typing import Any
 
 from lxml import etree
+from nova import service
+from nova.compute import manager
 from nova.storage import rbd_utils
 from nova.virt import libvirt
 from nova.virt.libvirt import config
@@ -29,6 +31,11 @@ from rbd_volume_options import wire
 #: The stock class and ours, in the form of Nova's ``VOLUME_DRIVERS``.
 STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'
 OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
+
+#: The compute managers, in the form of Nova's ``SERVICE_MANAGERS``.
+STOCK_MANAGER = 'nova.compute.manager.ComputeManager'
+OUR_MANAGER = 'nova_rbd_cache.compute_manager.RBDCacheManager'
+COMPUTE = 'nova-compute'
 
 #: The class from which os-brick gets the modes that the host allows.
 OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
@@ -77,8 +84,8 @@ def _volume_driver() -> str | None:
         net.LibvirtNetVolumeDriver.get_config,
         ['self', 'connection_info', 'disk_info'],
     ) or _differs(
-        net.LibvirtNetVolumeDriver.disconnect_volume,
-        ['self', 'connection_info', 'instance', 'force'],
+        net.LibvirtNetVolumeDriver.connect_volume,
+        ['self', 'connection_info', 'instance'],
     )
 
 
@@ -154,6 +161,18 @@ def compute_driver_problem() -> str | None:
     )
 
 
+def _compute_manager() -> str | None:
+    registered = service.SERVICE_MANAGERS.get(COMPUTE)
+    if registered not in (STOCK_MANAGER, OUR_MANAGER):
+        return (
+            f'the compute manager is {registered}, which is neither '
+            f"Nova's nor ours"
+        )
+    return _differs(
+        manager.ComputeManager._init_instance, ['self', 'context', 'instance']
+    )
+
+
 def _connectors() -> str | None:
     """Check that Nova's connector of this host has our item."""
     listed = getattr(connector, 'unix_connector_list', None)
@@ -193,6 +212,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("Nova's volume drivers", _volume_drivers),
     Clause('volume driver', _volume_driver),
     Clause('compute driver class', compute_driver_problem),
+    Clause('compute manager', _compute_manager),
     Clause('disk', _disk),
     Clause('connectors', _connectors),
     Clause('tuned disk', _tuned_disk),

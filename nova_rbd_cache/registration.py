@@ -2,13 +2,15 @@
 
 """Registration of the plug-in in nova-compute.
 
-The registration does not change files of Nova or os-brick. It registers one
-class with each of them in memory, replaces Nova's ``LibvirtDriver`` and, if
-the operator configured features for ephemeral disks, Nova's ``RBDDriver``.
+The registration does not change files of Nova or os-brick. In memory, it
+registers a volume driver and a compute manager with Nova and a connector with
+os-brick, replaces Nova's ``LibvirtDriver`` and, if the operator configured
+features for ephemeral disks, Nova's ``RBDDriver``.
 """
 
 from typing import Any
 
+from nova import service
 import nova.conf
 from nova.storage import rbd_utils
 from nova.virt import libvirt
@@ -91,6 +93,7 @@ def register(host_settings: settings.Settings) -> None:
     if wrong:
         raise exceptions.CannotRegister(reason='; '.join(wrong))
     driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER
+    service.SERVICE_MANAGERS[contract.COMPUTE] = contract.OUR_MANAGER
     if OUR_CONNECTOR not in connector.unix_connector_list:
         connector.unix_connector_list.append(OUR_CONNECTOR)
     libvirt.LibvirtDriver = compute_driver.RBDCacheDriver

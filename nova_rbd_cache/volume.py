@@ -9,16 +9,15 @@ an I/O thread and queues, if the operator configures it.
 import dataclasses
 from typing import Any
 
-from nova.compute import task_states
 import nova.conf
 from nova.virt import block_device
 from nova.virt.libvirt.volume import net
 from oslo_log import log as logging
 
+from nova_rbd_cache import accepted_modes
 from nova_rbd_cache import disk
 from nova_rbd_cache import exceptions
 from nova_rbd_cache import guests
-from nova_rbd_cache import previous
 from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
@@ -39,63 +38,55 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def __init__(self, host: Any) -> None:
         super().__init__(host)
         self.settings = settings.read(nova.conf.CONF)
-        self._previous = previous.PreviousDisks()
+        self._accepted = accepted_modes.AcceptedModes()
         #: Servers that were to be migrated live and have tuned disks.
         self._tuned_servers: set[str] = set()
 
     # Nova's tests compare signatures with those of the stock class, which
     # have no annotations.
+    def connect_volume(  # type: ignore[no-untyped-def]
+        self, connection_info, instance
+    ):
+        """Connect a volume, if this host accepts its cache mode.
+
+        Nova connects a volume before it requests the disk, and on the
+        destination of a live migration.
+
+        :raises CacheModeRefused: for an unknown mode, or a mode that this
+            host does not allow and that the disk has not had before
+        """
+        mode = self._mode(connection_info)
+        if mode is not None and not connection_info.get('multiattach'):
+            self._check(mode, connection_info, instance)
+        super().connect_volume(connection_info, instance)
+
     def get_config(  # type: ignore[no-untyped-def]
         self, connection_info, disk_info
     ):
         """Return the configuration of the disk for libvirt.
 
-        :raises CacheModeRefused: for an unknown mode, or a mode that this
-            host does not allow and that the disk has not had before
+        :raises CacheModeRefused: for an unknown mode
         """
         stock = super().get_config(connection_info, disk_info)
         made = self._tuned(stock, connection_info)
-        word = asked(connection_info)
-        if word is None:
+        mode = self._mode(connection_info)
+        if mode is None:
             return made
-        try:
-            mode = self._mode(word, connection_info, stock)
-        except exceptions.CacheModeRefused:
-            self._remove_secret(connection_info, stock)
-            raise
         if stock.shareable:
             # Nova always sets `none` for shareable disks, because the caches
             # of two hosts are not coherent.
+            if mode is not cache_modes.CacheMode.NONE:
+                LOG.warning(
+                    'Volume %(id)s is attached to several servers and gets '
+                    'cache mode none, not %(mode)s',
+                    {'id': _volume_id(connection_info), 'mode': mode.value},
+                )
             return made
         return disk.PinnedDisk.of(made, mode)
 
-    def disconnect_volume(  # type: ignore[no-untyped-def]
-        self, connection_info, instance, force=False
-    ):
-        """Disconnect a volume; remember its mode if it is not allowed now.
-
-        Nova may be about to create the guest again, with the same disk.
-        """
-        word = asked(connection_info)
-        if (
-            word is not None
-            # An allowed mode needs no check of what the disk had.
-            and word not in self.settings.mode_names
-            # See note_rebuilt.
-            and instance.task_state != task_states.REBUILDING
-        ):
-            self._previous.note(
-                self.host, instance.uuid, connection_info.get('serial')
-            )
-        super().disconnect_volume(connection_info, instance, force=force)
-
     def note_rebuilt(self, server: str) -> None:
-        """Remember the modes of the disks of a server before a rebuild.
-
-        When Nova disconnects the volumes in a rebuild, it has already detached
-        them from the guest.
-        """
-        self._previous.note_all(self.host, server)
+        """Keep the modes of a server, whose folder Nova removes."""
+        self._accepted.keep(server)
 
     def note_migrated(self, server: str, guest: guests.Guest) -> None:
         """Remember whether a live migration must keep the tuning of disks.
@@ -126,68 +117,56 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             return stock
         return disk.TunedDisk.tuned(stock, tuned)
 
-    def _mode(
-        self, word: str, connection_info: Any, stock: Any
-    ) -> cache_modes.CacheMode:
-        """Return the mode of a disk.
+    def _mode(self, connection_info: Any) -> cache_modes.CacheMode | None:
+        """Return the mode of an attachment, if any.
 
-        :raises CacheModeRefused: as in :meth:`get_config`
+        :raises CacheModeRefused: for an unknown mode
         """
+        word = asked(connection_info)
+        if word is None:
+            return None
         try:
-            mode = cache_modes.parse_cache_mode(word)
+            return cache_modes.parse_cache_mode(word)
         except errors.OptionError:
             raise self._refused(word, connection_info) from None
-        names = {'id': _volume_id(connection_info), 'mode': mode.value}
-        if stock.shareable:
-            if mode is not cache_modes.CacheMode.NONE:
-                LOG.warning(
-                    'Volume %(id)s is attached to several servers and gets '
-                    'cache mode none, not %(mode)s',
-                    names,
-                )
-        elif mode not in self.settings.allowed_modes:
-            if not self._has_had(mode, stock, connection_info):
-                raise self._refused(word, connection_info)
+
+    def _check(
+        self, mode: cache_modes.CacheMode, connection_info: Any, instance: Any
+    ) -> None:
+        """Check and record the mode of an attachment.
+
+        :raises CacheModeRefused: as in :meth:`connect_volume`
+        """
+        volume = connection_info['serial']
+        if mode not in self.settings.allowed_modes:
+            if not self._has_had(mode, volume, instance):
+                raise self._refused(mode.value, connection_info)
             LOG.warning(
                 'Volume %(id)s keeps cache mode %(mode)s of its attachment, '
                 'although [rbd_cache] allowed_modes no longer has it, because '
                 'its server cannot run without the volume',
-                names,
+                {'id': volume, 'mode': mode.value},
             )
-        return mode
+        self._accepted.add(instance.uuid, volume, mode.value)
 
     def _has_had(
-        self, mode: cache_modes.CacheMode, stock: Any, connection_info: Any
+        self, mode: cache_modes.CacheMode, volume: str, instance: Any
     ) -> bool:
-        """Return whether the disk of the guest has, or had, a cache mode.
+        """Return whether a server has, or had, a volume with a cache mode.
 
-        If so, the server keeps it. A newly attached disk, or a guest that
+        If so, the server keeps it. A newly attached disk, or a server that
         moves to this host, may only have an allowed mode, whatever
         ``connection_info`` contains.
         """
-        guest = guests.find(self.host, connection_info)
-        if guest is None:
-            server = connection_info.get(guests.SERVER)
-            return self._previous.mode(server, stock.serial) == mode.value
-        if stock.serial not in guest.disks:
+        if instance.host != nova.conf.CONF.host:
+            # A live migration or an evacuation. The folder may be shared.
             return False
-        # A running guest is being migrated live to another host, which has
-        # offered the mode.
-        had = guest.disks[stock.serial].get('cache')
-        return guest.running or had == mode.value
-
-    def _remove_secret(self, connection_info: Any, stock: Any) -> None:
-        """Remove the LUKS secret of a volume that is refused.
-
-        Nova has just defined the secret, and removes it only if the
-        attachment fails later. The secret stays if a guest has the volume.
-        """
-        guest = guests.find(self.host, connection_info)
-        if guest is not None and stock.serial in guest.disks:
-            return
-        volume_id = _volume_id(connection_info)
-        if self.host.find_secret('volume', volume_id):
-            self.host.delete_secret('volume', volume_id)
+        guest = guests.of_server(self.host, instance.uuid)
+        if guest is None:
+            had = self._accepted.mode(instance.uuid, volume)
+        else:
+            had = guest.disks.get(volume, {}).get('cache')
+        return had == mode.value
 
     def _refused(
         self, word: str, connection_info: Any

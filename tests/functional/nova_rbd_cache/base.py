@@ -9,6 +9,7 @@ from unittest import mock
 import warnings
 
 from lxml import etree
+from nova import service
 from nova.tests import fixtures as nova_fixtures
 from nova.tests.fixtures import libvirt as fakelibvirt
 from nova.tests.functional.libvirt import base
@@ -157,6 +158,7 @@ class NovaTestCase(base.ServersTestBase):
 
     def _register(self) -> None:
         self._patch_dict(driver.VOLUME_DRIVERS, {})
+        self._patch_dict(service.SERVICE_MANAGERS, {})
         self.patch(libvirt, 'LibvirtDriver', libvirt.LibvirtDriver)
         self.patch(
             connector,

@@ -6,6 +6,7 @@ import types
 from typing import Any
 from unittest import mock
 
+import fixtures
 from lxml import etree
 from nova import exception
 from nova.tests import fixtures as nova_fixtures
@@ -65,14 +66,12 @@ class FakeHost:
 
     :ivar asked: how often it was queried for the guest
     :ivar xml: the XML of the guest
-    :ivar secrets: the usage type and usage ID of each secret
     """
 
     def __init__(self, xml: str = '', running: bool = True) -> None:
         self.asked = 0
         self.xml = xml
         self.running = running
-        self.secrets: set[tuple[str, str]] = set()
 
     def get_guest(self, instance: Any) -> Any:
         """Return Nova's object for the guest."""
@@ -83,15 +82,8 @@ class FakeHost:
             get_xml_desc=lambda: self.xml, is_active=lambda: self.running
         )
 
-    def find_secret(self, usage_type: str, usage_id: str) -> Any:
-        """Return the passphrase of an encrypted volume, if there is one."""
-        if (usage_type, usage_id) not in self.secrets:
-            return None
-        return types.SimpleNamespace(UUIDString=lambda: SERVER_ID)
-
-    def delete_secret(self, usage_type: str, usage_id: str) -> None:
-        """Remove the passphrase."""
-        self.secrets.remove((usage_type, usage_id))
+    def find_secret(self, usage_type: str, usage_id: str) -> None:
+        """Return no passphrase: the volumes are not encrypted."""
 
 
 def guest_xml(threads: int = 1, driver: Any = None) -> str:
@@ -120,6 +112,8 @@ class NovaTestCase(base.TestCase):
         self.conf = self.conf_fixture.conf
         opts.register(self.conf)
         self.conf.set_default('host', 'compute-1')
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.conf.set_default('instances_path', folder)
 
     def set_options(self, group: str = 'rbd_cache', **values: Any) -> None:
         """Set options for the duration of the test."""

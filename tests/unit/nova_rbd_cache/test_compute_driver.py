@@ -2,6 +2,7 @@
 
 """Traits and checks of live migration in the libvirt driver."""
 
+import shutil
 import types
 from typing import Any
 
@@ -187,18 +188,17 @@ class TunedDiskTest(ComputeDriverTestCase):
 
 
 class RebuildTest(ComputeDriverTestCase):
-    def test_disks_are_remembered(self) -> None:
-        """The disks are recorded before Nova detaches them."""
+    def test_modes_are_kept_although_nova_removes_the_folder(self) -> None:
         ours = {'rbd': contract.OUR_DRIVER}
         self.patch(driver, 'VOLUME_DRIVERS', ours)
         nova = self.make()
         found = nova._get_volume_driver({'driver_volume_type': 'rbd'})
-        xml = base.guest_xml(driver={'cache': 'unsafe'})
-        self.patch(found, 'host', base.FakeHost(xml))
+        found._accepted.add(base.SERVER_ID, base.VOLUME_ID, 'unsafe')
         arguments = [None] * 7
         self.assertRaises(
             NotImplementedError, nova.rebuild, None, _SERVER, *arguments
         )
+        shutil.rmtree(self.conf.instances_path)
         self.assertEqual(
-            'unsafe', found._previous.mode(base.SERVER_ID, base.VOLUME_ID)
+            'unsafe', found._accepted.mode(base.SERVER_ID, base.VOLUME_ID)
         )

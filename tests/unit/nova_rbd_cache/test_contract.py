@@ -5,7 +5,9 @@
 from typing import Any
 
 import ddt
+from nova import service
 from nova import version
+from nova.compute import manager
 from nova.storage import rbd_utils
 from nova.virt import libvirt
 from nova.virt.libvirt import config
@@ -55,6 +57,19 @@ class ContractTest(base.NovaTestCase):
             'get_config',
             _get_config,
             'self, info, disk_info, not self, connection_info',
+        ),
+        (
+            net.LibvirtNetVolumeDriver,
+            'connect_volume',
+            _clone,
+            'self, location, name, not self, connection_info',
+        ),
+        (service, 'SERVICE_MANAGERS', {}, 'the compute manager is None'),
+        (
+            manager.ComputeManager,
+            '_init_instance',
+            _clone,
+            'self, location, name, not self, context',
         ),
         (disk.PinnedDisk, 'driver_cache', 'none', 'has none in its XML'),
         (
@@ -133,3 +148,7 @@ class ContractTest(base.NovaTestCase):
             f'{net.__name__}.{net.LibvirtNetVolumeDriver.__name__}',
         )
         self.assertEqual(contract.STOCK_DRIVER, driver.VOLUME_DRIVERS['rbd'])
+        self.assertEqual(
+            contract.STOCK_MANAGER,
+            service.SERVICE_MANAGERS[contract.COMPUTE],
+        )

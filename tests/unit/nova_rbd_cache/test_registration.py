@@ -3,6 +3,7 @@
 """Registration in nova-compute, and cases that change nothing."""
 
 import ddt
+from nova import service
 from nova.storage import rbd_utils
 from nova.virt import fake
 from nova.virt import libvirt
@@ -12,6 +13,7 @@ from os_brick.initiator import connector
 from oslo_utils import importutils
 
 from nova_rbd_cache import compute_driver
+from nova_rbd_cache import compute_manager
 from nova_rbd_cache import contract
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import exceptions
@@ -30,6 +32,8 @@ class RegistrationTestCase(base.NovaTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.patch(driver, 'VOLUME_DRIVERS', dict(driver.VOLUME_DRIVERS))
+        managers = {contract.COMPUTE: contract.STOCK_MANAGER}
+        self.patch(service, 'SERVICE_MANAGERS', managers)
         self.patch(
             connector,
             'unix_connector_list',
@@ -44,6 +48,7 @@ class RegistrationTestCase(base.NovaTestCase):
         """Return everything that registration may change."""
         return (
             dict(driver.VOLUME_DRIVERS),
+            dict(service.SERVICE_MANAGERS),
             list(connector.unix_connector_list),
             rbd_utils.RBDDriver,
             libvirt.LibvirtDriver,
@@ -77,6 +82,10 @@ class ActivateTest(RegistrationTestCase):
         self.assertIs(compute_driver.RBDCacheDriver, type(nova))
         found = nova._get_volume_driver(base.connection_info())
         self.assertIs(volume.RBDCacheVolumeDriver, type(found))
+        found = importutils.import_class(
+            service.SERVICE_MANAGERS['nova-compute']
+        )
+        self.assertIs(compute_manager.RBDCacheManager, found)
         told = nova.get_volume_connector(None)
         self.assertEqual(
             ['directsync', 'none', 'writeback', 'writethrough'],

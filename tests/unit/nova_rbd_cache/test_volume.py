@@ -7,7 +7,6 @@ import types
 from typing import Any
 
 import ddt
-from nova import exception
 from nova import objects
 from nova.virt import fake
 from nova.virt.libvirt import driver
@@ -210,46 +209,51 @@ class DetectZeroesTest(VolumeTestCase):
         self.assertEqual('on', found['detect_zeroes'])
 
 
-def _fail(instance: Any) -> None:
-    raise exception.InternalError('no answer')
+def _server(host: str = 'compute-1') -> Any:
+    return types.SimpleNamespace(uuid=base.SERVER_ID, host=host)
+
+
+class ConnectTestCase(VolumeTestCase):
+    """A volume that Nova connects before it requests the disk."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.host = base.FakeHost()
+
+    def connect(self, mode: str = 'writeback', **more: Any) -> Any:
+        """Connect a volume to a new nova-compute; return its disk."""
+        server = more.pop('server', _server())
+        nova = self.make_driver('network=none')
+        info = base.connection_info(mode, **more)
+        self.patch(nova._get_volume_driver(info), 'host', self.host)
+        self.patch(nova, '_host', self.host)
+        nova._connect_volume(None, info, server, encryption={})
+        return self.config(nova, info)
 
 
 @ddt.ddt
-class LackingTest(VolumeTestCase):
+class LackingTest(ConnectTestCase):
     """Attached volumes whose cache mode is no longer allowed."""
 
-    def config_of(
-        self, host: base.FakeHost, before: base.FakeHost | None = None
-    ) -> Any:
-        """Return the disk of a volume with a mode that is not allowed.
-
-        :param before: the host when Nova disconnects the volume before it
-            creates the guest again
-        """
+    def remove_mode(self) -> None:
+        """Remove the mode of an attached volume."""
+        self.connect()
         self.set_options(allowed_modes='none')
-        nova = self.make_driver('network=none')
-        info = base.connection_info('writeback')
-        ours = nova._get_volume_driver(info)
-        server = types.SimpleNamespace(uuid=base.SERVER_ID, task_state=None)
-        # Nova may disconnect twice; the second time, there is no guest.
-        for seen in (before, host) if before else ():
-            self.patch(ours, 'host', seen)
-            ours.disconnect_volume(info, server)
-        self.patch(ours, 'host', host)
-        return self.config(nova, info)
 
-    def check_refused(self, *hosts: Any) -> None:
+    def check_refused(self, **more: Any) -> None:
         """Check for a refusal that names the host only in the log."""
+        self.set_options(allowed_modes='none')
         error = self.assertRaises(
-            exceptions.CacheModeRefused, self.config_of, *hosts
+            exceptions.CacheModeRefused, self.connect, **more
         )
         self.assertNotIn('compute-1', str(error))
         self.assertIn('compute-1', self.log.output)
         self.assertNotIn('keeps', self.log.output)
 
-    def check_kept(self, found: Any) -> None:
+    def check_kept(self) -> None:
         """Check that the disk keeps the mode and that a warning is logged."""
-        self.assertEqual('writeback', base.cache_of(found.to_xml()))
+        self.set_options(allowed_modes='none')
+        self.assertEqual('writeback', base.cache_of(self.connect().to_xml()))
         (line,) = [
             line
             for line in self.log.output.splitlines()
@@ -258,75 +262,69 @@ class LackingTest(VolumeTestCase):
         for word in ('WARNING', base.VOLUME_ID, 'writeback', 'allowed_modes'):
             self.assertIn(word, line)
 
-    @ddt.data(True, False)
-    def test_guest_is_made_again(self, running: bool) -> None:
+    def test_libvirt_has_lost_the_guest(self) -> None:
         """The disk keeps its mode at a start or a hard reboot."""
-        before = base.guest_xml(driver={'cache': 'writeback'})
-        found = self.config_of(base.FakeHost(), base.FakeHost(before, running))
-        self.check_kept(found)
+        self.connect()
+        self.check_kept()
 
-    def test_server_is_rebuilt(self) -> None:
-        """Nova detaches the disk before it disconnects the volume."""
-        self.set_options(allowed_modes='none')
-        nova = self.make_driver('network=none')
-        info = base.connection_info('writeback')
-        ours = nova._get_volume_driver(info)
-        server = types.SimpleNamespace(
-            uuid=base.SERVER_ID, task_state='rebuilding'
-        )
-        before = base.guest_xml(driver={'cache': 'writeback'})
-        self.patch(ours, 'host', base.FakeHost(before))
-        ours.note_rebuilt(base.SERVER_ID)
-        ours.host = base.FakeHost(base.guest_xml())
-        ours.disconnect_volume(info, server)
-        ours.host = base.FakeHost()
-        self.check_kept(self.config(nova, info))
-
-    @ddt.data('none', 'unsafe', None)
-    def test_guest_is_made_again_with_another_mode(
-        self, cache: str | None
-    ) -> None:
+    def test_server_returns_to_another_mode(self) -> None:
         """Cinder's record of the attachment changed in the meantime."""
-        had = {'cache': cache} if cache else {'name': 'qemu'}
-        before = base.guest_xml(driver=had)
-        self.check_refused(base.FakeHost(), base.FakeHost(before))
-        stopped = base.FakeHost(before, running=False)
-        self.check_refused(stopped)
+        self.connect('none')
+        self.check_refused()
 
     def test_guest_that_was_never_here(self) -> None:
         """The guest is new, or comes from another host."""
-        self.check_refused(base.FakeHost())
-        self.check_refused(base.FakeHost(), base.FakeHost(base.guest_xml()))
+        self.check_refused()
 
-    def test_libvirt_can_not_be_asked(self) -> None:
-        """A failure of libvirt does not prevent the disconnection."""
-        broken = base.FakeHost()
-        self.patch(broken, 'get_guest', _fail)
-        self.check_refused(base.FakeHost(), broken)
-        self.assertIn('from libvirt', self.log.output)
+    def test_server_of_another_host_with_the_same_folders(self) -> None:
+        """A live migration, or an evacuation."""
+        self.connect(server=_server('compute-2'))
+        self.check_refused(server=_server('compute-2'))
 
-    @ddt.data(True, False)
-    def test_guest_that_has_the_disk(self, running: bool) -> None:
-        """A guest with the disk keeps its mode, as in a live migration."""
+    def test_volume_is_attached_again(self) -> None:
+        """The guest exists, but not with a volume that it had before."""
+        self.connect()
+        self.host = base.FakeHost(base.guest_xml())
+        self.check_refused()
+
+    @ddt.data('none', 'unsafe', None)
+    def test_guest_has_another_mode(self, cache: str | None) -> None:
+        self.connect()
+        had = {'cache': cache} if cache else {'name': 'qemu'}
+        self.host = base.FakeHost(base.guest_xml(driver=had), running=False)
+        self.check_refused()
+
+    def test_guest_that_has_the_disk(self) -> None:
+        """A resize on the same host, after which libvirt loses the guest."""
         xml = base.guest_xml(driver={'cache': 'writeback'})
-        self.check_kept(self.config_of(base.FakeHost(xml, running)))
+        self.host = base.FakeHost(xml, running=False)
+        self.check_kept()
+        self.host = base.FakeHost()
+        self.assertEqual('writeback', base.cache_of(self.connect().to_xml()))
 
-    @ddt.data(True, False)
-    def test_attached_now(self, running: bool) -> None:
-        self.check_refused(base.FakeHost(base.guest_xml(), running))
+    def test_disk_of_a_guest_that_is_migrated_to_another_host(self) -> None:
+        """Nova connects the volume on that host only."""
+        self.set_options(allowed_modes='none')
+        nova = self.make_driver('network=none')
+        found = self.config(nova, base.connection_info('writeback'))
+        self.assertEqual('writeback', base.cache_of(found.to_xml()))
 
 
 @ddt.ddt
-class RefusedTest(VolumeTestCase):
+class RefusedTest(ConnectTestCase):
     """Invalid or disallowed modes for a guest on the host."""
 
-    def make_driver(self, *cachemodes: str) -> driver.LibvirtDriver:
-        """Return a driver with the guest."""
-        nova = super().make_driver(*cachemodes)
-        host = base.FakeHost(base.guest_xml())
-        ours = nova._get_volume_driver(base.connection_info())
-        self.patch(ours, 'host', host)
-        return nova
+    def setUp(self) -> None:
+        super().setUp()
+        self.host = base.FakeHost(base.guest_xml())
+
+    def check_refused(self, *args: Any, **more: Any) -> str:
+        """Check for a refusal; return its message."""
+        return str(
+            self.assertRaises(
+                exceptions.CacheModeRefused, self.connect, *args, **more
+            )
+        )
 
     @ddt.data(
         ('unsafe', None),
@@ -341,26 +339,30 @@ class RefusedTest(VolumeTestCase):
     ) -> None:
         if allowed:
             self.set_options(allowed_modes=allowed)
-        nova = self.make_driver('network=writeback')
-        error = self.assertRaises(
-            exceptions.CacheModeRefused,
-            self.config,
-            nova,
-            base.connection_info(mode),
-        )
+        error = self.check_refused(mode)
         for word in (
             base.VOLUME_ID,
             repr(mode),
             (allowed or ','.join(_MODES)).replace(',', ', '),
         ):
-            self.assertIn(word, str(error))
-        self.assertNotIn('compute-1', str(error))
+            self.assertIn(word, error)
+        self.assertNotIn('compute-1', error)
 
-    def _refuse(self, host: base.FakeHost) -> None:
-        nova = self.make_driver('network=writeback')
-        ours = nova._get_volume_driver(base.connection_info())
-        self.patch(ours, 'host', host)
-        host.secrets = {('volume', base.VOLUME_ID), ('volume', 'other')}
+    def test_refused_volume_has_no_secret(self) -> None:
+        """Nova defines an encrypted volume's secret later."""
+        attached: list[Any] = []
+        self.patch(
+            driver.LibvirtDriver,
+            '_attach_encryptor',
+            lambda *args: attached.append(args),
+        )
+        self.check_refused('unsafe')
+        self.assertEqual([], attached)
+        self.connect()
+        self.assertEqual(1, len(attached))
+
+    def test_unknown_mode_has_no_disk(self) -> None:
+        nova = self.make_driver()
         self.assertRaises(
             exceptions.CacheModeRefused,
             self.config,
@@ -368,37 +370,17 @@ class RefusedTest(VolumeTestCase):
             base.connection_info('fast'),
         )
 
-    @ddt.data(base.guest_xml(), '')
-    def test_secret_is_removed(self, xml: str) -> None:
-        """Nova defines an encrypted volume's secret before our check."""
-        host = base.FakeHost(xml)
-        self._refuse(host)
-        self.assertEqual({('volume', 'other')}, host.secrets)
-
-    def test_secret_of_a_disk_of_the_guest_stays(self) -> None:
-        host = base.FakeHost(base.guest_xml(driver={'cache': 'writeback'}))
-        self._refuse(host)
-        self.assertIn(('volume', base.VOLUME_ID), host.secrets)
-
     def test_word_that_is_none_for_a_shared_disk(self) -> None:
-        nova = self.make_driver()
-        self.assertRaises(
-            exceptions.CacheModeRefused,
-            self.config,
-            nova,
-            base.connection_info('fast', multiattach=True),
-        )
+        self.check_refused('fast', multiattach=True)
+
+    def test_shared_disk_is_not_refused(self) -> None:
+        found = self.connect('unsafe', multiattach=True)
+        self.assertEqual('none', base.cache_of(found.to_xml()))
 
     def test_strange_text_is_not_repeated_as_it_is(self) -> None:
-        nova = self.make_driver()
-        error = self.assertRaises(
-            exceptions.CacheModeRefused,
-            self.config,
-            nova,
-            base.connection_info('\x1b[31m\u2028' + 'x' * 300),
-        )
-        self.assertTrue(str(error).isascii())
-        self.assertLess(len(str(error)), 400)
+        error = self.check_refused('\x1b[31m\u2028' + 'x' * 300)
+        self.assertTrue(error.isascii())
+        self.assertLess(len(error), 400)
 
 
 class DriverTest(VolumeTestCase):
