@@ -92,7 +92,7 @@ class RBDCacheDriver(WithoutModes):
         """
         volumes = list(_rbd_volumes(block_device_info))
         if volumes:
-            guest = guests.of_server(self._host, instance.uuid)
+            guest = guests.find(self._host, instance.uuid)
             self._check_unsafe(guest, volumes)
             ours = self._rbd_driver()
             if ours is not None and guest is not None:

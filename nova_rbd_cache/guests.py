@@ -10,7 +10,6 @@ ID of the server.
 
 from collections.abc import Mapping
 import dataclasses
-from typing import Any
 
 from lxml import etree
 from nova import exception
@@ -46,16 +45,7 @@ class Guest:
         )
 
 
-def find(host: libvirt_host.Host, connection_info: Any) -> Guest | None:
-    """Return the guest; None if it does not exist or the server is unknown.
-
-    :raises InternalError: if the query to libvirt fails
-    """
-    server = connection_info.get(SERVER)
-    return of_server(host, server) if server else None
-
-
-def of_server(host: libvirt_host.Host, server: str) -> Guest | None:
+def find(host: libvirt_host.Host, server: str) -> Guest | None:
     """Return the guest of a server; None if libvirt has no such guest.
 
     :raises InternalError: if the query to libvirt fails

@@ -26,10 +26,11 @@ def choose(
     :param host: Nova's object for libvirt
     :param connection_info: the connection information from Cinder
     """
-    if not (_can_have(stock) and connection_info.get(guests.SERVER)):
+    server = connection_info.get(guests.SERVER)
+    if not (_can_have(stock) and server):
         # If the server is unknown, its guest may not have an I/O thread.
         return disk.Tuning()
-    guest = guests.find(host, connection_info)
+    guest = guests.find(host, server)
     if guest is None:
         return _tuning(wanted, wanted.iothread)
     if guest.running and stock.serial in guest.disks:

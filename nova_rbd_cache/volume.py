@@ -161,7 +161,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         if instance.host != nova.conf.CONF.host:
             # A live migration or an evacuation. The folder may be shared.
             return False
-        guest = guests.of_server(self.host, instance.uuid)
+        guest = guests.find(self.host, instance.uuid)
         if guest is None:
             had = self._accepted.mode(instance.uuid, volume)
         else:

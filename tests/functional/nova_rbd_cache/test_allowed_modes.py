@@ -10,6 +10,7 @@ import ddt
 from nova import context
 from nova import objects
 from nova.compute import task_states
+import nova.conf
 from nova.tests.functional.api import client
 from oslo_utils.fixture import uuidsentinel as uuids
 
@@ -101,7 +102,7 @@ class DisallowedModeTest(base.NovaTestCase):
         self, task_state: str | None
     ) -> None:
         self.flags(resume_guests_state_on_host_boot=True)
-        folder = pathlib.Path(base.base.CONF.instances_path)
+        folder = pathlib.Path(nova.conf.CONF.instances_path)
         shutil.rmtree(folder / self.server['id'])
         self.lose_guest(task_state=task_state)
         shown = self.api.get_server(self.server['id'])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import os
 import pathlib
 import shutil
 
@@ -58,7 +59,7 @@ class AcceptedModesTest(base.NovaTestCase):
         def fail(*args: object) -> None:
             raise OSError('no space left')
 
-        self.patch(accepted_modes.os, 'fsync', fail)
+        self.patch(os, 'fsync', fail)
         self.modes.add(*_KEY, 'unsafe')
         self.assertEqual('none', self.mode())
 

@@ -15,7 +15,7 @@ _SERVER = types.SimpleNamespace(uuid=base.SERVER_ID)
 class InitInstanceTest(base.NovaTestCase):
     def init(self, error: Exception | None = None) -> list[Any]:
         """Initialize a server; return what the stock method received."""
-        received = []
+        received: list[Any] = []
 
         def stock(this: Any, *args: Any) -> None:
             received.extend(args)
@@ -23,7 +23,7 @@ class InitInstanceTest(base.NovaTestCase):
                 raise error
 
         self.patch(manager.ComputeManager, '_init_instance', stock)
-        ours = compute_manager.RBDCacheManager
+        ours: Any = compute_manager.RBDCacheManager
         ours._init_instance(object.__new__(ours), None, _SERVER)
         return received
 

@@ -13,10 +13,9 @@ from tests.unit.nova_rbd_cache import base
 
 
 class FindTest(base.NovaTestCase):
-    def find(self, host: base.FakeHost, **info: Any) -> guests.Guest | None:
-        """Find the guest of the default attachment, updated with ``info``."""
-        fake: Any = host
-        return guests.find(fake, {**base.connection_info(), **info})
+    def find(self, host: Any) -> guests.Guest | None:
+        """Find the guest of the default attachment."""
+        return guests.find(host, base.SERVER_ID)
 
     def test_what_it_has(self) -> None:
         driver = {'name': 'qemu', 'queues': '3'}
@@ -35,10 +34,6 @@ class FindTest(base.NovaTestCase):
     def test_not_there(self) -> None:
         self.assertIsNone(self.find(base.FakeHost()))
 
-    def test_no_name_for_it(self) -> None:
-        host = base.FakeHost(base.guest_xml())
-        self.assertIsNone(self.find(host, instance=None))
-
     def test_libvirt_does_not_answer(self) -> None:
         def fail(instance: Any) -> None:
             raise exception.InternalError('no connection')
@@ -54,17 +49,16 @@ class NovaHostTest(base.NovaTestCase):
     def test_disk_of_a_guest_is_found_by_its_volume(self) -> None:
         self.use_libvirt()
         host = libvirt_host.Host('qemu:///system')
-        info = base.connection_info()
-        self.assertIsNone(guests.find(host, info))
+        self.assertIsNone(guests.find(host, base.SERVER_ID))
         domain = host.write_instance_config(
             f"""<domain type="kvm"><name>one</name>
             <uuid>{base.SERVER_ID}</uuid><memory>1</memory><vcpu>1</vcpu>
             <os><type>hvm</type></os><devices/></domain>"""
         )
-        stopped = guests.find(host, info)
+        stopped = guests.find(host, base.SERVER_ID)
         self.assertFalse(stopped is None or stopped.running)
         domain.launch()
-        running = guests.find(host, info)
+        running = guests.find(host, base.SERVER_ID)
         self.assertTrue(running and running.running)
 
     def _found_after(self, error_name: str) -> guests.Guest | None:
@@ -82,7 +76,7 @@ class NovaHostTest(base.NovaTestCase):
 
         host = libvirt_host.Host('qemu:///system')
         self.patch(host, 'get_guest', lambda instance: Guest())
-        return guests.find(host, base.connection_info())
+        return guests.find(host, base.SERVER_ID)
 
     def test_guest_that_ends_after_its_lookup_is_not_found(self) -> None:
         self.assertIsNone(self._found_after('VIR_ERR_NO_DOMAIN'))

@@ -226,7 +226,6 @@ class ConnectTestCase(VolumeTestCase):
         nova = self.make_driver('network=none')
         info = base.connection_info(mode, **more)
         self.patch(nova._get_volume_driver(info), 'host', self.host)
-        self.patch(nova, '_host', self.host)
         nova._connect_volume(None, info, server, encryption={})
         return self.config(nova, info)
 
