@@ -7,6 +7,8 @@ The functional test of clean has rows of each kind.
 
 import datetime
 import pathlib
+import sys
+from unittest import mock
 
 import fixtures
 import sqlalchemy
@@ -116,6 +118,12 @@ class DatabasesTest(base.TestCase):
             error = self.assertRaises(ValueError, databases.Databases, path)
             self.assertIn(path, str(error))
             self.assertNotIn('secret', str(error))
+
+    def test_missing_driver_of_the_database_is_named(self) -> None:
+        path = self.config('[database]\nconnection = mssql+pymssql://a/b\n')
+        with mock.patch.dict(sys.modules, {'pymssql': None}):
+            error = self.assertRaises(ValueError, databases.Databases, path)
+        self.assertIn('Install the driver of the database', str(error))
 
     def test_file_without_a_connection_is_refused(self) -> None:
         path = self.config('[DEFAULT]\n')
