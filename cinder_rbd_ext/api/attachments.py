@@ -9,16 +9,17 @@ connector of the new host only after Nova has stopped the guest.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+import datetime
 import functools
 from typing import Any
 
 from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
-from cinder.objects import fields
 from cinder.policies import attachments as attachment_policies
 from cinder.policies import volume_actions as action_policies
 from oslo_log import log as logging
+from oslo_utils import timeutils
 from oslo_utils import uuidutils
 import webob.exc
 
@@ -59,6 +60,7 @@ class AttachmentsController(wsgi.Controller):
         """Check the connector of a new attachment, if it has one."""
         context = req.environ['cinder.context']
         asked = checks.part_of(body, 'attachment')
+        _check_owner(context, asked)
         connector = self._door.connector(context, asked)
         if connector and uuidutils.is_uuid_like(asked.get('volume_uuid')):
             self._check_create(context, asked, connector)
@@ -277,6 +279,35 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
     return look
 
 
+def _check_owner(context: protocols.Context, asked: dict[str, Any]) -> None:
+    """Check that only Nova replaces an attachment with a cache mode.
+
+    See :mod:`cinder_rbd_ext.attach.replacement`.
+
+    :raises HTTPBadRequest: if another caller does
+    """
+    volume_id = str(asked.get('volume_uuid'))
+    server = str(asked.get('instance_uuid'))
+    if not all(map(uuidutils.is_uuid_like, (volume_id, server))):
+        # Cinder's schema refuses it, or it is not for a server.
+        return
+    if _is_service(context):
+        return
+    # Times in the database can be whole seconds.
+    since = timeutils.utcnow(with_timezone=True) - datetime.timedelta(
+        seconds=1
+    )
+    earlier = replacement.of_server(volume_id, server, since)
+    if earlier is None or earlier.mode is None:
+        return
+    volume = objects.Volume.get_by_id(context, volume_id)
+    if _may(context, attachment_policies.CREATE_POLICY, volume):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'Server {server} has volume {volume.id} with a cache '
+            'mode. Only Nova can create another attachment for it.'
+        )
+
+
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
     """Return whether a connector is that of a compute host."""
     return for_server or cache_mode.of_connector(connector) is not None
@@ -333,14 +364,7 @@ class NextAttachmentController(wsgi.Controller):
         here = self._reported.holding(volume)
         if here is None or here.settings is None:
             return cache_mode.Requirement()
-        # Nova reserves an attachment when it offloads a shelved server.
-        waiting = [
-            each
-            for each in volume.volume_attachment
-            if each.instance_uuid == server
-            and each.attach_status == fields.VolumeAttachStatus.RESERVED
-        ]
-        earlier = earlier_of(volume.id, server, *waiting[:1])
+        earlier = earlier_of(volume.id, server)
         return cache_mode.required(
             volume, here.settings, functools.cache(earlier)
         )

@@ -359,7 +359,7 @@ def _kept_on_host(
     :param agreed: an agreement with an obstacle to the requested mode
     """
     replaced = earlier()
-    if replaced is None or not replaced.is_on(connector):
+    on_host = replaced.on_host(connector) if replaced else None
+    if on_host is None:
         return agreed
-    asked = kept(replaced.mode)
-    return Agreement(asked, agreed.error, kept=True)
+    return Agreement(kept(on_host.mode), agreed.error, kept=True)

@@ -12,7 +12,14 @@ A rebuild, a resize on the same host and ``nova-manage volume_attachment
 refresh`` replace an attachment by another one of the same host. Nova has
 already deleted the guest, or its disk, when it connects the new attachment. A
 refusal would leave a server that cannot be started, so the new attachment
-keeps the mode.
+keeps the mode. The same applies to a cold migration or resize that is
+reverted: the server returns to the host of the attachment before the last one.
+
+If an operation fails, it leaves an attachment that was never connected, which
+the next operation replaces. Such attachments connect the earlier ones to the
+new one, because the server had the volume all the time. Only services may
+create one while a server has the volume with a cache mode: a tenant could
+otherwise detach and attach the volume without a gap.
 """
 
 from collections.abc import Mapping
@@ -45,6 +52,10 @@ WAITING = (
     fields.VolumeAttachStatus.ERROR_ATTACHING,
 )
 
+#: A failed ``nova-manage volume_attachment refresh`` deletes the attachment
+#: that was not connected just before it creates the next one.
+_PAUSE = datetime.timedelta(seconds=1)
+
 
 @dataclasses.dataclass(frozen=True)
 class Earlier:
@@ -52,14 +63,18 @@ class Earlier:
 
     :ivar mode: its cache mode; None if the compute host chose it
     :ivar host: the compute host that it connected, None if unknown
+    :ivar former: the attachment that it replaced, if both are deleted
     """
 
     mode: cache_modes.CacheMode | None
     host: str | None = None
+    former: 'Earlier | None' = None
 
-    def is_on(self, connector: Mapping[str, Any]) -> bool:
-        """Return whether it connected the host of a connector."""
-        return bool(self.host) and self.host == connector.get('host')
+    def on_host(self, connector: Mapping[str, Any]) -> 'Earlier | None':
+        """Return the last attachment to the host of a connector, if any."""
+        if self.host and self.host == connector.get('host'):
+            return self
+        return self.former.on_host(connector) if self.former else None
 
 
 def of_server(
@@ -69,6 +84,9 @@ def of_server(
     new: str | None = None,
 ) -> Earlier | None:
     """Return the attachment of a volume that a server's new one replaces.
+
+    Of the earlier attachments, only the last two that were connected count. In
+    a live migration, the last one still exists, and only that one counts.
 
     :param since: when the new attachment was reserved; None if it is not
         reserved yet
@@ -80,15 +98,36 @@ def of_server(
         everything,
         search_opts={'volume_id': volume_id, 'instance_uuid': server},
     )
+    connected: list[Any] = []
     for each in attachments:
-        if each.attach_status not in _CONNECTED or not each.connection_info:
+        # An attachment does not replace itself.
+        if each.id == new or not _is_part(each, since):
             continue
-        if each.id == new:
-            # An attachment does not replace itself.
-            continue
-        if not each.deleted or (since and each.deleted_at >= since):
-            return Earlier(_mode_of(each.connection_info), each.attached_host)
-    return None
+        since = min(since or each.created_at, each.created_at)
+        if each.attach_status in _CONNECTED and each.connection_info:
+            connected.append(each)
+            if len(connected) == 2 or not each.deleted:
+                break
+    earlier = None
+    for each in reversed(connected):
+        mode = _mode_of(each.connection_info)
+        earlier = Earlier(mode, each.attached_host, earlier)
+    return earlier
+
+
+def _is_part(attachment: Any, since: datetime.datetime | None) -> bool:
+    """Return whether a server had an attachment when the next one was created.
+
+    :param since: when the next one was created; None if it is not created yet
+    """
+    if since is None or not attachment.deleted:
+        return not attachment.deleted
+    # Nova does not replace an attachment before it was connected.
+    start = attachment.attach_time or attachment.created_at
+    end = attachment.deleted_at
+    if not attachment.connection_info:
+        end += _PAUSE
+    return bool(start <= since <= end)
 
 
 def of_waiting(volume: protocols.Volume) -> Earlier | None:

@@ -313,6 +313,43 @@ class RefusalTest(AttachmentsTestCase):
         self.ok(*request, app=self.nova)
         self.assertEqual([_connector('none')], self.seen())
 
+    def attached(self, volume: Any, host: str, mode: str) -> Any:
+        """Create an attachment that is connected to a host."""
+        made = self.reserved(volume, status='attached')
+        made.connection_info = {'cache_mode': mode}
+        made.attached_host = host
+        made.save()
+        return made
+
+    @ddt.data((), ('writeback',))
+    def test_resize_that_is_reverted_to_its_former_host(
+        self, offer: tuple[str, ...]
+    ) -> None:
+        """The former host has no plug-in, or does not allow the new mode."""
+        volume = self.volume({'rbd:cache_mode': 'directsync'})
+        before = self.attached(volume, _HOST, 'writethrough')
+        resized = self.attached(volume, 'compute-8', 'directsync')
+        before.destroy()
+        request = self.put(self.reserved(volume), *offer)
+        self.check_refused(volume, 'offer', request, self.nova)
+        resized.destroy()
+        self.ok(*request, app=self.nova)
+        self.assertEqual([_connector(*offer)], self.seen())
+
+    def test_only_nova_replaces_an_attachment_with_a_mode(self) -> None:
+        """A tenant could otherwise detach and attach without a gap."""
+        volume = self.volume(_MODE)
+        before = self.attached(volume, _HOST, 'writeback')
+        volume.status = 'in-use'
+        volume.save()
+        asked = {'volume_uuid': volume.id, 'instance_uuid': _SERVER}
+        request = 'POST', '/attachments', {'attachment': asked}
+        self.refused(400, 'Only Nova', *request)
+        self.ok(*request, app=self.nova)
+        before.connection_info = {'name': 'image'}
+        before.save()
+        self.ok(*request)
+
 
 class UncheckedAttachmentTest(AttachmentsTestCase):
     """Requests that are left to Cinder and the driver."""
@@ -451,6 +488,16 @@ class NextAttachmentTest(base.ApiTestCase):
         before = self.attached(volume, 'writeback', 'attached')
         self.attached(volume, '', 'reserved')
         before.destroy()
+        self.assertEqual(['writeback'], self.required(volume, _SERVER)[0])
+
+    def test_unshelved_in_vain(self) -> None:
+        """Nova then replaces the attachment that was not connected."""
+        volume = self.volume({'rbd:cache_mode': 'unsafe'})
+        before = self.attached(volume, 'writeback', 'attached')
+        for _ in range(2):
+            new = self.attached(volume, '', 'reserved')
+            before.destroy()
+            before = new
         self.assertEqual(['writeback'], self.required(volume, _SERVER)[0])
 
     def test_who_may_ask(self) -> None:

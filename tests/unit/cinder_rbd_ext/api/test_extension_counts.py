@@ -28,8 +28,9 @@ _CONNECTOR = {
 }
 
 #: Requests and the number of SQL statements that the extension adds: for the
-#: volume to extend and its type, and for the keys of a volume to attach.
-#: Cinder reads an attachment with two statements.
+#: volume to extend and its type, for the keys of a volume to attach, and for
+#: the attachments of the server if the caller is not a service. Cinder reads
+#: an attachment with two statements.
 _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
     'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
     'create_with_a_type': (
@@ -87,7 +88,7 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         'POST',
         '/attachments',
         {'attachment': {'volume_uuid': '{id}', 'instance_uuid': _SERVER}},
-        0,
+        1,
     ),
     'attach': (
         'POST',
@@ -99,7 +100,7 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
                 'connector': _CONNECTOR,
             }
         },
-        1,
+        2,
     ),
     'update_an_attachment': (
         'PUT',

@@ -406,6 +406,31 @@ class AgreeTest(base.TestCase):
                 self.assertIsNotNone(found.error)
                 self.assertFalse(found.refused)
 
+    @ddt.data(('directsync', _ALL), ('unsafe', _NOTHING))
+    @ddt.unpack
+    def test_former_host(self, mode: str, connector: dict[str, Any]) -> None:
+        """A resize is reverted; the former host does not offer the mode."""
+        former = replacement.Earlier(
+            cache_modes.CacheMode.WRITETHROUGH, 'compute-0'
+        )
+        earlier = replacement.Earlier(
+            cache_modes.CacheMode.UNSAFE, 'compute-1', former
+        )
+        for host, kept in (('compute-0', True), ('compute-2', False)):
+            found = cache_mode.agree(
+                cinder_objects.volume({'rbd:cache_mode': mode}),
+                {**connector, 'host': host},
+                cinder_objects.settings(),
+                True,
+                mock.Mock(return_value=earlier),
+            )
+            self.assertIs(kept, found.kept)
+            self.assertIs(kept, not found.refused)
+            if kept:
+                self.assertEqual(
+                    'writethrough', found.asked and found.asked.mode.value
+                )
+
     def test_same_host_has_the_requested_mode(self) -> None:
         earlier = replacement.Earlier(cache_modes.CacheMode.NONE, 'compute-0')
         found = cache_mode.agree(
