@@ -128,6 +128,8 @@ class Recovery:
         if not broken:
             return [*self._forgotten(attachments), *unlock]
         self._check_host(server)
+        if server['status'] == 'ERROR':
+            self._check_forward()
         return [
             *self._modes(broken),
             *self._stop(server),
@@ -162,6 +164,30 @@ class Recovery:
                 f'The server is on host {host}, and the connector is that of '
                 f'{self.host}. Run nova-rbd-cache connector on {host}, and '
                 'give the file with its output to --connector.'
+            )
+
+    def _check_forward(self) -> None:
+        """Check that the server is not in ERROR after a revert.
+
+        Nova changes the host of the server first, and restores its local disks
+        last.
+        """
+        path = f'/os-migrations?instance_uuid={self.server}'
+        listed = _body(self.compute.get(path, microversion=_NOVA)) or {}
+        # The newest first.
+        last: dict[str, Any] = next(iter(listed.get('migrations', ())), {})
+        if (
+            last.get('migration_type') in ('migration', 'resize')
+            and last['status'] in ('reverting', 'error')
+            and last['dest_compute'] != self.host
+        ):
+            raise NotRecoverable(
+                'Nova did not finish the revert of a migration of this server '
+                f'to {self.host}. Its local disks may be in the folder '
+                f'{self.server}_resize there. Restore them as the '
+                'administration guide describes, run openstack server set '
+                f'--state active {self.server} and openstack server stop '
+                f'{self.server}, and repeat.'
             )
 
     def _modes(self, broken: Iterable[_Attachment]) -> Iterator[Step]:

@@ -55,6 +55,14 @@ class Cloud:
             'fine': 'fine-1',
         }
         self.modes: dict[str, list[str] | None] = {'refused': ['writeback']}
+        self.migrations = [
+            {
+                'migration_type': 'resize',
+                'status': 'error',
+                'source_compute': 'source',
+                'dest_compute': 'destination',
+            }
+        ]
         self.fails = ''
 
     def get(self, path: str, /, *, microversion: str) -> requests.Response:
@@ -70,6 +78,8 @@ class Cloud:
                     if volume == words['volume_id']
                 ],
             )
+        if path == f'/os-migrations?instance_uuid={SERVER}':
+            return _response(200, migrations=self.migrations)
         if path.startswith('/volumes/'):
             volume = path.split('/')[2]
             if volume not in self.modes:
@@ -250,6 +260,34 @@ class RecoveryTest(base.TestCase):
             recovery.NotRecoverable, self.cloud.recovery().steps
         )
         self.assertIn(text, str(error))
+
+    @ddt.data('reverting', 'error')
+    def test_unfinished_revert_needs_its_local_disks(
+        self, status: str
+    ) -> None:
+        self.cloud.migrations[0] |= {
+            'status': status,
+            'source_compute': 'destination',
+            'dest_compute': 'other',
+        }
+        error = self.assertRaises(
+            recovery.NotRecoverable, self.cloud.recovery().steps
+        )
+        self.assertIn(f'the folder {SERVER}_resize', str(error))
+        # What the message says.
+        self.cloud.server['status'] = 'SHUTOFF'
+        self.finish()
+        self.check_recovered()
+
+    def test_revert_that_was_finished_is_recovered(self) -> None:
+        """Something else left the server in ERROR."""
+        self.cloud.migrations[0] |= {
+            'status': 'reverted',
+            'source_compute': 'destination',
+            'dest_compute': 'other',
+        }
+        self.finish()
+        self.check_recovered()
 
     def test_server_with_complete_attachments_is_left_alone(self) -> None:
         for ident, (volume, _) in self.cloud.statuses.items():
