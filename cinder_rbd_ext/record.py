@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import itertools
 from typing import Any
 
 from cinder import context
@@ -36,12 +37,8 @@ _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
 _MAX_VALUE = 255
 
 
-def as_metadata(state: plan.ImageState) -> dict[str, str]:
-    """Return an image's state: sizes as digits, features as sorted names."""
-    return _as_texts(state.values())
-
-
-def _as_texts(values: Mapping[str, Any]) -> dict[str, str]:
+def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return values by key: sizes as digits, features as sorted names."""
     return {key: definitions.as_text(value) for key, value in values.items()}
 
 
@@ -63,15 +60,6 @@ def origins(
         )
         for part in precedence.Part
     }
-
-
-def _origins_as_text(
-    by_part: Mapping[precedence.Part, errors.Origin],
-) -> str:
-    return ','.join(
-        f'{part.value}={origin.name.lower()}'
-        for part, origin in by_part.items()
-    )
 
 
 def items_of(volume_id: str) -> dict[str, str]:
@@ -135,12 +123,15 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
         names = frozenset(admin_metadata[keys.FEATURES].split(','))
     except (KeyError, ValueError):
         return None
+    disk: dict[str, Any] = {}
+    with contextlib.suppress(errors.OptionError):
+        disk = disk_in(admin_metadata)
     return plan.ImageState(
         image_layout,
         names & frozenset(features.FEATURES),
         admin_metadata.get(keys.DATA_POOL),
         configuration_in(admin_metadata),
-        _disk_shown(admin_metadata),
+        disk,
     )
 
 
@@ -161,13 +152,6 @@ def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
         for key in _keys_of(definitions.Kind.DISK)
         if key in admin_metadata
     }
-
-
-def _disk_shown(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
-    try:
-        return disk_in(admin_metadata)
-    except errors.OptionError:
-        return {}
 
 
 def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -205,15 +189,17 @@ def made(
         in the record as long as the volume exists, because its data depends
         on them.
     """
-    admin = context.get_admin_context()
     bare = dataclasses.replace(
         state, configuration=configuration or {}, disk=disk or {}
     )
-    entry = as_metadata(bare) | _accepted(accepted or {})
+    entry = as_texts(bare.values()) | _accepted(accepted or {})
     if backend:
         entry[wire.RECORD_RECORDED_BY] = backend
     if by_part is not None:
-        entry[wire.RECORD_ORIGINS] = _origins_as_text(by_part)
+        entry[wire.RECORD_ORIGINS] = ','.join(
+            f'{part.value}={origin.name.lower()}'
+            for part, origin in by_part.items()
+        )
     # Keys that the image does not have any more, such as a data pool.
     stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
     stale -= _keys_of(definitions.Kind.DISK)
@@ -221,7 +207,7 @@ def made(
         stale |= _names_accepted(definitions.OPTIONS) - entry.keys()
     if configuration is None:
         stale -= _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
-    _write(admin, volume_id, entry, stale)
+    write(volume_id, entry, stale)
 
 
 def _keys_of(kind: definitions.Kind) -> set[str]:
@@ -233,12 +219,7 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
 
     :param families: of the options whose entries may change
     """
-    db.volume_admin_metadata_update(
-        context.get_admin_context(),
-        volume_id,
-        {wire.RECORD_CONFIGURING: ','.join(sorted(families))},
-        False,
-    )
+    write(volume_id, {wire.RECORD_CONFIGURING: ','.join(sorted(families))})
 
 
 def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
@@ -255,10 +236,10 @@ def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
 
 def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:
     """Record the configuration that the driver gave an image, by key."""
-    entry = _as_texts(configuration)
+    entry = as_texts(configuration)
     configurable = _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
     stale = {wire.RECORD_CONFIGURING, *configurable} - entry.keys()
-    _write(context.get_admin_context(), volume_id, entry, stale)
+    write(volume_id, entry, stale)
 
 
 def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
@@ -293,7 +274,7 @@ def accepted(
     if not entry and not stale:
         return
     try:
-        _write(context.get_admin_context(), volume_id, entry, stale)
+        write(volume_id, entry, stale)
     except Exception:
         LOG.exception(
             'Could not record the accepted keys of volume %s', volume_id
@@ -322,13 +303,14 @@ def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
     return bool(recorded.get(f'{wire.RECORD_ACCEPTED}{name}') == value)
 
 
-def _write(
-    admin: Any, volume_id: str, entry: dict[str, str], stale: Iterable[str]
+def write(
+    volume_id: str, entry: Mapping[str, str], stale: Iterable[str] = ()
 ) -> None:
     """Write entries of the admin metadata, and remove others if they exist.
 
     The database API returns all entries, so no query is required to find out.
     """
+    admin = context.get_admin_context()
     there = db.volume_admin_metadata_update(admin, volume_id, entry, False)
     for name in sorted(set(stale) & set(there)):
         db.volume_admin_metadata_delete(admin, volume_id, name)
@@ -346,27 +328,17 @@ def moved(
 
     A failure is logged and not raised: the image has already moved.
 
+    The other parameters are those of :func:`made`.
+
     :param state: None if the image is unchanged, with or without a record
-    :param backend: as for :func:`made`
-    :param by_part: as for :func:`made`
-    :param configuration: as for :func:`made`
-    :param accepted: as for :func:`made`
     """
     try:
         if state:
             made(volume_id, state, backend, by_part, accepted, configuration)
-        else:
-            _moved_as_it_is(volume_id, backend)
+        elif backend and read(items_of(volume_id)):
+            write(volume_id, {wire.RECORD_RECORDED_BY: backend})
     except Exception:
         LOG.exception('Could not update the record of volume %s', volume_id)
-
-
-def _moved_as_it_is(volume_id: str, backend: str | None) -> None:
-    admin = context.get_admin_context()
-    if backend and read(db.volume_admin_metadata_get(admin, volume_id)):
-        db.volume_admin_metadata_update(
-            admin, volume_id, {wire.RECORD_RECORDED_BY: backend}, False
-        )
 
 
 def forgotten(volume_id: str) -> None:
@@ -398,22 +370,16 @@ def refused(volume_id: str, text: str) -> None:
         name: text[start : start + _MAX_VALUE]
         for name, start in zip(wire.RECORD_REFUSED, parts, strict=False)
     }
-    admin = context.get_admin_context()
     try:
-        _write(admin, volume_id, entry, set(wire.RECORD_REFUSED) - set(entry))
+        write(volume_id, entry, set(wire.RECORD_REFUSED) - entry.keys())
     except Exception:
         LOG.exception('Could not record the refusal of volume %s', volume_id)
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:
     """Return why a volume could not be created; None for no failure."""
-    parts = []
-    for name in wire.RECORD_REFUSED:
-        part = admin_metadata.get(name)
-        if not part:
-            break
-        parts.append(part)
-    return ''.join(parts) or None
+    parts = (admin_metadata.get(name, '') for name in wire.RECORD_REFUSED)
+    return ''.join(itertools.takewhile(bool, parts)) or None
 
 
 def shortened(text: str, length: int = _MAX_VALUE) -> str:

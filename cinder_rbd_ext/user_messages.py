@@ -4,13 +4,8 @@
 Many requests are accepted first and refused later: Nova answers an attachment
 before Cinder decides, and a retype runs in the background. Cinder's way to
 tell the user afterwards is a user message (``openstack volume message list``,
-the Messages tab of the dashboard). Call :func:`refused` wherever something is
-refused that way::
-
-    user_messages.refused(volume, user_messages.Operation.LAYOUT, error)
-
-It never raises, so that it cannot hide the refusal. The message belongs to the
-project of the volume, whoever made the request.
+the Messages tab of the dashboard). :func:`refused` creates it. The message
+belongs to the project of the volume, whoever made the request.
 
 Cinder's messages have fixed texts without a value. The reason is therefore
 stored in the admin metadata of the volume, with the ID of the request, and the
@@ -25,7 +20,6 @@ kind therefore creates no other message: the existing one gets the new reason.
 
 from collections.abc import Mapping
 import enum
-from typing import Protocol
 
 from cinder import context
 from cinder.db import api as db
@@ -34,6 +28,8 @@ from cinder.message import message_field
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -44,20 +40,17 @@ _Action = message_field.Action
 _Detail = message_field.Detail
 _Field = tuple[str, str]
 
-# Length of the database column of admin metadata.
-_MAX_VALUE = 255
-
 _REPEATED = 60
+
+_CREATE = _Action.CREATE_VOLUME_FROM_BACKEND, _Detail.DRIVER_FAILED_CREATE
+# Cinder has no action for a retype or a migration.
+_SCHEDULE = _Action.SCHEDULE_ALLOCATE_VOLUME, _Detail.NO_BACKEND_AVAILABLE
 
 
 class Operation(enum.Enum):
     """What was refused, with the nearest action and detail of Cinder."""
 
-    CREATION = (
-        'creation',
-        _Action.CREATE_VOLUME_FROM_BACKEND,
-        _Detail.DRIVER_FAILED_CREATE,
-    )
+    CREATION = ('creation', *_CREATE)
     ATTACHMENT = (
         'attachment',
         _Action.UPDATE_ATTACHMENT,
@@ -68,17 +61,8 @@ class Operation(enum.Enum):
         _Action.EXTEND_VOLUME,
         _Detail.DRIVER_FAILED_EXTEND,
     )
-    # Cinder has no action for these.
-    RETYPE = (
-        'retype',
-        _Action.SCHEDULE_ALLOCATE_VOLUME,
-        _Detail.NO_BACKEND_AVAILABLE,
-    )
-    MIGRATION = (
-        'migration',
-        _Action.SCHEDULE_ALLOCATE_VOLUME,
-        _Detail.NO_BACKEND_AVAILABLE,
-    )
+    RETYPE = ('retype', *_SCHEDULE)
+    MIGRATION = ('migration', *_SCHEDULE)
     #: Keys of a backup that do not match the volume.
     RESTORE = (
         'keys of the backup',
@@ -86,11 +70,7 @@ class Operation(enum.Enum):
         _Detail.BACKUP_RESTORE_ERROR,
     )
     #: A change of layout that was started and has failed.
-    LAYOUT = (
-        'change of layout',
-        _Action.CREATE_VOLUME_FROM_BACKEND,
-        _Detail.DRIVER_FAILED_CREATE,
-    )
+    LAYOUT = ('change of layout', *_CREATE)
 
     def __init__(self, label: str, action: _Field, detail: _Field) -> None:
         self.label = label
@@ -110,20 +90,15 @@ class Operation(enum.Enum):
 EVENTS = frozenset(operation.event for operation in Operation)
 
 
-class Volume(Protocol):
-    """What is required of a volume; Cinder's objects have it."""
-
-    id: str
-    project_id: str
-
-
 def refused(
-    volume: Volume,
+    volume: protocols.Volume,
     operation: Operation,
     reason: errors.OptionError | str,
     told_by_cinder: bool = False,
 ) -> None:
-    """Create a user message about a refusal; a failure is only logged.
+    """Create a user message about a refusal.
+
+    A failure is only logged, so that it cannot hide the refusal.
 
     :param reason: for tenants. A text must not have names of hosts, pools or
         types that they cannot see. Of an error, the names of pools are hidden
@@ -132,11 +107,30 @@ def refused(
         refusal, which then gets the reason
     """
     try:
-        request = _request_of(volume)
+        # Administrators see the messages of all projects.
+        request = context.RequestContext(
+            project_id=volume.project_id,
+            is_admin=True,
+            # None for an orphaned object of Cinder.
+            request_id=getattr(volume._context, 'request_id', None),
+            overwrite=False,
+        )
         repeated = None
         if not told_by_cinder:
             repeated = _repeated(request, volume, operation)
-        _store(volume.id, operation, reason, repeated or request.request_id)
+        if (
+            isinstance(reason, errors.OptionError)
+            and reason.key == keys.DATA_POOL
+        ):
+            reason = reason.hidden()
+        text = record.shortened(f'{operation.label} refused: {reason}')
+        record.write(
+            volume.id,
+            {
+                wire.RECORD_MESSAGE: text,
+                wire.RECORD_MESSAGE_REQUEST: repeated or request.request_id,
+            },
+        )
         if not told_by_cinder and repeated is None:
             message_api.API().create(
                 request,
@@ -148,24 +142,10 @@ def refused(
         LOG.exception('Could not create a message about volume %s', volume.id)
 
 
-def _request_of(volume: Volume) -> context.RequestContext:
-    """Return a context of the volume's project with the current request ID.
-
-    Administrators see the messages of all projects.
-    """
-    # The attribute of Cinder's objects; None for an orphaned one.
-    current = getattr(volume, '_context', None)
-    request = getattr(current, 'request_id', None)
-    return context.RequestContext(
-        project_id=volume.project_id,
-        is_admin=True,
-        request_id=request,
-        overwrite=False,
-    )
-
-
 def _repeated(
-    request: context.RequestContext, volume: Volume, operation: Operation
+    request: context.RequestContext,
+    volume: protocols.Volume,
+    operation: Operation,
 ) -> str | None:
     """Return the request ID of a recent message of the same kind, or None."""
     latest = db.message_get_all(
@@ -182,25 +162,6 @@ def _repeated(
             repeated: str = message['request_id']
             return repeated
     return None
-
-
-def _store(
-    volume_id: str,
-    operation: Operation,
-    reason: errors.OptionError | str,
-    request: str,
-) -> None:
-    if isinstance(reason, errors.OptionError) and reason.key == keys.DATA_POOL:
-        reason = reason.hidden()
-    text = f'{operation.label} refused: {reason}'
-    if len(text) > _MAX_VALUE:
-        text = f'{text[: _MAX_VALUE - 3]}...'
-    db.volume_admin_metadata_update(
-        context.get_admin_context(),
-        volume_id,
-        {wire.RECORD_MESSAGE: text, wire.RECORD_MESSAGE_REQUEST: request},
-        False,
-    )
 
 
 def reason_of(

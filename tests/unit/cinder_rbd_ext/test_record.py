@@ -64,8 +64,11 @@ class RecordTestCase(test.TestCase):
 
 class MadeTest(RecordTestCase):
     def test_as_metadata(self) -> None:
-        self.assertEqual(_PLAIN_RECORDED, record.as_metadata(_PLAIN))
-        self.assertEqual(_STRIPED_RECORDED, record.as_metadata(_STRIPED))
+        for state, recorded in (
+            (_PLAIN, _PLAIN_RECORDED),
+            (_STRIPED, _STRIPED_RECORDED),
+        ):
+            self.assertEqual(recorded, record.as_texts(state.values()))
 
     def test_created_image_is_recorded(self) -> None:
         record.made(self.volume.id, _STRIPED)
@@ -221,12 +224,12 @@ class ReadTest(base.TestCase):
             ),
             plan.ImageState(layout.ImageLayout(1 << 22), frozenset()),
         ):
-            written = {**record.as_metadata(state), 'readonly': 'False'}
+            written = {**record.as_texts(state.values()), 'readonly': 'False'}
             self.assertEqual(state, record.read(written))
 
     def test_no_record(self) -> None:
         state = plan.ImageState(layout.ImageLayout(1 << 22), _FEATURES)
-        written = record.as_metadata(state)
+        written = record.as_texts(state.values())
         for key in ('rbd:object_size', 'rbd:stripe_unit', 'rbd:features'):
             rest = {k: v for k, v in written.items() if k != key}
             self.assertIsNone(record.read(rest))
