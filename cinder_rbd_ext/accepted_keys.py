@@ -7,9 +7,11 @@ to report the keys that are removed, and the driver calls it during the retype
 to remove them.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
+from typing import TypeVar
 
 from oslo_utils import units
 
@@ -22,6 +24,8 @@ from rbd_volume_options import plan
 
 _FOREIGN = 'the back end does not support RBD volume options'
 _UNKNOWN = 'unknown key'
+
+Result = TypeVar('Result')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +58,24 @@ class Acceptance:
             {**self.dropped, **dict.fromkeys(names, error.reason)},
         )
 
+    def applied(
+        self, use: Callable[[Mapping[str, str]], Result]
+    ) -> tuple['Acceptance', Result]:
+        """Use the kept keys, without those that cause an error.
+
+        :returns: the keys that are left, and the result with them
+        :raises OptionError: for an error even without keys
+        """
+        accepted = self
+        while True:
+            try:
+                return accepted, use(accepted.kept)
+            except errors.OptionError as error:
+                rest = accepted.without(error)
+                if rest == accepted:
+                    raise
+                accepted = rest
+
 
 def of_type(
     metadata: Mapping[str, str],
@@ -77,26 +99,9 @@ def of_type(
     known = definitions.volume_keys()
     kept = {k: v for k, v in own.items() if k in known}
     dropped = dict.fromkeys(own.keys() - kept.keys(), _UNKNOWN)
-    while error := _complaint(kept, specs, settings, size, as_is):
-        names = _at_fault(error, kept)
-        if not names:
-            raise error
-        for name in names:
-            dropped[name] = error.reason
-            del kept[name]
-    return Acceptance(kept, dropped)
 
-
-def _complaint(
-    kept: Mapping[str, str],
-    specs: Mapping[str, str],
-    settings: backend_settings.BackendSettings,
-    size: int,
-    as_is: bool,
-) -> errors.OptionError | None:
-    """Return the first error of a new volume with these keys."""
-    try:
-        texts = request.Texts(kept, specs)
+    def create(accepted: Mapping[str, str]) -> None:
+        texts = request.Texts(accepted, specs)
         if not as_is:
             texts.check_tenant(settings)
         resolved = texts.request(settings).resolve()
@@ -107,9 +112,8 @@ def _complaint(
                 size * units.Gi,
                 settings.limits,
             )
-    except errors.OptionError as error:
-        return error
-    return None
+
+    return Acceptance(kept, dropped).applied(create)[0]
 
 
 def _at_fault(error: errors.OptionError, kept: Mapping[str, Any]) -> list[str]:

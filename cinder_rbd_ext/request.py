@@ -15,8 +15,6 @@ from rbd_volume_options import multiattach
 from rbd_volume_options import options
 from rbd_volume_options import precedence
 
-_REPLICATED = 'replication_enabled'
-_MULTIATTACH = 'multiattach'
 _TRUE = '<is> True'
 
 
@@ -107,7 +105,7 @@ class Texts:
         return Request(
             levels,
             multiattach=is_multiattach(self.specs),
-            replicated=is_replicated(self.specs),
+            replicated=_is_replicated(self.specs),
             tenant_options=self._allowed(settings),
         )
 
@@ -156,17 +154,16 @@ def read(
 
 def is_multiattach(specs: Mapping[str, str]) -> bool:
     """Return whether extra specs belong to a multi-attach type."""
-    return specs.get(_MULTIATTACH) == _TRUE
-
-
-def is_replicated(specs: Mapping[str, str]) -> bool:
-    """Return whether extra specs belong to a replicated type."""
-    return specs.get(_REPLICATED) == _TRUE
+    return specs.get('multiattach') == _TRUE
 
 
 def changes_features(specs: Mapping[str, str]) -> bool:
     """Return whether the stock driver changes the features for a type."""
-    return is_multiattach(specs) or is_replicated(specs)
+    return is_multiattach(specs) or _is_replicated(specs)
+
+
+def _is_replicated(specs: Mapping[str, str]) -> bool:
+    return specs.get('replication_enabled') == _TRUE
 
 
 def metadata_of(volume: protocols.Volume) -> dict[str, str]:

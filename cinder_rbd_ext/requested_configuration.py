@@ -17,7 +17,6 @@ from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from rbd_volume_options import definitions
-from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -95,17 +94,10 @@ class Target:
         those of its family. All others, and those of the type, apply.
         """
         own = request.metadata_of(self.volume)
-        accepted = accepted_keys.Acceptance(
-            {key: own[key] for key in configuration_keys() if key in own}, {}
+        named = {key: own[key] for key in configuration_keys() if key in own}
+        return accepted_keys.Acceptance(named, {}).applied(
+            lambda kept: self._requested(kept, settings)
         )
-        while True:
-            try:
-                return accepted, self._requested(accepted.kept, settings)
-            except errors.OptionError as error:
-                rest = accepted.without(error)
-                if rest == accepted:
-                    raise
-                accepted = rest
 
     def _requested(
         self,
