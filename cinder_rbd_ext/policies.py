@@ -21,15 +21,14 @@ from cinder_rbd_ext import request
 from rbd_volume_options import definitions
 from rbd_volume_options import wire
 
-GET = wire.POLICY_GET
-SET_EXTRA_SPECS = wire.POLICY_SET_EXTRA_SPECS
-GET_POOLS = wire.POLICY_GET_POOLS
-GET_QOS_LIMITS = wire.POLICY_GET_QOS_LIMITS
-OFFER_CACHE_MODES = wire.POLICY_OFFER_CACHE_MODES
-CORRECT_FIXED = wire.POLICY_CORRECT_FIXED_KEYS
-
-_ROUTE_OF_TYPE = f'{wire.ROUTE}/{{volume_type}}'
-
+_TYPES: list[policy.Operation] = [
+    {'method': 'GET', 'path': wire.ROUTE},
+    {'method': 'GET', 'path': f'{wire.ROUTE}/{{volume_type}}'},
+]
+_VOLUMES: list[policy.Operation] = [
+    {'method': 'GET', 'path': '/volumes/{volume_id}'},
+    {'method': 'GET', 'path': '/volumes/detail'},
+]
 _CREATE: list[policy.Operation] = [
     {'method': 'POST', 'path': '/volumes'},
     {'method': 'POST', 'path': '/os-volume-manage'},
@@ -45,7 +44,7 @@ _METADATA: list[policy.Operation] = [
 
 _RULES = [
     policy.DocumentedRuleDefault(
-        name=GET,
+        name=wire.POLICY_GET,
         check_str=base.SYSTEM_READER_OR_PROJECT_READER,
         description=(
             'Show the RBD volume options that a volume type offers, and the '
@@ -54,15 +53,13 @@ _RULES = [
             'attachment requires.'
         ),
         operations=[
-            {'method': 'GET', 'path': wire.ROUTE},
-            {'method': 'GET', 'path': _ROUTE_OF_TYPE},
-            {'method': 'GET', 'path': '/volumes/{volume_id}'},
-            {'method': 'GET', 'path': '/volumes/detail'},
+            *_TYPES,
+            *_VOLUMES,
             {'method': 'GET', 'path': f'/volumes/{{volume_id}}{wire.ROUTE}'},
         ],
     ),
     policy.DocumentedRuleDefault(
-        name=CORRECT_FIXED,
+        name=wire.POLICY_CORRECT_FIXED_KEYS,
         check_str=base.RULE_ADMIN_API,
         description=(
             'Remove fixed keys from the metadata of a volume, or set them to '
@@ -71,7 +68,7 @@ _RULES = [
         operations=_METADATA,
     ),
     policy.DocumentedRuleDefault(
-        name=SET_EXTRA_SPECS,
+        name=wire.POLICY_SET_EXTRA_SPECS,
         check_str=base.RULE_ADMIN_API,
         description='Set rbd: keys in the extra specs of a volume type.',
         operations=[
@@ -82,7 +79,7 @@ _RULES = [
         ],
     ),
     policy.DocumentedRuleDefault(
-        name=GET_POOLS,
+        name=wire.POLICY_GET_POOLS,
         check_str=base.RULE_ADMIN_API,
         description=(
             'Show the names of Ceph pools: the attribute data_pool of a '
@@ -90,27 +87,22 @@ _RULES = [
             'data pools.'
         ),
         operations=[
-            {'method': 'GET', 'path': wire.ROUTE},
-            {'method': 'GET', 'path': _ROUTE_OF_TYPE},
-            {'method': 'GET', 'path': '/volumes/{volume_id}'},
-            {'method': 'GET', 'path': '/volumes/detail'},
+            *_TYPES,
+            *_VOLUMES,
             {'method': 'POST', 'path': '/volumes/{volume_id}/action'},
         ],
     ),
     policy.DocumentedRuleDefault(
-        name=GET_QOS_LIMITS,
+        name=wire.POLICY_GET_QOS_LIMITS,
         check_str=base.SYSTEM_READER_OR_PROJECT_READER,
         description=(
             'Show the limits on reads and writes that the QoS specs of a '
             'visible volume type set.'
         ),
-        operations=[
-            {'method': 'GET', 'path': wire.ROUTE},
-            {'method': 'GET', 'path': _ROUTE_OF_TYPE},
-        ],
+        operations=_TYPES,
     ),
     policy.DocumentedRuleDefault(
-        name=OFFER_CACHE_MODES,
+        name=wire.POLICY_OFFER_CACHE_MODES,
         check_str=f'{base.RULE_ADMIN_API} or role:service',
         description=(
             'List in a connector the cache modes that a compute host accepts '
@@ -144,11 +136,6 @@ def _rule_of(each: definitions.Policy) -> policy.DocumentedRuleDefault:
         description=f'{each.action}: {names}.',
         operations=[*_CREATE, *_METADATA],
     )
-
-
-def _policy_of(key: str) -> str | None:
-    option = definitions.OPTIONS.get(key)
-    return option.policy.name if option and option.policy else None
 
 
 def register() -> None:
@@ -232,7 +219,8 @@ def check_keys(
     :raises HTTPForbidden: with the first key that the caller may not set
     """
     for key in sorted(names):
-        action = _policy_of(key)
+        option = definitions.OPTIONS.get(key)
+        action = option.policy.name if option and option.policy else None
         if action and not allows(context, action, target):
             raise webob.exc.HTTPForbidden(
                 explanation=wire.FORBIDDEN_KEY.format(policy=action, key=key)

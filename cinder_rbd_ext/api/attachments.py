@@ -23,11 +23,10 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 import webob.exc
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import refused_attachment
@@ -43,149 +42,14 @@ _FREE = ('available', 'downloading')
 Earlier = Callable[[], replacement.Earlier | None]
 
 
-class AttachmentsController(wsgi.Controller):
-    """Extends Cinder's controller of attachments and runs before it.
+class _ConnectorController(offers.Controller):
+    """Checks each connector that the API receives before Cinder does.
 
     A request that Cinder itself refuses is left to Cinder.
     """
 
-    def __init__(self, reported: pools.ReportedPools) -> None:
-        super().__init__()
-        self._door = _Door(reported)
-
-    @wsgi.extends
-    def create(
-        self, req: protocols.Request, body: object = None
-    ) -> Iterator[None]:
-        """Check the connector of a new attachment, if it has one."""
-        context = req.environ['cinder.context']
-        asked = checks.part_of(body, 'attachment')
-        _check_owner(context, asked)
-        connector = self._door.connector(context, asked)
-        if connector and uuidutils.is_uuid_like(asked.get('volume_uuid')):
-            self._check_create(context, asked, connector)
-        yield
-
-    def _check_create(
-        self,
-        context: protocols.Context,
-        asked: dict[str, Any],
-        connector: dict[str, Any],
-    ) -> None:
-        server = asked.get('instance_uuid')
-        if server is not None and not uuidutils.is_uuid_like(server):
-            # Cinder's schema refuses it.
-            return
-        if not _is_certain(connector, server is not None):
-            return
-        volume = objects.Volume.get_by_id(context, asked['volume_uuid'])
-        if not cache_mode.is_requested(volume):
-            return
-        same = any(
-            each.instance_uuid == server for each in volume.volume_attachment
-        )
-        if volume.status not in _FREE and not (server and same):
-            return
-        if _may(context, attachment_policies.CREATE_POLICY, volume):
-            self._door.check(
-                volume,
-                connector,
-                server is not None,
-                earlier_of(volume.id, server),
-            )
-
-    @wsgi.extends
-    def update(
-        self, req: protocols.Request, id: str, body: object = None
-    ) -> Iterator[None]:
-        """Check the new connector of an attachment."""
-        context = req.environ['cinder.context']
-        asked = checks.part_of(body, 'attachment')
-        connector = self._door.connector(context, asked)
-        if connector:
-            self._check_update(context, id, connector)
-        yield
-
-    def _check_update(
-        self, context: protocols.Context, ident: str, connector: dict[str, Any]
-    ) -> None:
-        attachment = objects.VolumeAttachment.get_by_id(context, ident)
-        server = attachment.instance_uuid
-        if not _is_certain(connector, server is not None):
-            return
-        volume = objects.Volume.get_by_id(context, attachment.volume_id)
-        if not cache_mode.is_requested(volume) or 'error' in volume.status:
-            return
-        if not _may(context, attachment_policies.UPDATE_POLICY, attachment):
-            return
-        self._door.check(
-            volume,
-            connector,
-            server is not None,
-            earlier_of(volume.id, server, attachment),
-        )
-
-
-class ConnectionsController(wsgi.Controller):
-    """Extends Cinder's controller of volume actions and runs before it."""
-
-    def __init__(self, reported: pools.ReportedPools) -> None:
-        super().__init__()
-        self._door = _Door(reported)
-
-    @wsgi.extends(action='os-initialize_connection')
-    def initialize_connection(
-        self, req: protocols.Request, id: str, body: object = None
-    ) -> Iterator[None]:
-        """Check the connector of a connection without an attachment."""
-        context = req.environ['cinder.context']
-        asked = checks.part_of(body, 'os-initialize_connection')
-        connector = self._door.connector(context, asked)
-        if connector:
-            volume = objects.Volume.get_by_id(context, id)
-            if cache_mode.is_requested(volume) and _may(
-                context, action_policies.INITIALIZE_POLICY, volume
-            ):
-                current = requester.current(volume)
-                self._door.check(
-                    volume,
-                    connector,
-                    requester.of_connection(current, connector)
-                    is requester.Consumer.SERVER,
-                    functools.partial(replacement.of_waiting, current),
-                )
-        yield
-
-    @wsgi.extends(action='os-terminate_connection')
-    def terminate_connection(
-        self, req: protocols.Request, id: str, body: object = None
-    ) -> Iterator[None]:
-        """Let only services terminate the connection of a restore.
-
-        The driver restores the keys of the volume when that connection ends.
-        """
-        context = req.environ['cinder.context']
-        volume = objects.Volume.get_by_id(context, id)
-        if (
-            volume.status in requester.RESTORING
-            and _may(context, action_policies.TERMINATE_POLICY, volume)
-            and not _is_service(context)
-        ):
-            raise webob.exc.HTTPBadRequest(
-                explanation=f'The status of the volume is {volume.status}. In '
-                'this status, only Cinder can end connections of the volume.'
-            )
-        yield
-
-
-class _Door:
-    """The checks of each connector that the API receives."""
-
-    def __init__(self, reported: pools.ReportedPools) -> None:
-        self._reported = reported
-
-    def connector(
-        self, context: protocols.Context, asked: dict[str, Any]
+    def _connector(
+        self, req: protocols.Request, asked: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the connector of a request, with modes only from a service.
 
@@ -194,24 +58,23 @@ class _Door:
         """
         connector = checks.part_of(asked, 'connector')
         if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
-            context
+            req.environ['cinder.context']
         ):
             LOG.debug(
                 'Ignored %(key)s in a connector: the request has no service '
                 'token, and policy %(policy)s does not allow it',
                 {
                     'key': wire.CONNECTOR_CACHE_MODES,
-                    'policy': policies.OFFER_CACHE_MODES,
+                    'policy': wire.POLICY_OFFER_CACHE_MODES,
                 },
             )
             del connector[wire.CONNECTOR_CACHE_MODES]
         return connector
 
-    def check(
+    def _check(
         self,
         volume: protocols.Volume,
         connector: dict[str, Any],
-        for_server: bool,
         earlier: Earlier,
     ) -> None:
         """Check that a volume can be attached with the mode it requests.
@@ -224,13 +87,23 @@ class _Door:
         :raises HTTPBadRequest: if it cannot; the reason is recorded with the
             volume
         """
-        if not _is_certain(connector, for_server):
+        try:
+            here = self._reported.holding(volume)
+        except webob.exc.HTTPServiceUnavailable as error:
+            LOG.warning(
+                'The API does not check the cache mode of volume %(id)s, only '
+                'the driver does: %(error)s',
+                {'id': volume.id, 'error': error.explanation},
+            )
             return
-        settings = self._settings(volume)
-        if settings is None:
+        if here is None or here.settings is None:
             return
         agreed = cache_mode.agree(
-            volume, connector, settings, certain=True, earlier=earlier
+            volume,
+            connector,
+            here.settings,
+            certain=True,
+            earlier=earlier,
         )
         if agreed.error is None or not agreed.refused:
             return
@@ -248,19 +121,120 @@ class _Door:
         with refusals.bad_request():
             raise agreed.error
 
-    def _settings(
-        self, volume: protocols.Volume
-    ) -> backend_settings.BackendSettings | None:
-        try:
-            here = self._reported.holding(volume)
-        except webob.exc.HTTPServiceUnavailable as error:
-            LOG.warning(
-                'The API does not check the cache mode of volume %(id)s, only '
-                'the driver does: %(error)s',
-                {'id': volume.id, 'error': error.explanation},
+
+class AttachmentsController(_ConnectorController):
+    """Extends Cinder's controller of attachments."""
+
+    @wsgi.extends
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
+        """Check the connector of a new attachment, if it has one."""
+        asked = checks.part_of(body, 'attachment')
+        _check_owner(req.environ['cinder.context'], asked)
+        self._check_create(req, asked)
+        yield
+
+    def _check_create(
+        self, req: protocols.Request, asked: dict[str, Any]
+    ) -> None:
+        context = req.environ['cinder.context']
+        connector = self._connector(req, asked)
+        volume_id = asked.get('volume_uuid')
+        server = asked.get('instance_uuid')
+        # Cinder's schema refuses what is not an ID.
+        if (
+            not connector
+            or not uuidutils.is_uuid_like(volume_id)
+            or not (server is None or uuidutils.is_uuid_like(server))
+            or not _is_certain(connector, server is not None)
+        ):
+            return
+        volume = objects.Volume.get_by_id(context, volume_id)
+        if not cache_mode.is_requested(volume):
+            return
+        servers = {each.instance_uuid for each in volume.volume_attachment}
+        if volume.status in _FREE or (server and server in servers):
+            policy = attachment_policies.CREATE_POLICY
+            if policies.allows(context, policy, volume):
+                self._check(volume, connector, earlier_of(volume.id, server))
+
+    @wsgi.extends
+    def update(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Check the new connector of an attachment."""
+        connector = self._connector(req, checks.part_of(body, 'attachment'))
+        if connector:
+            self._check_update(req.environ['cinder.context'], id, connector)
+        yield
+
+    def _check_update(
+        self, context: protocols.Context, ident: str, connector: dict[str, Any]
+    ) -> None:
+        attachment = objects.VolumeAttachment.get_by_id(context, ident)
+        server = attachment.instance_uuid
+        if not _is_certain(connector, server is not None):
+            return
+        volume = objects.Volume.get_by_id(context, attachment.volume_id)
+        policy = attachment_policies.UPDATE_POLICY
+        if (
+            cache_mode.is_requested(volume)
+            and 'error' not in volume.status
+            and policies.allows(context, policy, attachment)
+        ):
+            earlier = earlier_of(volume.id, server, attachment)
+            self._check(volume, connector, earlier)
+
+
+class ConnectionsController(_ConnectorController):
+    """Extends Cinder's controller of volume actions."""
+
+    @wsgi.extends(action='os-initialize_connection')
+    def initialize_connection(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Check the connector of a connection without an attachment."""
+        context = req.environ['cinder.context']
+        asked = checks.part_of(body, 'os-initialize_connection')
+        connector = self._connector(req, asked)
+        if connector:
+            volume = objects.Volume.get_by_id(context, id)
+            policy = action_policies.INITIALIZE_POLICY
+            if cache_mode.is_requested(volume) and policies.allows(
+                context, policy, volume
+            ):
+                current = requester.current(volume)
+                consumer = requester.of_connection(current, connector)
+                if _is_certain(
+                    connector, consumer is requester.Consumer.SERVER
+                ):
+                    find = functools.partial(replacement.of_waiting, current)
+                    self._check(volume, connector, find)
+        yield
+
+    @wsgi.extends(action='os-terminate_connection')
+    def terminate_connection(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Let only services terminate the connection of a restore.
+
+        The driver restores the keys of the volume when that connection ends.
+        """
+        context = req.environ['cinder.context']
+        volume = objects.Volume.get_by_id(context, id)
+        if (
+            volume.status in requester.RESTORING
+            and policies.allows(
+                context, action_policies.TERMINATE_POLICY, volume
             )
-            return None
-        return here.settings if here else None
+            and not _is_service(context)
+        ):
+            raise webob.exc.HTTPBadRequest(
+                explanation=f'The status of the volume is {volume.status}. In '
+                'this status, only Cinder can end connections of the volume.'
+            )
+        yield
 
 
 def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
@@ -268,15 +242,12 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
 
     :param new: the new attachment; None if it is not reserved yet
     """
-
-    def look() -> replacement.Earlier | None:
-        if server is None:
-            return None
-        if new is None:
-            return replacement.of_server(volume_id, server)
-        return replacement.of_server(volume_id, server, new.created_at, new.id)
-
-    return look
+    if server is None:
+        return lambda: None
+    reserved = () if new is None else (new.created_at, new.id)
+    return functools.partial(
+        replacement.of_server, volume_id, server, *reserved
+    )
 
 
 def _check_owner(context: protocols.Context, asked: dict[str, Any]) -> None:
@@ -301,7 +272,7 @@ def _check_owner(context: protocols.Context, asked: dict[str, Any]) -> None:
     if earlier is None or earlier.mode is None:
         return
     volume = objects.Volume.get_by_id(context, volume_id)
-    if _may(context, attachment_policies.CREATE_POLICY, volume):
+    if policies.allows(context, attachment_policies.CREATE_POLICY, volume):
         raise webob.exc.HTTPBadRequest(
             explanation=f'Server {server} has volume {volume.id} with a cache '
             'mode. Only Nova can create another attachment for it.'
@@ -316,25 +287,14 @@ def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
 def _is_service(context: protocols.Context) -> bool:
     """Return whether the caller is a service, such as Nova."""
     return cinder_volume.API().is_service_request(context) or policies.allows(
-        context, policies.OFFER_CACHE_MODES
+        context, wire.POLICY_OFFER_CACHE_MODES
     )
 
 
-def _may(context: protocols.Context, action: str, target: object) -> bool:
-    return bool(context.authorize(action, target_obj=target, fatal=False))
-
-
-Answer = dict[str, Any]
-
-
-class NextAttachmentController(wsgi.Controller):
+class NextAttachmentController(offers.Controller):
     """Shows what an attachment requires of a compute host."""
 
-    def __init__(self, reported: pools.ReportedPools) -> None:
-        super().__init__()
-        self._reported = reported
-
-    def index(self, req: protocols.Request, volume_id: str) -> Answer:
+    def index(self, req: protocols.Request, volume_id: str) -> dict[str, Any]:
         """Return the cache modes of which the host must offer one.
 
         Only the driver knows a ``conf_rbd_cache`` of the RBD image, which can
@@ -342,10 +302,15 @@ class NextAttachmentController(wsgi.Controller):
         """
         context = req.environ['cinder.context']
         volume = objects.Volume.get_by_id(context, volume_id)
-        policies.check(context, policies.GET, volume)
-        requirement = self._required(
-            volume, req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
-        )
+        policies.check(context, wire.POLICY_GET, volume)
+        here = self._reported.holding(volume)
+        requirement = cache_mode.Requirement()
+        if here is not None and here.settings is not None:
+            server = req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
+            earlier = earlier_of(volume.id, server)
+            requirement = cache_mode.required(
+                volume, here.settings, functools.cache(earlier)
+            )
         modes = requirement.modes
         return {
             wire.NEXT_ATTACHMENT: {
@@ -357,14 +322,3 @@ class NextAttachmentController(wsgi.Controller):
                 ),
             }
         }
-
-    def _required(
-        self, volume: protocols.Volume, server: str | None
-    ) -> cache_mode.Requirement:
-        here = self._reported.holding(volume)
-        if here is None or here.settings is None:
-            return cache_mode.Requirement()
-        earlier = earlier_of(volume.id, server)
-        return cache_mode.required(
-            volume, here.settings, functools.cache(earlier)
-        )

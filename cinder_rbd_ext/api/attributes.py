@@ -22,20 +22,14 @@ from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
 
-# The items of the attribute of a conversion.
-_CONVERSION = (
-    wire.CONVERSION_PERCENT,
-    wire.CONVERSION_AT,
-    wire.CONVERSION_REASON,
-    wire.CONVERSION_NEW_TYPE,
-)
-
 
 def of_volume(
     volume: protocols.Volume, shows_pools: bool = True
 ) -> Attributes:
     """Return the attributes of a volume; None for what is not recorded."""
-    recorded = _admin_metadata(volume)
+    recorded: Mapping[str, str] = {}
+    if volume.obj_attr_is_set('admin_metadata'):
+        recorded = volume.admin_metadata or {}
     state = record.of_volume(volume, recorded)
     values = state.values() if state else {}
     shown: Attributes = {}
@@ -45,20 +39,22 @@ def of_volume(
         if option.kind is definitions.Kind.CONNECTION:
             shown[option.attribute] = _of_attachments(volume, option.item)
             continue
-        is_hidden = (
-            option.kind is definitions.Kind.DATA_POOL and not shows_pools
-        )
         if option.is_item:
             items = shown.setdefault(option.attribute, {})
             if option.key in values:
                 items[option.name] = values[option.key]
             continue
-        value = None if is_hidden else values.get(option.key)
+        value = values.get(option.key)
+        if option.kind is definitions.Kind.DATA_POOL and not shows_pools:
+            value = None
         shown[option.attribute] = definitions.as_json(value)
+    origins = recorded.get(wire.RECORD_ORIGINS) if state else None
     refusal = refused_attachment.of_volume(recorded)
     return {
         **shown,
-        wire.ATTRIBUTE_ORIGINS: _origins(recorded) if state else None,
+        wire.ATTRIBUTE_ORIGINS: (
+            None if origins is None else dict(_labels(origins))
+        ),
         wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
         wire.ATTRIBUTE_ATTACH_REFUSED: (
             {
@@ -80,40 +76,32 @@ def _conversion(
     :param shows_type: whether the caller may see the id of the new type,
         which may be one that tenants cannot see
     """
-    shown = dict.fromkeys(_CONVERSION)
+    shown: dict[str, Any] = dict.fromkeys(
+        (
+            wire.CONVERSION_PERCENT,
+            wire.CONVERSION_AT,
+            wire.CONVERSION_REASON,
+            wire.CONVERSION_NEW_TYPE,
+        )
+    )
     running = marker.read(recorded)
     if running is not None and volume.status == marker.RETYPING:
-        new_type = running.type_id if shows_type else None
-        return {
-            **shown,
-            wire.CONVERSION_PERCENT: running.percent,
-            wire.CONVERSION_AT: running.at,
-            wire.CONVERSION_NEW_TYPE: new_type,
-        }
+        shown[wire.CONVERSION_PERCENT] = running.percent
+        shown[wire.CONVERSION_AT] = running.at
+        if shows_type:
+            shown[wire.CONVERSION_NEW_TYPE] = running.type_id
+        return shown
     reason = marker.refusal(recorded)
     return {**shown, wire.CONVERSION_REASON: reason} if reason else None
 
 
-def _admin_metadata(volume: protocols.Volume) -> Mapping[str, str]:
-    if not volume.obj_attr_is_set('admin_metadata'):
-        return {}
-    items: Mapping[str, str] = volume.admin_metadata or {}
-    return items
-
-
-def _origins(recorded: Mapping[str, str]) -> dict[str, str] | None:
-    """Return where each part was set; None if it was not recorded.
-
-    An object size that no key sets is that of the back end
-    (``rbd_store_chunk_size``), as in the response for volume types.
-    """
-    text = recorded.get(wire.RECORD_ORIGINS)
-    return None if text is None else dict(_labels(text))
-
-
 @functools.lru_cache(maxsize=64)
 def _labels(text: str) -> Mapping[str, str]:
-    """Return the labels of recorded origins, of which there are few."""
+    """Return where each part of an image was set, from a record.
+
+    Of texts there are few. An object size that no key sets is that of the back
+    end (``rbd_store_chunk_size``), as in the response for volume types.
+    """
     by_part = record.origins({wire.RECORD_ORIGINS: text}) or {}
     part = precedence.Part.OBJECT_SIZE
     if by_part[part] is errors.Origin.CLUSTER:

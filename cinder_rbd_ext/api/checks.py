@@ -2,11 +2,11 @@
 
 """Checks of requested keys against what is offered.
 
-This module uses neither HTTP nor the database. The controllers look up objects
-and turn an ``OptionError`` into a response.
+This module does not use the database. The controllers look up objects and turn
+an ``OptionError`` into a response.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import math
@@ -17,6 +17,7 @@ from cinder.volume import volume_types
 from oslo_utils import units
 
 from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import definitions
@@ -31,10 +32,16 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import whole_stripes
+from rbd_volume_options import wire
 
 Items = Mapping[str, str]
 
 _FIXED = 'fixed at creation of the volume'
+
+_ORIGINS = {
+    keys.Scope.VOLUME: errors.Origin.VOLUME_METADATA,
+    keys.Scope.TYPE: errors.Origin.VOLUME_TYPE,
+}
 
 
 def part_of(body: object, name: str) -> dict[str, Any]:
@@ -56,23 +63,18 @@ def ours(items: object) -> dict[str, str] | None:
         return {}
     if not isinstance(items, dict):
         return None
-    items_of_ours = {
-        key: value
-        for key, value in items.items()
-        if isinstance(key, str) and key_spelling.is_ours(key)
-    }
+    items_of_ours = {k: v for k, v in items.items() if key_spelling.is_ours(k)}
     if not all(isinstance(value, str) for value in items_of_ours.values()):
         return None
     return items_of_ours
 
 
-def check_syntax(
-    items: Items, scope: keys.Scope, origin: errors.Origin
-) -> None:
+def check_syntax(items: Items, scope: keys.Scope) -> None:
     """Check keys and values without their type and back end.
 
     :raises OptionError: for options that are invalid on all volumes
     """
+    origin = _ORIGINS[scope]
     try:
         options.check_keys(items, scope)
     except errors.OptionError as error:
@@ -80,11 +82,24 @@ def check_syntax(
     options.parse(items, scope, origin)
 
 
+def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
+    """Check new items of metadata where no key has an effect.
+
+    :raises HTTPBadRequest: for a key that looks like an ``rbd:`` key
+    """
+    for name, value in items.items():
+        if key_spelling.is_ours(name) and isinstance(value, str):
+            with refusals.bad_request():
+                raise errors.OptionError(
+                    definitions.shown_key(name),
+                    value,
+                    f'not allowed in {kind} metadata',
+                    f'keys that do not begin with {keys.PREFIX}',
+                )
+
+
 def check_removable(
-    name: str,
-    there: Collection[str],
-    scope: keys.Scope,
-    origin: errors.Origin,
+    name: str, there: Mapping[str, Any], scope: keys.Scope
 ) -> None:
     """Check that the removal of a key removes only this key.
 
@@ -93,7 +108,7 @@ def check_removable(
     spelling of it.
 
     :param name: an ``rbd:`` key
-    :param there: the existing ``rbd:`` keys
+    :param there: the existing items
     :raises OptionError: for another spelling of a key
     """
     twins = [
@@ -102,7 +117,7 @@ def check_removable(
         if key_spelling.normal(each) == key_spelling.normal(name)
     ]
     if key_spelling.is_misspelled(name) and twins != [name]:
-        raise options.unknown_key(name, '', scope).at(origin)
+        raise options.unknown_key(name, '', scope).at(_ORIGINS[scope])
 
 
 def check_created(
@@ -151,15 +166,17 @@ def check_type(
     :raises OptionError: if all back ends of the type would refuse it, because
         of the options of the type or the back end
     """
-    refusals = []
+    first: errors.OptionError | None = None
     for each in offer.settings:
         alone = dataclasses.replace(offer, settings=(each,))
         try:
             check_created(alone, {}, size, source)
         except errors.OptionError as error:
-            refusals.append(error)
-    if refusals and len(refusals) == len(offer.settings):
-        raise refusals[0]
+            first = first or error
+        else:
+            return
+    if first:
+        raise first
 
 
 def check_readable(
@@ -191,40 +208,25 @@ def whole_number(value: Any) -> int | None:
     return size if 0 < size <= constants.DB_MAX_INT else None
 
 
-def changed(before: Items, after: Items) -> frozenset[str]:
-    """Return the keys that are added, removed or changed."""
-    return frozenset(
-        key
-        for key in before.keys() | after.keys()
-        if before.get(key) != after.get(key)
-    )
-
-
-def check_fixed(before: Items, after: Items) -> None:
-    """Check that no fixed key changes.
+def check_fixed(names: Iterable[str], before: Items, after: Items) -> None:
+    """Check that none of the keys that change is fixed.
 
     Unknown keys that were set without this extension may be removed.
 
     :raises OptionError: with the first fixed key that changes
     """
-    origin = errors.Origin.VOLUME_METADATA
-    for name in sorted(changed(before, after)):
+    changeable = [option.key for option in definitions.changeable()]
+    for name in sorted(names):
         if name not in definitions.volume_keys():
             if name in after:
-                check_syntax({name: after[name]}, keys.Scope.VOLUME, origin)
+                check_syntax({name: after[name]}, keys.Scope.VOLUME)
         elif definitions.is_fixed(name):
             raise errors.OptionError(
                 name,
                 after.get(name, before.get(name)),
                 _FIXED if name in after else f'{_FIXED} and cannot be removed',
-                'changes of {} only'.format(
-                    ', '.join(
-                        each
-                        for each in definitions.volume_keys()
-                        if not definitions.is_fixed(each)
-                    )
-                ),
-                origin,
+                f'changes of {", ".join(changeable)} only',
+                errors.Origin.VOLUME_METADATA,
             )
 
 
@@ -243,17 +245,17 @@ def check_attached(offer: offers.TypeOffer, after: Items, size: int) -> None:
         plan.configuration_of(asked.resolve(), size * units.Gi)
 
 
-def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
+def check_specs(offer: offers.TypeOffer) -> None:
     """Check a type's extra specs as far as they do not depend on a volume.
 
     :raises OptionError: for options that no volume of the type can have
     """
     items = options.ours(offer.specs)
-    check_syntax(items, keys.Scope.TYPE, origin)
-    if offer.reason == offers.NO_BACKEND:
+    check_syntax(items, keys.Scope.TYPE)
+    if offer.reason == wire.NO_BACKEND:
         # Types may be created before their back end exists.
         return
-    offer.check_offered(items, origin)
+    offer.check_offered(items, errors.Origin.VOLUME_TYPE)
     for asked, settings in offer.requests({}):
         resolved = asked.resolve()
         base = layout.ImageLayout(settings.chunk_size)
@@ -265,7 +267,6 @@ def check_specs(offer: offers.TypeOffer, origin: errors.Origin) -> None:
             resolved.layout_over(base),
             resolved.features_over(settings.ceph_features or frozenset()),
             settings.limits,
-            origin,
         )
 
 
@@ -274,7 +275,6 @@ def check_sizes(
     image_layout: layout.ImageLayout,
     image_features: features.Features,
     bounds: limits.Limits,
-    origin: errors.Origin,
 ) -> None:
     """Check that there is a size with which volumes can be created.
 
@@ -296,11 +296,14 @@ def check_sizes(
                 f'the size of a volume must be a multiple of {step} GiB, and '
                 f'the volume type allows {low} to {high} GiB',
                 'values whose product divides a size that the type allows',
-                origin,
+                errors.Origin.VOLUME_TYPE,
             )
     smallest = math.ceil(low / step) * step
     limits.check_object_map(
-        image_layout, smallest * units.Gi, image_features, origin
+        image_layout,
+        smallest * units.Gi,
+        image_features,
+        errors.Origin.VOLUME_TYPE,
     )
 
 

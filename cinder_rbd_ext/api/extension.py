@@ -8,10 +8,8 @@ from cinder.api import extensions
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
-from cinder_rbd_ext.api import backups
 from cinder_rbd_ext.api import groups
 from cinder_rbd_ext.api import known_types
-from cinder_rbd_ext.api import managing
 from cinder_rbd_ext.api import messages
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import options
@@ -21,6 +19,26 @@ from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import types
 from cinder_rbd_ext.api import volumes
 from rbd_volume_options import wire
+
+# Each controller of Cinder that is extended, and what extends it.
+_CONTROLLERS = (
+    ('volumes', volumes.VolumesController),
+    ('volumes', attachments.ConnectionsController),
+    ('attachments', attachments.AttachmentsController),
+    ('volume_metadata', metadata.MetadataController),
+    ('types', types.TypesController),
+    ('extra_specs', types.ExtraSpecsController),
+    ('os-volume-manage', volumes.ManageController),
+    ('manageable_volumes', volumes.ManageController),
+    ('groups', groups.GroupsController),
+    ('consistencygroups', groups.ConsistencyGroupsController),
+    ('backups', volumes.BackupsController),
+    ('snapshots', snapshots.SnapshotsController),
+    ('os-snapshot-manage', snapshots.SnapshotsController),
+    ('manageable_snapshots', snapshots.SnapshotsController),
+    ('messages', messages.MessagesController),
+    ('snapshot_metadata', snapshots.SnapshotMetadataController),
+)
 
 
 class RBDVolumeOptions(extensions.ExtensionDescriptor):
@@ -39,15 +57,16 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
 
     def get_resources(self) -> list[Any]:
         """Return the routes of the extension."""
+        shared = self._reported, self._types
         return [
             extensions.ResourceExtension(
                 wire.ALIAS,
-                options.OptionsController(self._reported),
+                options.OptionsController(*shared),
                 custom_routes_fn=options.route_all_names,
             ),
             extensions.ResourceExtension(
                 wire.ALIAS,
-                attachments.NextAttachmentController(self._reported),
+                attachments.NextAttachmentController(*shared),
                 parent={
                     'member_name': 'volume',
                     'collection_name': 'volumes',
@@ -57,29 +76,9 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
 
     def get_controller_extensions(self) -> list[Any]:
         """Return the controllers that extend Cinder's own ones."""
-        reported, known = self._reported, self._types
-        controllers = (
-            ('volumes', volumes.VolumesController(reported, known)),
-            ('volumes', attachments.ConnectionsController(reported)),
-            ('attachments', attachments.AttachmentsController(reported)),
-            ('volume_metadata', metadata.MetadataController(reported)),
-            ('types', types.TypesController(reported, known)),
-            ('extra_specs', types.ExtraSpecsController(reported, known)),
-            ('os-volume-manage', managing.ManageController(reported)),
-            ('manageable_volumes', managing.ManageController(reported)),
-            ('groups', groups.GroupsController(reported, known)),
-            (
-                'consistencygroups',
-                groups.ConsistencyGroupsController(reported, known),
-            ),
-            ('backups', backups.BackupsController(reported)),
-            ('snapshots', snapshots.SnapshotsController()),
-            ('os-snapshot-manage', snapshots.SnapshotsController()),
-            ('manageable_snapshots', snapshots.SnapshotsController()),
-            ('messages', messages.MessagesController()),
-            ('snapshot_metadata', snapshots.SnapshotMetadataController()),
-        )
         return [
-            extensions.ControllerExtension(self, name, controller)
-            for name, controller in controllers
+            extensions.ControllerExtension(
+                self, name, controller(self._reported, self._types)
+            )
+            for name, controller in _CONTROLLERS
         ]

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The volume types of all projects, cached for a few seconds."""
+"""Volume types: those of all projects, and those a caller may see."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import threading
 import time
+from typing import Any
 
 from cinder import context as cinder_context
+from cinder import exception
+from cinder import objects
 from cinder.volume import volume_types
+from oslo_utils import uuidutils
+
+from cinder_rbd_ext import protocols
 
 #: Seconds after which the types are read again. Other processes of the API may
 #: have changed them.
@@ -18,10 +24,7 @@ MAX_AGE = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class KnownType:
-    """A volume type.
-
-    :ivar specs: its extra specs
-    """
+    """A volume type with its extra specs."""
 
     ident: str
     name: str
@@ -53,7 +56,18 @@ class KnownTypes:
         ):
             try:
                 before = self._changes
-                self._types = _read()
+                self._types = tuple(
+                    KnownType(
+                        each['id'],
+                        each['name'],
+                        dict(each['extra_specs'] or {}),
+                    )
+                    for each in volume_types.get_all_types(
+                        cinder_context.get_admin_context(),
+                        filters={'is_public': None},
+                        list_result=True,
+                    )
+                )
                 if before == self._changes:
                     self._expires = self._clock() + MAX_AGE
             finally:
@@ -67,13 +81,40 @@ class KnownTypes:
         self._expires = float('-inf')
 
 
-def _read() -> tuple[KnownType, ...]:
-    types = volume_types.get_all_types(
-        cinder_context.get_admin_context(),
-        filters={'is_public': None},
-        list_result=True,
-    )
-    return tuple(
-        KnownType(each['id'], each['name'], dict(each['extra_specs'] or {}))
-        for each in types
-    )
+def visible(context: protocols.Context, identity: str) -> Any:
+    """Return the volume type with the id or name in a request.
+
+    Cinder looks up a name among the types of all projects. A private type of
+    other projects is reported as not found, because messages would show its
+    extra specs.
+
+    :raises NotFound: for a type that does not exist for the caller
+    """
+    volume_type = objects.VolumeType.get_by_name_or_id(context, identity)
+    try:
+        # By id, Cinder returns only types that are visible to the caller.
+        volume_types.get_volume_type(context, volume_type.id)
+    except exception.VolumeTypeNotFound:
+        if uuidutils.is_uuid_like(identity):
+            raise exception.VolumeTypeNotFound(
+                volume_type_id=identity
+            ) from None
+        raise exception.VolumeTypeNotFoundByName(
+            volume_type_name=identity
+        ) from None
+    return volume_type
+
+
+def of_new_volume(context: protocols.Context, wanted: object) -> Any:
+    """Return the type of a new volume, as Cinder finds it.
+
+    :param wanted: the type in the request or of the source, if any
+    :returns: None if Cinder refuses the type
+    :raises NotFound: for a type that does not exist for the caller
+    """
+    if wanted is None or wanted == '':
+        try:
+            return volume_types.get_default_volume_type(context)
+        except exception.VolumeTypeDefaultMisconfiguredError:
+            return None
+    return visible(context, wanted) if isinstance(wanted, str) else None

@@ -9,7 +9,6 @@ and a message in a response does not name its project. Reasons are appended
 only for volumes of the caller's project.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from cinder import context
@@ -20,11 +19,12 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
+from cinder_rbd_ext.api import offers
 
 LOG = logging.getLogger(__name__)
 
 
-class MessagesController(wsgi.Controller):
+class MessagesController(offers.Controller):
     """Extends Cinder's controller of user messages and runs after it."""
 
     @wsgi.extends
@@ -32,29 +32,42 @@ class MessagesController(wsgi.Controller):
         self, req: protocols.Request, resp_obj: protocols.Response
     ) -> None:
         """Append the reasons to the texts of a list."""
-        _append(_caller(req), resp_obj.obj.get('messages', []))
+        _append(
+            req.environ['cinder.context'], resp_obj.obj.get('messages', [])
+        )
 
     @wsgi.extends
     def show(
         self, req: protocols.Request, resp_obj: protocols.Response, id: str
     ) -> None:
         """Append the reason to the text of a message."""
-        _append(_caller(req), [resp_obj.obj['message']])
-
-
-def _caller(req: protocols.Request) -> context.RequestContext:
-    return req.environ['cinder.context']
+        _append(req.environ['cinder.context'], [resp_obj.obj['message']])
 
 
 def _append(
     caller: context.RequestContext, messages: list[dict[str, Any]]
 ) -> None:
     """Append the stored reasons; a failure must not hide the messages."""
-    told = [each for each in messages if _may_have_reason(each)]
+    told = [
+        each
+        for each in messages
+        if each.get('resource_type') == message_field.Resource.VOLUME
+        and each.get('resource_uuid')
+        and each.get('event_id') in user_messages.EVENTS
+    ]
     if not told:
         return
+    volume_ids = sorted({each['resource_uuid'] for each in told})
     try:
-        stored = _stored_with(caller, {each['resource_uuid'] for each in told})
+        # One query, with the admin metadata.
+        volumes = objects.VolumeList.get_all(
+            context.get_admin_context(), filters={'id': volume_ids}
+        )
+        stored = {
+            each.id: each.admin_metadata or {}
+            for each in volumes
+            if caller.is_admin or each.project_id == caller.project_id
+        }
     except Exception:
         LOG.exception('Could not read the reasons of user messages')
         return
@@ -65,25 +78,3 @@ def _append(
         )
         if reason:
             message['user_message'] = f'{message["user_message"]} {reason}'
-
-
-def _may_have_reason(message: dict[str, Any]) -> bool:
-    return (
-        message.get('resource_type') == message_field.Resource.VOLUME
-        and bool(message.get('resource_uuid'))
-        and message.get('event_id') in user_messages.EVENTS
-    )
-
-
-def _stored_with(
-    caller: context.RequestContext, volume_ids: set[str]
-) -> dict[str, Mapping[str, str]]:
-    """Return the admin metadata of the caller's volumes, with one query."""
-    volumes = objects.VolumeList.get_all(
-        context.get_admin_context(), filters={'id': sorted(volume_ids)}
-    )
-    return {
-        each.id: each.admin_metadata or {}
-        for each in volumes
-        if caller.is_admin or each.project_id == caller.project_id
-    }

@@ -2,6 +2,7 @@
 
 """Requests that change the metadata of an existing volume."""
 
+from collections.abc import Collection
 from collections.abc import Generator
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -17,34 +18,43 @@ from cinder.objects import fields
 from cinder.policies import volume_metadata as stock
 from cinder.volume import rpcapi
 from oslo_log import log as logging
-import webob
+import webob.exc
 
 from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import request
 from cinder_rbd_ext import requested_configuration
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import fixed_keys
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.api import replaced
+from cinder_rbd_ext.attach import requester
+from cinder_rbd_ext.retype import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_SCOPE = keys.Scope.VOLUME
 _ORIGIN = errors.Origin.VOLUME_METADATA
 # Statuses of an attachment that is already connected.
 _MADE = (
     fields.VolumeAttachStatus.ATTACHING,
     fields.VolumeAttachStatus.ATTACHED,
 )
+
+# Statuses of a volume whose metadata an operation may change.
+_OPERATIONS = {
+    volume_use.RETYPING: 'retyped',
+    fields.VolumeStatus.RESTORING_BACKUP: 'restored',
+}
 
 _REPLACED = ('reverting', 'retyping', 'restoring-backup', 'downloading')
 
@@ -57,15 +67,17 @@ class Outcome:
     :ivar is_configured: whether the driver must configure the image
     :ivar is_compared: whether it must also look whether the image is as it
         left it
-    :ivar different: the keys whose values the check has allowed. A value that
-        is sent again unchanged was not checked.
+    :ivar accepted: the values that the check has allowed. A value that is sent
+        again unchanged was not checked.
+    :ivar removed: the keys that are removed
     :ivar type_id: the volume type for which the keys were checked
     """
 
     notice: str | None = None
     is_configured: bool = False
     is_compared: bool = False
-    different: frozenset[str] = frozenset()
+    accepted: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
     type_id: str | None = None
 
 
@@ -98,18 +110,16 @@ class Changes:
         items_of_ours = checks.ours(items)
         if items and not items_of_ours and not misspelled:
             return Outcome()
-        volume = _authorized(context, volume_id, policy)
+        volume = authorized(context, volume_id, policy)
         if not items:
             return Outcome(is_configured=True, is_compared=True)
         if misspelled:
             with refusals.bad_request():
-                checks.check_syntax({named: ''}, _SCOPE, _ORIGIN)
+                checks.check_syntax({named: ''}, keys.Scope.VOLUME)
         if not items_of_ours:
             return Outcome()
-        before = checks.ours(dict(volume.metadata)) or {}
-        return self._check(
-            context, volume, before, {**before, **items_of_ours}, items_of_ours
-        )
+        after = {**volume.metadata, **items_of_ours}
+        return self._check(context, volume, after, items_of_ours)
 
     def check_replaced(
         self,
@@ -128,64 +138,103 @@ class Changes:
         items_of_ours = checks.ours(items)
         if items_of_ours is None:
             return Outcome()
-        volume = _authorized(context, volume_id, policy)
-        before = checks.ours(dict(volume.metadata)) or {}
-        return self._check(
-            context, volume, before, items_of_ours, items_of_ours
-        )
+        volume = authorized(context, volume_id, policy)
+        return self._check(context, volume, items_of_ours, items_of_ours)
 
     def check_removed(
         self, context: protocols.Context, volume_id: str, key: str
     ) -> Outcome:
         """Check that an item may be removed."""
-        if key_spelling.is_ours(key):
-            volume = _authorized(context, volume_id, stock.DELETE_POLICY)
-            before = checks.ours(dict(volume.metadata)) or {}
-            with refusals.bad_request():
-                checks.check_removable(key, before, _SCOPE, _ORIGIN)
-            after = {k: v for k, v in before.items() if k != key}
-            return self._check(context, volume, before, after, {})
-        return Outcome()
+        if not key_spelling.is_ours(key):
+            return Outcome()
+        volume = authorized(context, volume_id, stock.DELETE_POLICY)
+        after = dict(volume.metadata)
+        with refusals.bad_request():
+            checks.check_removable(key, after, keys.Scope.VOLUME)
+        after.pop(key, None)
+        return self._check(context, volume, after, {})
 
     def _check(
         self,
         context: protocols.Context,
         volume: protocols.Volume,
-        before: dict[str, str],
-        after: dict[str, str],
-        items_of_ours: dict[str, str],
+        new: dict[str, str],
+        named: dict[str, str],
     ) -> Outcome:
+        """Check a change of the metadata of a volume.
+
+        :param new: the metadata after the change
+        :param named: the ``rbd:`` keys in the request
+        """
+        before = checks.ours(dict(volume.metadata)) or {}
+        after = checks.ours(new) or {}
         if before or after:
-            replaced.check_keys(volume)
-        different = checks.changed(before, after)
+            _check_is_not_replaced(volume)
+        different = frozenset(key for key, _ in before.items() ^ after.items())
         policies.check_keys(context, different, volume)
         with refusals.bad_request():
-            fixed_keys.check(context, volume, self._reported, before, after)
+            self._check_fixed(context, volume, before, after, different)
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after, volume.size)
         return Outcome(
             _notice(volume, different),
-            not (different | items_of_ours.keys()).isdisjoint(
+            not (different | named.keys()).isdisjoint(
                 requested_configuration.configuration_keys()
             ),
-            different=different,
+            accepted={key: after[key] for key in different & after.keys()},
+            removed=different - after.keys(),
             type_id=volume.volume_type_id,
         )
+
+    def _check_fixed(
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        before: dict[str, str],
+        after: dict[str, str],
+        different: frozenset[str],
+    ) -> None:
+        """Check a change of the fixed keys of a volume.
+
+        :raises OptionError: with the first key that may not change
+        """
+        fixed = frozenset(filter(definitions.is_fixed, different))
+        if fixed and policies.allows(
+            context, wire.POLICY_CORRECT_FIXED_KEYS, volume
+        ):
+            checks.check_fixed(different - fixed, before, after)
+            _check_agrees(volume, fixed & after.keys(), after)
+        elif not fixed or different & after.keys() or self._is_ours(volume):
+            checks.check_fixed(different, before, after)
+
+    def _is_ours(self, volume: protocols.Volume) -> bool:
+        """Return whether the back end of a volume may have our driver."""
+        try:
+            return self._reported.may_be_ours(volume)
+        except webob.exc.HTTPServiceUnavailable:
+            return True
 
     def complete(
         self,
         context: protocols.Context,
         volume_id: str,
         outcome: Outcome,
-        items: Mapping[str, str],
         response: Any = None,
     ) -> None:
         """Let a change that Cinder has made take effect.
 
-        :param items: the items of the request
         :param response: gets the notice, if Cinder returns one
         """
-        self._accept(volume_id, outcome, items)
+        different = outcome.removed | outcome.accepted.keys()
+        if different:
+            volume = _volume(volume_id)
+            accepted = outcome.accepted
+            if volume.volume_type_id != outcome.type_id or _is_replaced(
+                volume
+            ):
+                # The keys are checked where they take effect.
+                accepted = {}
+            record.accepted(volume_id, accepted, outcome.removed)
         notice = outcome.notice
         if outcome.is_configured:
             ignored = self._configured(context, volume_id, outcome.is_compared)
@@ -197,25 +246,8 @@ class Changes:
                     'send it again, or attach the volume again'
                 )
             else:
-                notice = _ignored_notice(ignored, outcome.different) or notice
+                notice = _ignored_notice(ignored, different) or notice
         tell(response, notice)
-
-    def _accept(
-        self, volume_id: str, outcome: Outcome, items: Mapping[str, str]
-    ) -> None:
-        """Record the values that were accepted.
-
-        If the volume was retyped meanwhile, they are checked for its new type
-        where they take effect.
-        """
-        if not outcome.different:
-            return
-        volume = _volume(volume_id)
-        allowed = {k: v for k, v in items.items() if k in outcome.different}
-        removed = outcome.different - items.keys()
-        if volume.volume_type_id != outcome.type_id or _is_replaced(volume):
-            allowed = {}
-        record.accepted(volume_id, allowed, removed)
 
     def _configured(
         self,
@@ -265,18 +297,38 @@ class Changes:
 
     def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:
         """Return the offer of the back end that holds the volume."""
-        specs: dict[str, str] = {}
-        if volume.volume_type is not None:
-            specs = volume.volume_type.extra_specs or {}
+        specs = request.specs_of(volume.volume_type)
         here = self._reported.holding(volume)
         there = (here,) if here else self._reported.matching(specs)
         offer = offers.TypeOffer.of(specs, there)
-        if offer.reason == offers.NO_BACKEND:
-            raise refusals.unavailable(
-                'The back end of the volume has not reported its '
-                'capabilities yet.'
-            )
+        if offer.reason == wire.NO_BACKEND:
+            raise refusals.unavailable(refusals.NOT_REPORTED)
         return offer
+
+
+def _check_agrees(
+    volume: protocols.Volume, fixed: Collection[str], after: dict[str, str]
+) -> None:
+    """Check that fixed keys agree with the record of the image.
+
+    :raises OptionError: for a key that does not agree
+    """
+    if not fixed:
+        return
+    asked = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
+    state = record.of_volume(volume, record.items_of(volume.id))
+    if state is None:
+        key = min(fixed)
+        raise errors.OptionError(
+            key,
+            after[key],
+            'the volume has no record of its image',
+            'removal of the key',
+            _ORIGIN,
+        )
+    contradiction = changes.disagreement(asked, state)
+    if contradiction:
+        raise contradiction
 
 
 def _volume(volume_id: str) -> Any:
@@ -290,17 +342,38 @@ def _target(volume: Any) -> requested_configuration.Target:
     )
 
 
+def _check_is_not_replaced(volume: protocols.Volume) -> None:
+    """Check a request that changes ``rbd:`` keys of a volume.
+
+    The request may be based on the keys before the operation, and would be
+    lost: a retype removes keys that the new type does not accept, a restore
+    puts the keys back that the volume had before it, and a migration replaces
+    the metadata by a copy that Cinder made when it began.
+
+    :raises HTTPBadRequest: during such an operation
+    """
+    operation = _OPERATIONS.get(volume.status)
+    if operation is None and volume.migration_status in requester.MOVING:
+        operation = 'migrated'
+    if operation:
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'Volume {volume.id} is being {operation}, which may '
+            'change its rbd: keys. Change its metadata afterwards.'
+        )
+
+
 def _is_replaced(volume: protocols.Volume) -> bool:
     """Return whether the image of a volume is being replaced.
 
     The driver would wait for the end of that, and the API for the driver.
     """
-    return volume.status in _REPLACED or replaced.is_migrated(volume)
+    return (
+        volume.status in _REPLACED
+        or volume.migration_status in requester.MOVING
+    )
 
 
-def _authorized(
-    context: protocols.Context, volume_id: str, policy: str
-) -> Any:
+def authorized(context: protocols.Context, volume_id: str, policy: str) -> Any:
     """Return a volume that the caller may change.
 
     :raises PolicyNotAuthorized: if the policy of Cinder does not allow it
@@ -348,8 +421,7 @@ def _ignored_notice(
     }
     if not dropped:
         return None
-    # The text is suitable for a quoted string in a header.
-    reasons = accepted_keys.Acceptance({}, dropped).reasons.replace('"', "'")
+    reasons = accepted_keys.Acceptance({}, dropped).reasons
     return f'keys of the volume are ignored, correct or remove them: {reasons}'
 
 
@@ -359,14 +431,18 @@ def tell(response: Any, notice: str | None) -> None:
     The body is not changed, because clients check it against a schema.
     """
     if notice and response is not None:
-        response['Warning'] = f'299 - "{notice}"'
+        # An unknown key is a tenant's text.
+        quoted = notice.replace('"', "'")
+        response['Warning'] = f'299 - "{quoted}"'
 
 
-class MetadataController(wsgi.Controller):
+class MetadataController(offers.Controller):
     """Extends Cinder's controller of volume metadata and runs before it."""
 
-    def __init__(self, reported: pools.ReportedPools) -> None:
-        super().__init__()
+    def __init__(
+        self, reported: pools.ReportedPools, types: known_types.KnownTypes
+    ) -> None:
+        super().__init__(reported, types)
         self._changes = Changes(reported)
 
     @wsgi.extends
@@ -380,7 +456,7 @@ class MetadataController(wsgi.Controller):
             context, volume_id, items, stock.CREATE_POLICY
         )
         response = yield
-        self._changes.complete(context, volume_id, outcome, items, response)
+        self._changes.complete(context, volume_id, outcome, response)
 
     @wsgi.extends
     def update(
@@ -397,7 +473,7 @@ class MetadataController(wsgi.Controller):
             context, volume_id, items, stock.UPDATE_POLICY, named=id
         )
         response = yield
-        self._changes.complete(context, volume_id, outcome, items, response)
+        self._changes.complete(context, volume_id, outcome, response)
 
     @wsgi.extends
     def update_all(
@@ -406,13 +482,12 @@ class MetadataController(wsgi.Controller):
         """Check items that replace all items."""
         outcome = Outcome()
         context = req.environ['cinder.context']
-        items = checks.part_of(body, 'metadata')
         if isinstance(body, dict) and 'metadata' in body:
             outcome = self._changes.check_replaced(
                 context, volume_id, body['metadata'], stock.UPDATE_POLICY
             )
         response = yield
-        self._changes.complete(context, volume_id, outcome, items, response)
+        self._changes.complete(context, volume_id, outcome, response)
 
     @wsgi.extends
     def delete(
@@ -427,7 +502,7 @@ class MetadataController(wsgi.Controller):
         context = req.environ['cinder.context']
         outcome = self._changes.check_removed(context, volume_id, id)
         if not outcome.is_configured:
-            record.accepted(volume_id, {}, outcome.different)
+            record.accepted(volume_id, {}, outcome.removed)
             yield None
             return
         volumes = cinder_volume.API()
@@ -438,7 +513,5 @@ class MetadataController(wsgi.Controller):
             return
         volumes.delete_volume_metadata(context, volume, id)
         response = webob.Response(status_int=http.HTTPStatus.OK)
-        self._changes.complete(
-            context, volume_id, outcome, {}, response.headers
-        )
+        self._changes.complete(context, volume_id, outcome, response.headers)
         yield response

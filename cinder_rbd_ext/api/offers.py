@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 
+from cinder.api.openstack import wsgi
+
 from cinder_rbd_ext import backend_settings
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext import request
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import precedence
 from rbd_volume_options import wire
-
-NO_BACKEND = wire.NO_BACKEND
-NOT_RBD = wire.NOT_RBD
-MIXED = wire.MIXED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,19 +35,17 @@ class TypeOffer:
 
     @classmethod
     def of(
-        cls,
-        specs: Mapping[str, str],
-        matching: Iterable[pools.Pool],
+        cls, specs: Mapping[str, str], matching: Iterable[pools.Pool]
     ) -> 'TypeOffer':
         """Return the offer of a type."""
         reported = [pool.settings for pool in matching]
         ours = tuple(settings for settings in reported if settings is not None)
         if not reported:
-            return cls(specs, reason=NO_BACKEND)
+            return cls(specs, reason=wire.NO_BACKEND)
         if not ours:
-            return cls(specs, reason=NOT_RBD)
+            return cls(specs, reason=wire.NOT_RBD)
         if len(ours) < len(reported):
-            return cls(specs, reason=MIXED)
+            return cls(specs, reason=wire.MIXED)
         return cls(specs, ours)
 
     def check_offered(
@@ -79,35 +77,46 @@ class TypeOffer:
         return requested
 
     @property
-    def multiattach(self) -> bool:
-        """Whether the type is a multi-attach type."""
-        return request.is_multiattach(self.specs)
-
-    @property
     def tenant_options(self) -> frozenset[str]:
         """The keys that tenants may set on all back ends of the type."""
         chosen = request.Texts({}, self.specs).tenant_options
         if chosen is not None:
             return chosen
-        return frozenset.intersection(
-            frozenset(definitions.volume_keys()),
-            *(each.limits.tenant_options for each in self.settings),
+        return frozenset(definitions.volume_keys()).intersection(
+            *(each.limits.tenant_options for each in self.settings)
         )
 
     @property
     def data_pools(self) -> list[str] | None:
         """The possible data pools of all back ends; None if unknown."""
         by_backend = [each.data_pools for each in self.settings]
-        common: set[str] = set(by_backend[0] or ()) if by_backend else set()
-        for pools_of_one in by_backend:
-            if pools_of_one is None:
-                return None
-            common &= set(pools_of_one)
-        return sorted(common)
+        known = [set(each) for each in by_backend if each is not None]
+        if len(known) < len(by_backend):
+            return None
+        return sorted(set.intersection(*known))
 
-    def defaults(self) -> list[precedence.Resolved]:
-        """Return the defaults on each back end."""
-        return [
-            asked.resolve(settings.ceph_level)
-            for asked, settings in self.requests({})
-        ]
+
+class Controller(wsgi.Controller):
+    """A controller of the extension.
+
+    :param reported: the pools, with the settings of their back ends
+    :param types: the volume types
+    """
+
+    def __init__(
+        self, reported: pools.ReportedPools, types: known_types.KnownTypes
+    ) -> None:
+        super().__init__()
+        self._reported = reported
+        self._types = types
+
+    def _offer(self, volume_type: protocols.VolumeType) -> TypeOffer:
+        """Return the offer of a type.
+
+        :raises HTTPServiceUnavailable: if none of its back ends has reported
+        """
+        specs = volume_type['extra_specs'] or {}
+        offer = TypeOffer.of(specs, self._reported.matching(specs))
+        if offer.reason == wire.NO_BACKEND:
+            raise refusals.no_backend(volume_type['name'])
+        return offer

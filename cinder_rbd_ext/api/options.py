@@ -6,22 +6,23 @@ They show the allowed values and defaults of each key, and the limits that QoS
 specs set. See :mod:`rbd_volume_options.published` for the schema.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+import functools
 import re
 from typing import Any
 
 from cinder import exception
-from cinder.api.openstack import wsgi
 from cinder.volume import qos_specs
 from cinder.volume import volume_types
 from oslo_config import cfg
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import request
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import pools
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import multiattach
@@ -30,9 +31,7 @@ from rbd_volume_options import wire
 
 CONF = cfg.CONF
 
-
 Answer = dict[str, Any]
-
 
 # The names that Cinder's RBD driver or Nova's libvirt driver reads. QoS specs
 # can have other entries, which are not for tenants.
@@ -42,70 +41,36 @@ _LIMIT = re.compile(
 )
 
 
-class QosLimits:
-    """The limits of volume types, for one request.
-
-    :param context: of the request
-    """
-
-    def __init__(self, context: protocols.Context) -> None:
-        # Only administrators may read QoS specs.
-        self._context = context.elevated()
-        self._found: dict[str, dict[str, Any] | None] = {}
-
-    def of(self, volume_type: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the limits of a type; None without any.
-
-        Types that share QoS specs cost one query.
-
-        :param volume_type: the type as Cinder's database returns it
-        """
-        ident = volume_type.get('qos_specs_id')
-        if ident is None:
-            return None
-        if ident not in self._found:
-            self._found[ident] = self._read(ident)
-        return self._found[ident]
-
-    def _read(self, ident: str) -> dict[str, Any] | None:
-        qos_spec = qos_specs.get_qos_specs(self._context, ident)
-        limits = {
-            name: value
-            for name, value in sorted((qos_spec.specs or {}).items())
-            if _LIMIT.fullmatch(name) and value is not None
-        }
-        if not limits:
-            return None
-        return {'consumer': str(qos_spec.consumer), 'limits': limits}
-
-
-class OptionsController(wsgi.Controller):
+class OptionsController(offers.Controller):
     """Shows what volume types offer."""
-
-    def __init__(self, reported: pools.ReportedPools) -> None:
-        super().__init__()
-        self._reported = reported
 
     def index(self, req: protocols.Request) -> Answer:
         """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
-        policies.check(context, policies.GET)
-        limits = _limits(context)
-        return of_types(
-            self._answer(each, context, limits) for each in _visible(context)
-        )
+        policies.check(context, wire.POLICY_GET)
+        limits_of = _limits_of(context)
+        types = sorted(_visible(context), key=lambda each: str(each['name']))
+        return {
+            'volume_types': [
+                self._answer(each, context, limits_of) for each in types
+            ]
+        }
 
     def show(self, req: protocols.Request, **_path: object) -> Answer:
         """Return the options of a type, named by its id or name."""
-        wanted = _name_in_path(req)
+        # The router splits names at a slash and at the last dot, and the
+        # server passes the bytes of a path as Latin-1 (PEP 3333).
+        path = req.environ['PATH_INFO'].partition(f'{wire.ROUTE}/')[2]
+        wanted = path.encode('latin-1').decode('utf-8', 'replace')
         context = req.environ['cinder.context']
-        policies.check(context, policies.GET)
+        policies.check(context, wire.POLICY_GET)
         seen = _visible(context)
         # The id first, because the name of a type can be the id of another.
         for key in ('id', 'name'):
             for each in seen:
                 if each[key] == wanted:
-                    answer = self._answer(each, context, _limits(context))
+                    limits_of = _limits_of(context)
+                    answer = self._answer(each, context, limits_of)
                     return {'volume_type': answer}
         raise exception.VolumeTypeNotFound(volume_type_id=wanted)
 
@@ -117,7 +82,7 @@ class OptionsController(wsgi.Controller):
         self,
         volume_type: Mapping[str, Any],
         context: protocols.Context,
-        limits: QosLimits | None,
+        limits_of: Callable[[str | None], Answer | None] | None,
     ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
@@ -125,22 +90,12 @@ class OptionsController(wsgi.Controller):
             volume_type,
             offer,
             policies.settable(context),
-            shows_pools=policies.allows(context, policies.GET_POOLS),
+            shows_pools=policies.allows(context, wire.POLICY_GET_POOLS),
         )
-        if limits and answer[wire.SUPPORTED]:
-            answer[wire.QOS_LIMITS] = limits.of(volume_type)
+        if limits_of and answer[wire.SUPPORTED]:
+            ident = volume_type.get('qos_specs_id')
+            answer[wire.QOS_LIMITS] = limits_of(ident)
         return answer
-
-
-def _name_in_path(req: protocols.Request) -> str:
-    """Return what follows the route in the path of a request.
-
-    The router splits names at a slash and at the last dot, and the server
-    passes the bytes of a path as Latin-1 (PEP 3333).
-    """
-    path: str = req.environ['PATH_INFO']
-    name = path.partition(f'{wire.ROUTE}/')[2]
-    return name.encode('latin-1').decode('utf-8', 'replace')
 
 
 def route_all_names(mapper: Any, resource: Any) -> None:
@@ -156,10 +111,33 @@ def route_all_names(mapper: Any, resource: Any) -> None:
         )
 
 
-def _limits(context: protocols.Context) -> QosLimits | None:
-    """Return the limits of types; None if the caller may not see them."""
-    allowed = policies.allows(context, policies.GET_QOS_LIMITS)
-    return QosLimits(context) if allowed else None
+def _limits_of(
+    context: protocols.Context,
+) -> Callable[[str | None], Answer | None] | None:
+    """Return a function that reads the limits of QoS specs, each only once.
+
+    :returns: None if the caller may not see them
+    """
+    if not policies.allows(context, wire.POLICY_GET_QOS_LIMITS):
+        return None
+    # Only administrators may read QoS specs.
+    admin = context.elevated()
+
+    @functools.cache
+    def limits_of(ident: str | None) -> Answer | None:
+        if ident is None:
+            return None
+        qos_spec = qos_specs.get_qos_specs(admin, ident)
+        limits = {
+            name: value
+            for name, value in sorted((qos_spec.specs or {}).items())
+            if _LIMIT.fullmatch(name) and value is not None
+        }
+        if not limits:
+            return None
+        return {'consumer': str(qos_spec.consumer), 'limits': limits}
+
+    return limits_of
 
 
 def _visible(context: protocols.Context) -> list[Any]:
@@ -194,7 +172,10 @@ def of_type(
     if offer.reason:
         return answer
     try:
-        defaults = offer.defaults()
+        defaults = [
+            asked.resolve(settings.ceph_level)
+            for asked, settings in offer.requests({})
+        ]
         allowed = offer.tenant_options & frozenset(settable)
     except errors.OptionError as error:
         # Extra specs that were set without this extension.
@@ -205,8 +186,9 @@ def of_type(
         each.limits.require_whole_stripes for each in offer.settings
     )
     backends = [each.limits for each in offer.settings]
+    is_shared = request.is_multiattach(offer.specs)
     for option in definitions.with_values():
-        choice = _default_of(option.key, defaults, offer.multiattach)
+        choice = _default_of(option.key, defaults, is_shared)
         is_pool = option.kind is definitions.Kind.DATA_POOL
         if is_pool and not shows_pools:
             choice = None
@@ -217,7 +199,7 @@ def of_type(
             wire.FIXED_AT_CREATION: option.fixed,
             'default': definitions.as_json(choice.value) if choice else None,
             wire.DEFAULT_FROM: choice.origin.label if choice else None,
-            **option.bounds_of(backends, offer.multiattach),
+            **option.bounds_of(backends, is_shared),
         }
         largest = _default_of(option.maximum_key, defaults, is_shared=False)
         if largest:
@@ -242,10 +224,3 @@ def _default_of(
     if any(each != choices[0] for each in choices):
         return None
     return choices[0]
-
-
-def of_types(answers: Iterable[Answer]) -> Answer:
-    """Return the response for several types, sorted by name."""
-    return {
-        'volume_types': sorted(answers, key=lambda each: str(each['name']))
-    }

@@ -39,8 +39,6 @@ MAX_FAILURE_AGE_WITHOUT_KEYS = 60.0
 #: rpc_response_timeout, would block a worker of the API for a minute.
 TIMEOUT = 3.0
 
-_NO_ANSWER = 'Could not get the pools from the scheduler.'
-
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
@@ -57,9 +55,9 @@ class Pool:
     settings: backend_settings.BackendSettings | None
 
     @property
-    def backend(self) -> str:
-        """The back end's section of cinder.conf, for messages to operators."""
-        return self.name.partition('#')[0]
+    def is_ours(self) -> bool:
+        """Whether it has our driver, of this or another release."""
+        return capabilities.is_ours(self.capabilities)
 
 
 class ReportedPools:
@@ -90,7 +88,9 @@ class ReportedPools:
             self._refresh()
         reported = self._pools
         if reported is None:
-            raise refusals.unavailable(_NO_ANSWER)
+            raise refusals.unavailable(
+                'Could not get the pools from the scheduler.'
+            )
         if not reported:
             raise refusals.unavailable(
                 'No back end has reported its capabilities yet.'
@@ -128,18 +128,31 @@ class ReportedPools:
                 reported = self._ask()
                 # Other requests read both attributes without the lock.
                 self._asked = self._clock()
-                self._expires = self._asked + _good_for(reported)
+                self._expires = self._asked + (
+                    MAX_FAILURE_AGE
+                    if reported is None
+                    # An empty response changes soon: no back end has reported.
+                    else (MAX_AGE if reported else MIN_AGE)
+                )
                 self._pools = reported
                 self._known = reported or self._known
         finally:
             self._asking.release()
 
     def _ask(self) -> tuple[Pool, ...] | None:
-        """Return the pools from the scheduler; None if the request fails."""
+        """Return the pools from the scheduler; None if the request fails.
+
+        The client tries only once to reach the message broker, and waits for
+        a response at most :data:`TIMEOUT`.
+        """
         admin = cinder_context.get_admin_context()
         try:
             if self._scheduler is None:
-                self._scheduler = _scheduler()
+                scheduler = rpcapi.SchedulerAPI()
+                scheduler.client = scheduler.client.prepare(
+                    timeout=TIMEOUT, retry=1
+                )
+                self._scheduler = scheduler
             answer = self._scheduler.get_pools(admin, filters={})
         except (
             oslo_messaging.MessagingException,
@@ -168,7 +181,17 @@ class ReportedPools:
 
     def _placing(self, specs: Mapping[str, str]) -> Callable[[Pool], bool]:
         properties = {'resource_type': {'extra_specs': dict(specs)}}
-        return lambda pool: self._passes(pool, properties)
+
+        def passes(pool: Pool) -> bool:
+            try:
+                return bool(self._filter.backend_passes(pool, properties))
+            except (IndexError, TypeError, ValueError) as error:
+                # An invalid operand, such as '<or>' without a value. The
+                # scheduler fails on it too and does not place the volume.
+                LOG.debug('An extra spec has an invalid operand: %s', error)
+                return False
+
+        return passes
 
     def _found(self, suits: Callable[[Pool], bool]) -> tuple[Pool, ...]:
         """Return the matching pools; query again if there is none.
@@ -181,15 +204,6 @@ class ReportedPools:
             suitable = tuple(filter(suits, self.all()))
         return suitable
 
-    def _passes(self, pool: Pool, properties: dict[str, Any]) -> bool:
-        try:
-            return bool(self._filter.backend_passes(pool, properties))
-        except (IndexError, TypeError, ValueError) as error:
-            # An invalid operand, such as '<or>' without a value. The scheduler
-            # fails on it too and does not place the volume.
-            LOG.debug('An extra spec has an invalid operand: %s', error)
-            return False
-
     def holding(self, volume: protocols.Volume) -> Pool | None:
         """Return the pool that holds a volume; None if it is unknown.
 
@@ -198,6 +212,14 @@ class ReportedPools:
         name = volume.service_topic_queue
         suitable = self._found(lambda pool: pool.name == name)
         return suitable[0] if suitable else None
+
+    def may_be_ours(self, volume: protocols.Volume) -> bool:
+        """Return whether the pool that holds a volume may have our driver.
+
+        :raises HTTPServiceUnavailable: as :meth:`all`
+        """
+        here = self.holding(volume)
+        return here is None or here.is_ours
 
     def destination(
         self, context: protocols.Context, asked: Mapping[str, Any]
@@ -208,10 +230,19 @@ class ReportedPools:
         """
         host = asked.get('host')
         matching = self.named(host, asked.get('cluster'))
-        if not matching and isinstance(host, str):
-            # A member of a cluster: the pools have the name of the cluster.
-            matching = self.named(None, _cluster_of(context, host))
-        return matching
+        if matching or not isinstance(host, str):
+            return matching
+        try:
+            service = objects.Service.get_by_id(
+                context.elevated(),
+                None,
+                host=volume_utils.extract_host(host, 'backend'),
+                binary=constants.VOLUME_BINARY,
+            )
+        except exception.ServiceNotFound:
+            return ()
+        # A member of a cluster: the pools have the name of the cluster.
+        return self.named(None, service.cluster_name)
 
     def named(
         self, host: object, cluster: object, is_optional: bool = False
@@ -226,38 +257,6 @@ class ReportedPools:
         return tuple(
             pool
             for pool in (self.known() if is_optional else self.all())
-            if {pool.name, pool.backend} & {str(host), str(cluster)}
+            if {pool.name, pool.name.partition('#')[0]}
+            & {str(host), str(cluster)}
         )
-
-
-def _cluster_of(context: protocols.Context, host: str) -> str | None:
-    """Return the cluster of a volume service; None if it has none."""
-    try:
-        service = objects.Service.get_by_id(
-            context.elevated(),
-            None,
-            host=volume_utils.extract_host(host, 'backend'),
-            binary=constants.VOLUME_BINARY,
-        )
-    except exception.ServiceNotFound:
-        return None
-    name: str | None = service.cluster_name
-    return name
-
-
-def _good_for(reported: tuple[Pool, ...] | None) -> float:
-    """Return the seconds for which a response is valid."""
-    if reported is None:
-        return MAX_FAILURE_AGE
-    # An empty response changes soon, because no back end has reported yet.
-    return MAX_AGE if reported else MIN_AGE
-
-
-def _scheduler() -> Any:
-    """Return an RPC client of the scheduler with timeout :data:`TIMEOUT`.
-
-    It tries only once to reach the message broker, for the same reason.
-    """
-    scheduler = rpcapi.SchedulerAPI()
-    scheduler.client = scheduler.client.prepare(timeout=TIMEOUT, retry=1)
-    return scheduler

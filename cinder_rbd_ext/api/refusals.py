@@ -16,6 +16,11 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
+#: Reason of :func:`unavailable`.
+NOT_REPORTED = (
+    'The back end of the volume has not reported its capabilities yet.'
+)
+
 # The calls to the volume service in which the driver refuses an attachment.
 _REFUSING = ('attachment_update', 'initialize_connection')
 

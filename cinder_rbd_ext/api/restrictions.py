@@ -7,8 +7,11 @@ the API already knows, without a look-up of the type, the source or the Glance
 image. If the image names a snapshot, the driver checks the volume.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+import functools
 from typing import Any
 
 from cinder_rbd_ext import protocols
@@ -21,24 +24,19 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import options
 
-_Verdict = tuple[Any, int | None, volume_source.Source | None]
+_Restricting = tuple[known_types.KnownType, tuple[pools.Pool, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Known:
-    """What was known when the verdicts were reached.
+    """The types and the reported pools, and the verdicts that they allow.
 
-    :ivar reported: the pools that the scheduler reported
-    :ivar restricting: the types that set a layout, with their pools
-    :ivar verdicts: whether a type may refuse a request
+    :ivar decide: :func:`_may_refuse`, which remembers its results
     """
 
     types: tuple[known_types.KnownType, ...]
     reported: tuple[pools.Pool, ...]
-    restricting: tuple[
-        tuple[known_types.KnownType, tuple[pools.Pool, ...]], ...
-    ]
-    verdicts: dict[_Verdict, bool] = dataclasses.field(default_factory=dict)
+    decide: Callable[..., bool]
 
 
 class Restrictions:
@@ -69,14 +67,14 @@ class Restrictions:
         ):
             # The type is new, or does not exist.
             return True
-        asked = (
-            wanted,
-            checks.whole_number(volume.get('size')),
-            _apparent_source(volume),
-        )
-        if asked not in known.verdicts:
-            known.verdicts[asked] = _may_refuse(known, *asked)
-        return known.verdicts[asked]
+        source: volume_source.Source | None = None
+        if not volume.get('source_volid') and not volume.get('snapshot_id'):
+            from_image = volume_source.image_reference(volume) is not None
+            source = volume_source.Source(
+                known=not from_image, is_image=from_image
+            )
+        size = checks.whole_number(volume.get('size'))
+        return known.decide(wanted, size, source)
 
     def offer(
         self, volume_type: protocols.VolumeType, group: Any = None
@@ -107,19 +105,14 @@ class Restrictions:
             or known.types is not types
             or known.reported is not reported
         ):
-            matched = [
-                (each, self._reported.known_matching(each.specs))
-                for each in types
-            ]
-            known = self._known = _Known(
-                types,
-                reported,
-                tuple(
-                    (each, matching)
-                    for each, matching in matched
-                    if _restricts(each.specs, matching)
-                ),
-            )
+            restricting = []
+            for each in types:
+                matching = self._reported.known_matching(each.specs)
+                if _restricts(each.specs, matching):
+                    restricting.append((each, matching))
+            decide = functools.partial(_may_refuse, restricting)
+            known = _Known(types, reported, functools.cache(decide))
+            self._known = known
         return known
 
 
@@ -139,18 +132,8 @@ def _restricts(
     )
 
 
-def _apparent_source(
-    volume: Mapping[str, Any],
-) -> volume_source.Source | None:
-    """Return the source in a request; None if it must be looked up."""
-    if volume.get('source_volid') or volume.get('snapshot_id'):
-        return None
-    from_image = volume_source.image_reference(volume) is not None
-    return volume_source.Source(known=not from_image, is_image=from_image)
-
-
 def _may_refuse(
-    known: _Known,
+    restricting: Iterable[_Restricting],
     wanted: str | None,
     size: int | None,
     source: volume_source.Source | None,
@@ -158,8 +141,11 @@ def _may_refuse(
     """Return whether one of the possible types may refuse a request.
 
     Without a type, the source, the image or the project decides on the type.
+
+    :param restricting: the types that set a layout, with their pools
+    :param source: None if it must be looked up
     """
-    for each, matching in known.restricting:
+    for each, matching in restricting:
         if wanted not in (None, each.ident, each.name):
             continue
         if size is None or source is None:

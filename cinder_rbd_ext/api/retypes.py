@@ -3,16 +3,12 @@
 """Checks of a retype."""
 
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
 
 from cinder import objects
 import webob.exc
 
 from cinder_rbd_ext import accepted_keys
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
@@ -25,8 +21,6 @@ from rbd_volume_options import options
 from rbd_volume_options import sector_sizes
 
 _ON_DEMAND = 'set migration_policy to on-demand'
-# Only an image that no client has open can be copied.
-_DETACH = 'detach the volume, so that its image can be converted'
 
 
 def check(
@@ -63,19 +57,36 @@ def check(
         # The scheduler may choose any of them.
         check_readable(recorded, matching)
     if here in matching:
-        return _check_here(
-            _Retyped(volume, metadata, former, specs),
-            here,
-            may_migrate,
-            shows_pools,
+        if here.settings is None:
+            # The back end has another driver, which removes no keys.
+            return None
+        retype = retype_plan.Retype(
+            metadata,
+            former,
+            specs,
+            here.settings,
+            volume.size,
+            sources.layout_requested(recorded),
+            sources.features_requested(recorded),
         )
+        return _check_here(volume, retype, may_migrate, shows_pools)
     if here and not may_migrate:
         raise webob.exc.HTTPBadRequest(
             explanation='The back end of the volume does not match volume '
             f'type {new_type["name"]}, so the retype needs a migration: '
             f'{_ON_DEMAND}.'
         )
-    return _check_there(metadata, specs, volume.size, matching)
+    with refusals.bad_request():
+        return _notice(
+            [
+                accepted_keys.of_type(
+                    metadata, specs, pool.settings, volume.size
+                )
+                for pool in matching
+                # A newer release of our driver applies its own rules.
+                if pool.settings or not pool.is_ours
+            ]
+        )
 
 
 def check_readable(
@@ -88,100 +99,47 @@ def check_readable(
         so that it counts as one without our driver
     :raises HTTPBadRequest: for a back end that ignores the sector size
     """
-    if not possible or not all(
-        capabilities.is_ours(pool.capabilities) for pool in possible
-    ):
+    if not possible or not all(pool.is_ours for pool in possible):
         with refusals.bad_request():
             sector_sizes.check_leaves(record.disk_in(recorded))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Retyped:
-    volume: protocols.Volume
-    metadata: dict[str, str]
-    former: dict[str, str]
-    specs: dict[str, str]
-
-    def on(
-        self, settings: backend_settings.BackendSettings
-    ) -> retype_plan.Retype:
-        recorded = record.items_of(self.volume.id)
-        return retype_plan.Retype(
-            self.metadata,
-            self.former,
-            self.specs,
-            settings,
-            self.volume.size,
-            sources.layout_requested(recorded),
-            sources.features_requested(recorded),
-        )
-
-
 def _check_here(
-    retyped: _Retyped, here: pools.Pool, may_migrate: bool, shows_pools: bool
+    volume: protocols.Volume,
+    retype: retype_plan.Retype,
+    may_migrate: bool,
+    shows_pools: bool,
 ) -> str | None:
     """Check a retype for which the scheduler chooses the same back end."""
-    if here.settings is None:
-        # The back end has another driver, which removes no keys.
-        return None
-    retype = retyped.on(here.settings)
-    source = volume_source.of_volume(retyped.volume)
+    source = volume_source.of_volume(volume)
     with refusals.bad_request(source.hint, shows_pools):
         decided = retype.make_plan(source.state)
     needs_migration = decided.is_migrated or (
-        decided.is_copied and _is_attached(retyped.volume)
+        decided.is_copied and volume.status == 'in-use'
     )
-    way = None
-    if needs_migration:
-        way = _way_to_migrate(retyped.volume, may_migrate)
-    if way and decided.obstacle:
-        if decided.is_copied:
-            way = f'{_DETACH}, or {way}'
-        hint = f'{source.hint}; the retype needs a migration: {way}'
-        with refusals.bad_request(hint, shows_pools):
-            raise decided.obstacle
+    if needs_migration and decided.obstacle:
+        way = ''
+        if not may_migrate:
+            way = _ON_DEMAND
+        elif objects.SnapshotList.get_all_for_volume(
+            volume._context, volume.id
+        ):
+            way = 'delete the snapshots of the volume first'
+        if way and decided.is_copied:
+            # Only an image that no client has open can be copied.
+            way = (
+                'detach the volume, so that its image can be converted, or '
+                f'{way}'
+            )
+        if way:
+            hint = f'{source.hint}; the retype needs a migration: {way}'
+            with refusals.bad_request(hint, shows_pools):
+                raise decided.obstacle
     return _notice([decided.acceptance])
 
 
-def _is_attached(volume: protocols.Volume) -> bool:
-    return bool(volume.status == 'in-use')
-
-
-def _way_to_migrate(volume: protocols.Volume, may_migrate: bool) -> str | None:
-    """Return what is required for a migration; None if nothing is."""
-    if not may_migrate:
-        return _ON_DEMAND
-    snapshots = objects.SnapshotList.get_all_for_volume(
-        volume._context, volume.id
-    )
-    if len(snapshots):
-        return 'delete the snapshots of the volume first'
-    return None
-
-
-def _check_there(
-    metadata: dict[str, str],
-    specs: dict[str, str],
-    size: int,
-    matching: Iterable[pools.Pool],
-) -> str | None:
-    """Check a retype for which Cinder creates a new image."""
-    with refusals.bad_request():
-        return _notice(
-            [
-                accepted_keys.of_type(metadata, specs, pool.settings, size)
-                for pool in matching
-                # A newer release of our driver applies its own rules.
-                if pool.settings or not capabilities.is_ours(pool.capabilities)
-            ]
-        )
-
-
 def _notice(by_backend: list[accepted_keys.Acceptance]) -> str | None:
-    """Return which keys all possible back ends remove; None for none.
-
-    The text is suitable for a quoted string in a header.
-    """
+    """Return which keys all possible back ends remove; None for none."""
     dropped: dict[str, str] = {}
     for accepted in by_backend:
         dropped.update(accepted.dropped)
@@ -191,7 +149,7 @@ def _notice(by_backend: list[accepted_keys.Acceptance]) -> str | None:
         dropped.keys() == each.dropped.keys() for each in by_backend
     )
     verb = 'removes' if everywhere else 'may remove'
-    reasons = accepted_keys.Acceptance({}, dropped).reasons.replace('"', "'")
+    reasons = accepted_keys.Acceptance({}, dropped).reasons
     return (
         f'the retype {verb} keys of the volume that the new volume type does '
         f'not accept: {reasons}'

@@ -1,45 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests that set the metadata of snapshots, where no key has an effect.
+"""Requests that set the metadata of snapshots, or use or delete snapshots.
 
-A volume from a snapshot gets its options from its own request. Keys that were
-set on snapshots without this check are kept and may be removed.
+No key has an effect in that metadata. A volume from a snapshot gets its
+options from its own request. Keys that were set on snapshots without this
+check are kept and may be removed.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
+from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import snapshot_metadata as stock
+from oslo_utils import uuidutils
+import webob.exc
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.api import replaced
-from rbd_volume_options import definitions
-from rbd_volume_options import errors
-from rbd_volume_options import keys
+from cinder_rbd_ext.api import offers
+from rbd_volume_options import wire
 
 
-def _check(items: object, there: dict[str, str] | None = None) -> None:
-    """Check new items of snapshot metadata.
+def check_use(context: protocols.Context, snapshot_id: object) -> None:
+    """Check a request that uses a snapshot.
 
-    :param items: not checked yet
-    :param there: the existing items
-    :raises HTTPBadRequest: for an ``rbd:`` key that is new or changed
+    A request that arrives before the status of the volume changes is served
+    before its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`).
+    A snapshot that does not exist is left to Cinder, as is what is not an ID:
+    a database can fail to encode it.
+
+    :param snapshot_id: not checked yet
+    :raises HTTPBadRequest: while the image of its volume is replaced
     """
-    for name, value in sorted((checks.ours(items) or {}).items()):
-        if (there or {}).get(name) != value:
-            with refusals.bad_request():
-                raise errors.OptionError(
-                    definitions.shown_key(name),
-                    value,
-                    'not allowed in snapshot metadata',
-                    f'keys that do not begin with {keys.PREFIX}',
-                )
+    if not uuidutils.is_uuid_like(snapshot_id):
+        return
+    try:
+        snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
+    except exception.NotFound:
+        return
+    volume = snapshot.volume
+    # A retype by another driver, or in place, does not affect snapshots.
+    if (
+        volume.status == volume_use.RETYPING
+        and wire.RECORD_CONVERSION in record.items_of(volume.id)
+    ):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'The volume of snapshot {snapshot.id} is being '
+            'retyped, which replaces its RBD image. Try again when the volume '
+            'is available.'
+        )
 
 
-class SnapshotsController(wsgi.Controller):
+class SnapshotsController(offers.Controller):
     """Snapshots that are created, managed or deleted."""
 
     @wsgi.extends
@@ -47,13 +63,15 @@ class SnapshotsController(wsgi.Controller):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the metadata of a new snapshot."""
-        _check(checks.part_of(checks.part_of(body, 'snapshot'), 'metadata'))
+        snapshot = checks.part_of(body, 'snapshot')
+        items = checks.part_of(snapshot, 'metadata')
+        checks.check_other_metadata(items, 'snapshot')
         yield
 
     @wsgi.extends
     def delete(self, req: protocols.Request, id: str) -> Iterator[None]:
         """Check that the image of the volume is not being replaced."""
-        replaced.check_snapshot(req.environ['cinder.context'], id)
+        check_use(req.environ['cinder.context'], id)
         yield
 
     @wsgi.extends(action='os-force_delete')
@@ -61,7 +79,7 @@ class SnapshotsController(wsgi.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check as for a deletion."""
-        replaced.check_snapshot(req.environ['cinder.context'], id)
+        check_use(req.environ['cinder.context'], id)
         yield
 
     @wsgi.extends(action='os-unmanage')
@@ -69,11 +87,11 @@ class SnapshotsController(wsgi.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check as for a deletion."""
-        replaced.check_snapshot(req.environ['cinder.context'], id)
+        check_use(req.environ['cinder.context'], id)
         yield
 
 
-class SnapshotMetadataController(wsgi.Controller):
+class SnapshotMetadataController(offers.Controller):
     """The metadata of an existing snapshot."""
 
     @wsgi.extends
@@ -106,10 +124,12 @@ class SnapshotMetadataController(wsgi.Controller):
 
 
 def _check_change(
-    req: protocols.Request, snapshot_id: str, items: object
+    req: protocols.Request, snapshot_id: str, items: dict[str, Any]
 ) -> None:
     if checks.ours(items):
         context = req.environ['cinder.context']
         snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
         context.authorize(stock.UPDATE_POLICY, target_obj=snapshot)
-        _check(items, dict(snapshot.metadata or {}))
+        there = snapshot.metadata or {}
+        new = {k: v for k, v in items.items() if there.get(k) != v}
+        checks.check_other_metadata(new, 'snapshot')

@@ -18,9 +18,7 @@ import webob.exc
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -30,29 +28,18 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-
-_SCOPE = keys.Scope.TYPE
-_ORIGIN = errors.Origin.VOLUME_TYPE
-
 # Extra specs of Cinder that can contradict ours.
 _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 
-class _SpecsController(wsgi.Controller):
-    def __init__(
-        self, reported: pools.ReportedPools, known: known_types.KnownTypes
-    ) -> None:
-        super().__init__()
-        self._reported = reported
-        self._known = known
-
+class _SpecsController(offers.Controller):
     def _check(self, specs: Mapping[str, str]) -> None:
         """Check all extra specs of a type as they will be.
 
         :raises OptionError: for extra specs with which no volume can be
             created
         """
-        checks.check_syntax(checks.ours(specs) or {}, _SCOPE, _ORIGIN)
+        checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
         try:
             matching = self._reported.matching(specs)
         except webob.exc.HTTPServiceUnavailable:
@@ -62,7 +49,7 @@ class _SpecsController(wsgi.Controller):
                 'which are not available'
             )
             return
-        checks.check_specs(offers.TypeOffer.of(specs, matching), _ORIGIN)
+        checks.check_specs(offers.TypeOffer.of(specs, matching))
 
 
 class TypesController(_SpecsController):
@@ -73,18 +60,15 @@ class TypesController(_SpecsController):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the extra specs of a new type."""
-        volume_type = (
-            body.get('volume_type') if isinstance(body, dict) else None
-        )
-        if isinstance(volume_type, dict):
-            specs = volume_type.get('extra_specs')
-            if _names_ours(specs):
-                context = req.environ['cinder.context']
-                policies.check(context, policies.SET_EXTRA_SPECS)
-                with refusals.bad_request():
-                    self._check(_strings(specs))
+        volume_type = checks.part_of(body, 'volume_type')
+        specs = checks.part_of(volume_type, 'extra_specs')
+        if _names_ours(specs):
+            context = req.environ['cinder.context']
+            policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
+            with refusals.bad_request():
+                self._check(_strings(specs))
         yield
-        self._known.forget()
+        self._types.forget()
 
 
 class ExtraSpecsController(_SpecsController):
@@ -95,12 +79,10 @@ class ExtraSpecsController(_SpecsController):
         self, req: protocols.Request, type_id: str, body: object = None
     ) -> Iterator[None]:
         """Check extra specs that are added to a type."""
-        if isinstance(body, dict):
-            self._check_added(
-                req, type_id, body.get('extra_specs'), stock.CREATE_POLICY
-            )
+        specs = checks.part_of(body, 'extra_specs')
+        self._check_added(req, type_id, specs, stock.CREATE_POLICY)
         yield
-        self._known.forget()
+        self._types.forget()
 
     @wsgi.extends
     def update(
@@ -114,10 +96,11 @@ class ExtraSpecsController(_SpecsController):
         if key_spelling.is_misspelled(id):
             self._authorize(req, stock.UPDATE_POLICY)
             with refusals.bad_request():
-                checks.check_syntax({id: ''}, _SCOPE, _ORIGIN)
-        self._check_added(req, type_id, body, stock.UPDATE_POLICY)
+                checks.check_syntax({id: ''}, keys.Scope.TYPE)
+        specs = body if isinstance(body, dict) else {}
+        self._check_added(req, type_id, specs, stock.UPDATE_POLICY)
         yield
-        self._known.forget()
+        self._types.forget()
 
     @wsgi.extends
     def delete(
@@ -134,16 +117,14 @@ class ExtraSpecsController(_SpecsController):
             if _with_partner(req) and definitions.partner(id) in there:
                 partner = definitions.partner(id)
             with refusals.bad_request():
-                checks.check_removable(
-                    id, checks.ours(there) or {}, _SCOPE, _ORIGIN
-                )
+                checks.check_removable(id, there, keys.Scope.TYPE)
                 self._check_removed(there, {id, partner})
         yield
         if partner:
             # Stock Cinder checks this and notifies about it as well.
             stock_api = types_extra_specs.VolumeTypeExtraSpecsController()
             stock_api.delete(req, type_id, partner)
-        self._known.forget()
+        self._types.forget()
 
     def _check_removed(
         self, there: dict[str, str], removed: Collection[str | None]
@@ -162,26 +143,28 @@ class ExtraSpecsController(_SpecsController):
             raise
 
     def _check_added(
-        self, req: protocols.Request, type_id: str, items: object, action: str
+        self,
+        req: protocols.Request,
+        type_id: str,
+        items: dict[str, Any],
+        action: str,
     ) -> None:
         if _names_ours(items):
             context = self._authorize(req, action)
-            there = _there(context, type_id)
-        elif isinstance(items, dict) and _RELATED & items.keys():
+        elif _RELATED & items.keys():
             context = req.environ['cinder.context']
             context.authorize(action)
-            there = _there(context, type_id)
-            if not checks.ours(there):
-                return
         else:
             return
-        with refusals.bad_request():
-            self._check({**there, **_strings(items)})
+        specs = {**_there(context, type_id), **_strings(items)}
+        if checks.ours(specs):
+            with refusals.bad_request():
+                self._check(specs)
 
     def _authorize(self, req: protocols.Request, action: str) -> Any:
         """Check our policy and Cinder's own; return the context."""
         context = req.environ['cinder.context']
-        policies.check(context, policies.SET_EXTRA_SPECS)
+        policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
         context.authorize(action)
         return context
 
@@ -209,7 +192,7 @@ def _with_partner(req: protocols.Request) -> bool:
         ) from error
 
 
-def _names_ours(items: object) -> bool:
+def _names_ours(items: dict[str, Any]) -> bool:
     """Return whether unchecked extra specs contain an ``rbd:`` key.
 
     The result is False for input that Cinder's own schema refuses. The schema
@@ -217,30 +200,19 @@ def _names_ours(items: object) -> bool:
 
     :raises HTTPBadRequest: if the value of an ``rbd:`` key is null
     """
-    if not isinstance(items, dict):
-        return False
-    named = {
-        key: value
-        for key, value in items.items()
-        if isinstance(key, str) and key_spelling.is_ours(key)
-    }
-    with refusals.bad_request():
-        for key, value in named.items():
-            if value is None:
+    for key in filter(key_spelling.is_ours, items):
+        if items[key] is None:
+            with refusals.bad_request():
                 raise errors.OptionError(
                     definitions.shown_key(key),
                     'null',
                     'not a string',
                     'a string; use DELETE to remove the extra spec',
-                    _ORIGIN,
+                    errors.Origin.VOLUME_TYPE,
                 )
-    return bool(named) and checks.ours(items) is not None
+    return bool(checks.ours(items))
 
 
-def _strings(items: object) -> dict[str, str]:
+def _strings(items: dict[str, Any]) -> dict[str, str]:
     """Return the string values of unchecked extra specs."""
-    return {
-        key: value
-        for key, value in (items.items() if isinstance(items, dict) else ())
-        if isinstance(key, str) and isinstance(value, str)
-    }
+    return {k: v for k, v in items.items() if isinstance(v, str)}

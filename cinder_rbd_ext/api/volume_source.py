@@ -31,18 +31,18 @@ from rbd_volume_options import plan
 class Source:
     """The source of a volume.
 
-    :ivar size: in GiB, for a volume whose request has no size
+    :ivar size: in GiB, for a volume whose request has no size; 0 for none
     :ivar volume_type_id: for a volume whose request has no type
     :ivar state: the RBD image of the source; None if the API does not know it
     :ivar inherited: what a volume inherits from it; None if nothing is known
     :ivar written: the disk for which the data of a backup were written, by
-        key; None if it is unknown, or for another source
+        key; None if its volume was deleted, or for another source
     :ivar is_image: whether it is a Glance image, which makes volumes bootable
     :ivar known: False if the result depends on an RBD image that the API
         cannot read
     """
 
-    size: int | None = None
+    size: int = 0
     volume_type_id: str | None = None
     state: plan.ImageState | None = None
     inherited: inheritance.Source | None = None
@@ -91,16 +91,19 @@ def of_request(
         for name, each in named.items()
     ):
         return None
-    if 'imageRef' in named and uses_nova_images(req):
-        return _from_image_or_snapshot(
-            context,
-            named['imageRef'],
-            [name for name in named if name != 'imageRef'],
-        )
+    if 'imageRef' in named:
+        reference = named.pop('imageRef')
+        has_snapshot = uses_nova_images(req)
+        return _from_image(context, reference, set(named), has_snapshot)
     if len(named) > 1:
         return None
     ((name, ident),) = named.items()
-    return _READERS[name](context, ident)
+    volumes = cinder_volume.API()
+    if name == 'source_volid':
+        return of_volume(volumes.get_volume(context, ident))
+    if name == 'snapshot_id':
+        return of_snapshot(volumes.get_snapshot(context, ident))
+    return of_backup(context, ident)
 
 
 def image_reference(volume: Mapping[str, Any]) -> Any:
@@ -116,19 +119,18 @@ def image_reference(volume: Mapping[str, Any]) -> Any:
 
 def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sources in a request that Cinder does not ignore."""
-    sources = {name: volume.get(name) for name in _READERS}
-    sources['imageRef'] = image_reference(volume)
-    # Before version 3.47, Cinder does not check the value.
-    sources['backup_id'] = sources['backup_id'] or None
+    sources = {
+        'source_volid': volume.get('source_volid'),
+        'snapshot_id': volume.get('snapshot_id'),
+        # Before version 3.47, Cinder does not check the value.
+        'backup_id': volume.get('backup_id') or None,
+        'imageRef': image_reference(volume),
+    }
     return {name: each for name, each in sources.items() if each is not None}
 
 
 def of_volume(volume: protocols.Volume) -> Source:
     """Return a volume as the source of another one."""
-    return _source(volume, volume.size)
-
-
-def _source(volume: protocols.Volume, size: int) -> Source:
     recorded = record.items_of(volume.id)
     state = record.of_volume(volume, recorded)
     with refusals.bad_request():
@@ -139,12 +141,12 @@ def _source(volume: protocols.Volume, size: int) -> Source:
         else:
             inherited = inheritance.unknown_source(record.disk_in(recorded))
     return Source(
-        size, volume.volume_type_id, state, inherited, known=state is not None
+        volume.size,
+        volume.volume_type_id,
+        state,
+        inherited,
+        known=state is not None,
     )
-
-
-def _from_volume(context: protocols.Context, ident: str) -> Source:
-    return of_volume(cinder_volume.API().get_volume(context, ident))
 
 
 def of_snapshot(snapshot: protocols.Snapshot) -> Source:
@@ -155,71 +157,56 @@ def of_snapshot(snapshot: protocols.Snapshot) -> Source:
     if marker.is_converting(snapshot.volume_id):
         raise webob.exc.HTTPBadRequest(explanation=marker.CONVERTING)
     return dataclasses.replace(
-        _source(snapshot.volume, snapshot.volume_size),
+        of_volume(snapshot.volume),
+        size=snapshot.volume_size,
         volume_type_id=snapshot.volume_type_id,
     )
 
 
-def _from_snapshot(context: protocols.Context, ident: str) -> Source:
-    return of_snapshot(cinder_volume.API().get_snapshot(context, ident))
+def of_backup(context: protocols.Context, ident: str) -> Source:
+    """Return a backup as the source of a volume.
 
+    Cinder creates an empty volume and then restores the backup to it.
 
-def _from_backup(context: protocols.Context, ident: str) -> Source:
-    # Cinder creates an empty volume and then restores the backup to it.
-    backup = backup_api.API().get(context, backup_id=ident)
-    return Source(backup.size, written=_disk_of_backup(backup))
-
-
-def disk_of_backup(
-    context: protocols.Context, ident: str
-) -> Mapping[str, Any] | None:
-    """Return the disk for which the data of a backup were written, by key.
-
-    :returns: None if it is unknown, because the volume was deleted
     :raises NotFound: for a backup that does not exist for the caller
     """
-    return _disk_of_backup(backup_api.API().get(context, backup_id=ident))
-
-
-def _disk_of_backup(backup: Any) -> Mapping[str, Any] | None:
+    backup = backup_api.API().get(context, backup_id=ident)
     admin = cinder_context.get_admin_context()
     try:
         volume = objects.Volume.get_by_id(admin, backup.volume_id)
     except exception.VolumeNotFound:
-        return None
+        return Source(backup.size)
     with refusals.bad_request():
-        return record.disk_in(volume.admin_metadata)
+        written = record.disk_in(volume.admin_metadata)
+    return Source(backup.size, written=written)
 
 
-def _from_image(context: protocols.Context, reference: str) -> Source | None:
-    image = _glance_image(context, reference)
-    return None if image is None else _of_image(image)
-
-
-def _of_image(image: Mapping[str, Any]) -> Source:
-    wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
-    return Source(volume_type_id=wanted, known=False, is_image=True)
-
-
-def _from_image_or_snapshot(
-    context: protocols.Context, reference: str, others: list[str]
+def _from_image(
+    context: protocols.Context,
+    reference: str,
+    others: set[str],
+    has_snapshot: bool,
 ) -> Source | None:
     """Return an image, or the snapshot that it names, as a source.
 
     :param others: the other sources in the request
+    :param has_snapshot: whether Cinder looks for a snapshot
     """
     image = _glance_image(context, reference)
     if image is None:
         return None
-    mapping = _boot_mapping(image)
+    mapping = _boot_mapping(image) if has_snapshot else None
     if mapping is None:
-        return None if others else _of_image(image)
+        if others:
+            return None
+        wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
+        return Source(volume_type_id=wanted, known=False, is_image=True)
     ident = mapping.get('snapshot_id')
     # Cinder ignores another snapshot in the request.
-    if not isinstance(ident, str) or set(others) - {'snapshot_id'}:
+    if not isinstance(ident, str) or others - {'snapshot_id'}:
         return None
     try:
-        return _from_snapshot(context, ident)
+        return of_snapshot(cinder_volume.API().get_snapshot(context, ident))
     except exception.SnapshotNotFound:
         return None
 
@@ -280,11 +267,3 @@ def _glance_image(context: protocols.Context, reference: str) -> Any:
     except Exception:
         return None
     return images[0] if len(images) == 1 else None
-
-
-_READERS = {
-    'source_volid': _from_volume,
-    'snapshot_id': _from_snapshot,
-    'backup_id': _from_backup,
-    'imageRef': _from_image,
-}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for new volumes and for actions on volumes."""
+"""Requests that create, manage, restore, change or show volumes."""
 
 from collections.abc import Generator
 from collections.abc import Iterator
@@ -10,10 +10,15 @@ from cinder import context as cinder_context
 from cinder import exception
 from cinder import objects
 from cinder import volume as cinder_volume
+from cinder.api import microversions
 from cinder.api.openstack import wsgi
+from cinder.policies import manageable_volumes as manage_policies
 from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
 from oslo_utils import strutils
+from oslo_utils import units
+from oslo_utils import uuidutils
+import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
@@ -21,28 +26,32 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import growth
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.api import replaced
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
-from cinder_rbd_ext.api import visible_types
+from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
+from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import growth
 from rbd_volume_options import keys
+from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from rbd_volume_options import sector_sizes
+from rbd_volume_options import wire
 
-_NEVER = 'never'
+# For a volume with another driver or no requested layout.
+_UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
 
 
-class VolumesController(wsgi.Controller):
+class VolumesController(offers.Controller):
     """Runs before Cinder's controller, and after it to add attributes.
 
     A request that Cinder itself refuses is left to Cinder and its messages.
@@ -52,11 +61,9 @@ class VolumesController(wsgi.Controller):
     def __init__(
         self, reported: pools.ReportedPools, types: known_types.KnownTypes
     ) -> None:
-        super().__init__()
-        self._reported = reported
+        super().__init__(reported, types)
         self._restrictions = restrictions.Restrictions(reported, types)
         self._metadata = metadata.Changes(reported)
-        self._growth = growth.Growth(reported)
 
     @wsgi.extends
     def create(
@@ -71,7 +78,7 @@ class VolumesController(wsgi.Controller):
             else:
                 self._check_type(req, volume)
         if volume.get('snapshot_id') is not None:
-            replaced.check_snapshot(
+            snapshots.check_use(
                 req.environ['cinder.context'], volume['snapshot_id']
             )
         yield
@@ -86,18 +93,11 @@ class VolumesController(wsgi.Controller):
         context.authorize(_policy(req, volume))
         policies.check_keys(context, metadata)
         with refusals.bad_request():
-            checks.check_syntax(
-                metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-            )
-        source = volume_source.of_request(req, volume)
-        if source is None:
+            checks.check_syntax(metadata, keys.Scope.VOLUME)
+        wanted = _wanted(req, volume)
+        if wanted is None:
             return
-        size = _size(volume, source)
-        volume_type = visible_types.of_new_volume(
-            context, volume.get('volume_type') or source.volume_type_id
-        )
-        if size is None or volume_type is None:
-            return
+        source, size, volume_type = wanted
         offer = self._offer(volume_type)
         with refusals.bad_request(source.hint):
             checks.check_created(
@@ -122,17 +122,12 @@ class VolumesController(wsgi.Controller):
         if not context.authorize(_policy(req, volume), fatal=False):
             return
         try:
-            source = volume_source.of_request(req, volume)
-            if source is None:
-                return
-            volume_type = visible_types.of_new_volume(
-                context, volume.get('volume_type') or source.volume_type_id
-            )
+            wanted = _wanted(req, volume)
         except exception.NotFound:
             return
-        size = _size(volume, source)
-        if size is None or volume_type is None:
+        if wanted is None:
             return
+        source, size, volume_type = wanted
         offer = self._restrictions.offer(volume_type)
         if offer is not None:
             with refusals.bad_request(source.hint):
@@ -142,13 +137,6 @@ class VolumesController(wsgi.Controller):
                 checks.check_readable(
                     self._offer(volume_type), {}, source.written
                 )
-
-    def _offer(self, volume_type: protocols.VolumeType) -> offers.TypeOffer:
-        specs = volume_type['extra_specs'] or {}
-        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
-        if offer.reason == offers.NO_BACKEND:
-            raise refusals.no_backend(volume_type['name'])
-        return offer
 
     @wsgi.extends
     def update(
@@ -169,9 +157,7 @@ class VolumesController(wsgi.Controller):
                 volume_policies.UPDATE_POLICY,
             )
         response = yield
-        self._metadata.complete(
-            context, id, outcome, volume.get('metadata') or {}, response
-        )
+        self._metadata.complete(context, id, outcome, response)
 
     @wsgi.extends(action='os-retype')
     def retype(
@@ -181,26 +167,19 @@ class VolumesController(wsgi.Controller):
         asked = checks.part_of(body, 'os-retype')
         notice = None
         if isinstance(asked.get('new_type'), str):
-            notice = self._check_retype(
-                req.environ['cinder.context'], id, asked
+            context = req.environ['cinder.context']
+            policy = action_policies.RETYPE_POLICY
+            volume = metadata.authorized(context, id, policy)
+            new_type = known_types.visible(context, asked['new_type'])
+            _disown(volume.id)
+            notice = retypes.check(
+                volume,
+                new_type,
+                (asked.get('migration_policy') or 'never') != 'never',
+                self._reported,
+                policies.allows(context, wire.POLICY_GET_POOLS),
             )
         metadata.tell((yield), notice)
-
-    def _check_retype(
-        self, context: protocols.Context, ident: str, asked: dict[str, Any]
-    ) -> str | None:
-        volume = cinder_volume.API().get(context, ident)
-        context.authorize(action_policies.RETYPE_POLICY, target_obj=volume)
-        new_type = visible_types.find(context, asked['new_type'])
-        _disown(volume.id)
-        may_migrate = (asked.get('migration_policy') or _NEVER) != _NEVER
-        return retypes.check(
-            volume,
-            new_type,
-            may_migrate,
-            self._reported,
-            policies.allows(context, policies.GET_POOLS),
-        )
 
     @wsgi.extends(action='os-migrate_volume')
     def migrate(
@@ -212,8 +191,8 @@ class VolumesController(wsgi.Controller):
         marker of an earlier migration ends nothing then.
         """
         context = req.environ['cinder.context']
-        volume = cinder_volume.API().get(context, id)
-        context.authorize(action_policies.MIGRATE_POLICY, target_obj=volume)
+        policy = action_policies.MIGRATE_POLICY
+        volume = metadata.authorized(context, id, policy)
         recorded = record.items_of(volume.id)
         if record.has_disk(recorded):
             asked = checks.part_of(body, 'os-migrate_volume')
@@ -226,16 +205,72 @@ class VolumesController(wsgi.Controller):
     def extend(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Check the new size of a volume."""
-        self._growth.check(req, id, checks.part_of(body, 'os-extend'))
+        """Check the new size of a volume, before quota is reserved.
+
+        Otherwise the volume service would refuse it and leave the volume in
+        ``error_extending``.
+        """
+        asked = checks.part_of(body, 'os-extend')
+        size = checks.whole_number(asked.get('new_size'))
+        if size is not None:
+            context = req.environ['cinder.context']
+            volume = cinder_volume.API().get(context, id)
+            policy = action_policies.EXTEND_POLICY
+            if volume.status == 'in-use' and req.api_version_request.matches(
+                microversions.VOLUME_EXTEND_INUSE
+            ):
+                policy = action_policies.EXTEND_ATTACHED_POLICY
+            context.authorize(policy, target_obj=volume)
+            if size > volume.size:
+                self._check_growth(volume, size * units.Gi)
         yield
+
+    def _check_growth(self, volume: protocols.Volume, size: int) -> None:
+        """Check the new size of a volume in bytes.
+
+        :raises HTTPBadRequest: for a size that the layout or the object map do
+            not allow, or while the volume is migrated
+        :raises HTTPServiceUnavailable: if the result depends on the limits of
+            the back end and they are unknown
+        """
+        recorded = record.items_of(volume.id)
+        # The copy has the size that the volume had when the migration began. A
+        # migration that Cinder performs without this driver is left to Cinder.
+        mark = marker.read(recorded)
+        if mark and mark.pool and volume.migration_status in requester.MOVING:
+            raise webob.exc.HTTPBadRequest(
+                explanation=f'Volume {volume.id} is being migrated. Extend it '
+                'afterwards.'
+            )
+        state = record.read(recorded)
+        # Our driver applies the record whatever section wrote it, because an
+        # operator may have renamed the section. Another driver does not: the
+        # record may be that of the former image of a migrated volume.
+        if state is None or not (
+            record.of_volume(volume, recorded)
+            or self._reported.may_be_ours(volume)
+        ):
+            return
+        origins = record.origins(recorded) or {}
+        bounds = _UNBOUNDED
+        if not precedence.GIVEN.isdisjoint(origins.values()):
+            here = self._reported.holding(volume)
+            if here is None:
+                raise refusals.unavailable(refusals.NOT_REPORTED)
+            # A back end with another driver applies its own rules.
+            if here.settings:
+                bounds = here.settings.limits
+        with refusals.bad_request():
+            growth.check(state, origins, size, bounds)
 
     @wsgi.extends(action='os-set_image_metadata')
     def set_image_metadata(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Check new image metadata of a volume."""
-        _check_image_metadata(checks.part_of(body, 'os-set_image_metadata'))
+        """Check that no image metadata looks like an ``rbd:`` key."""
+        asked = checks.part_of(body, 'os-set_image_metadata')
+        items = checks.part_of(asked, 'metadata')
+        checks.check_other_metadata(items, 'image')
         yield
 
     @wsgi.extends(action='os-set_bootable')
@@ -286,25 +321,104 @@ class VolumesController(wsgi.Controller):
         self, req: protocols.Request, resp_obj: protocols.Response, id: str
     ) -> None:
         """Add the attributes of the RBD image to a volume."""
-        self._show(req, [resp_obj.obj['volume']])
+        _show(req, [resp_obj.obj['volume']])
 
     @wsgi.extends
     def detail(
         self, req: protocols.Request, resp_obj: protocols.Response
     ) -> None:
         """Add the attributes of the RBD images to volumes."""
-        self._show(req, resp_obj.obj['volumes'])
+        _show(req, resp_obj.obj['volumes'])
 
-    def _show(
-        self, req: protocols.Request, shown: list[dict[str, Any]]
+
+class ManageController(offers.Controller):
+    """Checks keys before Cinder manages an RBD image.
+
+    Only the volume service can check whether the image matches the keys.
+    Operators manage volumes, so the list of keys for tenants does not apply.
+    A type or a host that does not exist is left to Cinder.
+    """
+
+    @wsgi.extends
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
+        """Check the keys of the volume."""
+        volume = checks.part_of(body, 'volume')
+        metadata = checks.ours(volume.get('metadata'))
+        if volume and metadata is not None:
+            self._check(req.environ['cinder.context'], volume, metadata)
+        yield
+
+    def _check(
+        self,
+        context: protocols.Context,
+        volume: dict[str, Any],
+        metadata: dict[str, str],
     ) -> None:
-        # The caller may see all these volumes, so one check is sufficient.
+        context.authorize(manage_policies.MANAGE_POLICY)
+        policies.check_keys(context, metadata)
+        with refusals.bad_request():
+            checks.check_syntax(metadata, keys.Scope.VOLUME)
+        wanted, specs = volume.get('volume_type'), {}
+        if wanted:
+            if not isinstance(wanted, str):
+                return
+            try:
+                volume_type = known_types.visible(context, wanted)
+            except exception.NotFound:
+                return
+            specs = request.specs_of(volume_type)
+        if not (metadata or options.ours(specs)):
+            return
+        matching = self._reported.destination(context, volume)
+        if not matching:
+            return
+        offer = offers.TypeOffer.of(specs, matching)
+        with refusals.bad_request():
+            offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
+            for settings in offer.settings:
+                asked = request.read(metadata, specs, settings)
+                plan.check_managed(asked.resolve())
+
+
+class BackupsController(offers.Controller):
+    """Checks that servers can read a backup after its restore."""
+
+    @wsgi.extends
+    def restore(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Check the volume to which a backup is restored."""
         context = req.environ['cinder.context']
-        if policies.allows(context, policies.GET):
-            shows_pools = policies.allows(context, policies.GET_POOLS)
-            for each in shown:
-                volume = req.get_db_volume(each['id'])
-                each.update(attributes.of_volume(volume, shows_pools))
+        written = volume_source.of_backup(context, id).written
+        if written is not None:
+            volume_id = checks.part_of(body, 'restore').get('volume_id')
+            with refusals.bad_request():
+                if volume_id is None:
+                    # Cinder would create a volume of the default type.
+                    volume_type = known_types.of_new_volume(context, None)
+                    if volume_type is not None:
+                        specs = volume_type['extra_specs'] or {}
+                        matching = self._reported.matching(specs)
+                        offer = offers.TypeOffer.of(specs, matching)
+                        checks.check_readable(offer, {}, written)
+                elif uuidutils.is_uuid_like(volume_id):
+                    volume = cinder_volume.API().get(context, volume_id)
+                    sector_sizes.check_receives(
+                        record.disk_in(record.items_of(volume.id)), written
+                    )
+        yield
+
+
+def _show(req: protocols.Request, shown: list[dict[str, Any]]) -> None:
+    # The caller may see all these volumes, so one check is sufficient.
+    context = req.environ['cinder.context']
+    if policies.allows(context, wire.POLICY_GET):
+        shows_pools = policies.allows(context, wire.POLICY_GET_POOLS)
+        for each in shown:
+            volume = req.get_db_volume(each['id'])
+            each.update(attributes.of_volume(volume, shows_pools))
 
 
 def _disown(volume_id: str) -> None:
@@ -340,29 +454,23 @@ def _policy(req: protocols.Request, volume: dict[str, Any]) -> str:
     return str(volume_policies.CREATE_POLICY)
 
 
-def _size(volume: dict[str, Any], source: volume_source.Source) -> int | None:
-    """Return a volume's size in GiB; None if Cinder refuses it."""
-    if volume.get('size') is None:
-        return source.size
-    return checks.whole_number(volume['size'])
+def _wanted(
+    req: protocols.Request, volume: dict[str, Any]
+) -> tuple[volume_source.Source, int, Any] | None:
+    """Return the source, the size in GiB and the type of a new volume.
 
-
-def _check_image_metadata(asked: dict[str, Any]) -> None:
-    """Check a request for ``os-set_image_metadata``.
-
-    :raises HTTPBadRequest: for a key that looks like an ``rbd:`` key
+    :returns: None if Cinder refuses one of them
+    :raises NotFound: for a source or type that does not exist for the caller
     """
-    items = asked.get('metadata')
-    if not isinstance(items, dict):
-        return
-    ours = checks.ours(
-        {key: value for key, value in items.items() if isinstance(value, str)}
+    source = volume_source.of_request(req, volume)
+    if source is None:
+        return None
+    volume_type = known_types.of_new_volume(
+        req.environ['cinder.context'],
+        volume.get('volume_type') or source.volume_type_id,
     )
-    for name, value in (ours or {}).items():
-        with refusals.bad_request():
-            raise errors.OptionError(
-                definitions.shown_key(name),
-                value,
-                'not allowed in image metadata',
-                f'keys that do not begin with {keys.PREFIX}',
-            )
+    size = volume.get('size')
+    size = checks.whole_number(source.size if size is None else size)
+    if size is None or volume_type is None:
+        return None
+    return source, size, volume_type

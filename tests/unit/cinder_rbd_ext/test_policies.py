@@ -2,15 +2,11 @@
 
 """Unit tests of cinder_rbd_ext.policies."""
 
-import pathlib
-
 from cinder import context as cinder_context
 from cinder import policy as cinder_policy
 from cinder.tests.unit import test
-import fixtures
 from oslo_policy import generator
 from oslo_policy import policy
-from oslo_serialization import jsonutils
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import request
@@ -42,29 +38,19 @@ class PoliciesTest(base.ApiTestCase):
             # The text in the sample file.
             self.assertIn(rule.name, generator._format_rule_default_yaml(rule))
 
-    def _override(self, **rules: str) -> None:
-        """Override policies; ``a__b`` stands for ``a:b``."""
-        file = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
-        )
-        file.write_text(jsonutils.dumps(rules).replace('__', ':'))
-        self.override_config('policy_file', str(file), group='oslo_policy')
-        cinder_policy.reset()
-        self.addCleanup(cinder_policy.reset)
-
     def test_ours_after_cinders_own(self) -> None:
         body = self.create({'rbd:object_size': '1M'})
-        self._override(volume__create='')
+        self.override_policies(volume__create='')
         words = ('set_layout', 'rbd:object_size')
         self.refused(403, words, 'POST', '/volumes', body, app=self.reader)
-        self._override(volume__create='role:admin')
+        self.override_policies(volume__create='role:admin')
         for metadata in ({'rbd:object_size': '1M'}, {'rbd:bad': '1'}, {}):
             body = self.create(metadata)
             self.refused(403, 'volume:create', 'POST', '/volumes', body)
 
     def test_names_of_pools(self) -> None:
-        rules = {policies.GET_POOLS.replace(':', '__'): ''}
-        self._override(**rules)
+        rules = {wire.POLICY_GET_POOLS.replace(':', '__'): ''}
+        self.override_policies(**rules)
         volume = self.volume(made={**base.MADE, 'rbd:data_pool': 'ec'})
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual('ec', shown['os-rbd-volume-options:data_pool'])
@@ -72,15 +58,15 @@ class PoliciesTest(base.ApiTestCase):
     def test_operator_overrides(self) -> None:
         rules = {
             wire.POLICY_SET_LAYOUT.replace(':', '__'): 'role:admin',
-            policies.GET.replace(':', '__'): 'role:auditor',
+            wire.POLICY_GET.replace(':', '__'): 'role:auditor',
         }
-        self._override(**rules)
+        self.override_policies(**rules)
         body = self.create({'rbd:object_size': '1M'})
         self.refused(403, wire.POLICY_SET_LAYOUT, 'POST', '/volumes', body)
         self.ok('POST', '/volumes', body, app=self.admin)
         self.ok('POST', '/volumes', self.create({'rbd:object_map': 'true'}))
         path = '/os-rbd-volume-options'
-        self.refused(403, policies.GET, 'GET', path)
+        self.refused(403, wire.POLICY_GET, 'GET', path)
         volume = self.volume(made=base.MADE)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual([], [k for k in shown if k.startswith('os-rbd')])

@@ -7,9 +7,11 @@ is fixed. It is built by the code that builds it in a back end.
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import contextlib
 import functools
 import os
+import pathlib
 import re
 import sys
 import types
@@ -28,6 +30,7 @@ from cinder.tests.unit import fake_constants as fake
 from cinder.tests.unit import test
 from cinder.tests.unit import utils
 from cinder.tests.unit.api import fakes
+import fixtures
 from oslo_serialization import jsonutils
 from routes import mapper
 from routes import route
@@ -182,18 +185,9 @@ class ApiTestCase(test.TestCase):
         # Creation ends here: other tests cover the steps after the API.
         self.mock_object(rpcapi.SchedulerAPI, 'create_volume', autospec=True)
         self.admin_context = cinder_context.get_admin_context()
-        self.types = {
-            name: db.volume_type_create(
-                self.admin_context,
-                {
-                    'name': name,
-                    'extra_specs': dict(specs),
-                    'is_public': True,
-                    'projects': [],
-                },
-            )['id']
-            for name, specs in TYPES.items()
-        }
+        self.types: dict[str, str] = {}
+        for name, specs in TYPES.items():
+            self.add_type(name, specs)
         self.override_config('default_volume_type', 'rbd')
         self.router, memories = _router(self.extensions)
         for each in memories:
@@ -304,20 +298,54 @@ class ApiTestCase(test.TestCase):
             {key.replace('__', ':'): value for key, value in specs.items()},
         )
 
-    def private_type(self, name: str, **specs: str) -> str:
-        """Create a private volume type without projects; return its ID."""
-        made = db.volume_type_create(
-            self.admin_context,
-            {
-                'name': name,
-                'extra_specs': {},
-                'is_public': False,
-                'projects': [],
-            },
-        )
+    def add_type(
+        self, name: str, specs: Mapping[str, str], is_public: bool = True
+    ) -> str:
+        """Create a volume type, if private without projects; return its ID."""
+        values = {
+            'name': name,
+            'extra_specs': dict(specs),
+            'is_public': is_public,
+            'projects': [],
+        }
+        made = db.volume_type_create(self.admin_context, values)
         self.types[name] = made['id']
-        self.set_specs(name, **specs)
         return str(made['id'])
+
+    def snapshot(self, volume: Any) -> str:
+        """Create a snapshot in the database; return its ID."""
+        made = utils.create_snapshot(
+            self.admin_context,
+            volume.id,
+            status='available',
+            project_id=volume.project_id,
+            volume_type_id=volume.volume_type_id,
+            volume_size=volume.size,
+        )
+        return str(made.id)
+
+    def add_attachment(
+        self, volume_id: str, status: str, **values: Any
+    ) -> Any:
+        """Create an attachment in the database."""
+        made = objects.VolumeAttachment(
+            self.admin_context,
+            volume_id=volume_id,
+            attach_status=status,
+            **values,
+        )
+        made.create()
+        return made
+
+    def override_policies(self, **rules: str) -> None:
+        """Override policies; ``a__b`` stands for ``a:b``."""
+        file = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
+        )
+        file.write_text(jsonutils.dumps(rules).replace('__', ':'))
+        self.override_config('policy_file', str(file), group='oslo_policy')
+        cinder_policy.reset()
+        self.addCleanup(cinder_policy.reset)
 
     def volumes(self) -> int:
         """Return the number of volumes."""

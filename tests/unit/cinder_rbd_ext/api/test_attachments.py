@@ -6,13 +6,10 @@ Cinder would record.
 """
 
 import dataclasses
-import pathlib
 from typing import Any
 from unittest import mock
 
 from cinder import context as cinder_context
-from cinder import objects
-from cinder import policy as cinder_policy
 from cinder.tests.unit import fake_constants as fake
 from cinder.tests.unit.api import fakes
 from cinder.volume import rpcapi
@@ -20,7 +17,6 @@ import ddt
 import fixtures
 import oslo_messaging
 
-from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
@@ -78,13 +74,9 @@ class AttachmentsTestCase(base.ApiTestCase):
         self, volume: Any, server: str | None = _SERVER, status: str = ''
     ) -> Any:
         """Create a reserved attachment."""
-        found = objects.VolumeAttachment(
-            self.admin_context,
-            volume_id=volume.id,
-            attach_status=status or 'reserved',
-            instance_uuid=server,
+        found = self.add_attachment(
+            volume.id, status or 'reserved', instance_uuid=server
         )
-        found.create()
         volume.status = 'reserved'
         volume.save()
         return found
@@ -174,13 +166,8 @@ class OfferTest(AttachmentsTestCase):
         self.assertEqual([_connector()], self.seen())
 
     def test_operator_overrides(self) -> None:
-        file = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path, 'policy.yaml'
-        )
-        file.write_text(f'"{policies.OFFER_CACHE_MODES}": "role:member"\n')
-        self.override_config('policy_file', str(file), group='oslo_policy')
-        cinder_policy.reset()
-        self.addCleanup(cinder_policy.reset)
+        rule = wire.POLICY_OFFER_CACHE_MODES
+        self.override_policies(**{rule: 'role:member'})
         self.ok(*self.put(self.reserved(self.volume()), 'none'))
         self.assertEqual([_connector('none')], self.seen())
 
@@ -429,16 +416,11 @@ class NextAttachmentTest(base.ApiTestCase):
         self.assertEqual({'required_cache_modes', 'reason'}, set(found))
         return found['required_cache_modes'], found['reason']
 
-    def attached(self, volume: Any, mode: str, status: str) -> Any:
+    def connected(self, volume: Any, mode: str, status: str) -> Any:
         """Create an attachment to the server on a host."""
-        found = objects.VolumeAttachment(
-            self.admin_context,
-            volume_id=volume.id,
-            attach_status=status,
-            instance_uuid=_SERVER,
-            attached_host='compute-7',
+        found = self.add_attachment(
+            volume.id, status, instance_uuid=_SERVER, attached_host=_HOST
         )
-        found.create()
         if mode:
             found.connection_info = {'cache_mode': mode}
             found.save()
@@ -479,23 +461,23 @@ class NextAttachmentTest(base.ApiTestCase):
         self.assertEqual([], modes)
         self.assertIn('not allowed by this back end', reason)
         # A server that has the volume keeps its mode on the next host.
-        self.attached(volume, 'writethrough', 'attached')
+        self.connected(volume, 'writethrough', 'attached')
         self.assertEqual(['writethrough'], self.required(volume, _SERVER)[0])
         self.assertEqual([], self.required(volume)[0])
 
     def test_shelved_and_offloaded(self) -> None:
         volume = self.volume({'rbd:cache_mode': 'unsafe'})
-        before = self.attached(volume, 'writeback', 'attached')
-        self.attached(volume, '', 'reserved')
+        before = self.connected(volume, 'writeback', 'attached')
+        self.connected(volume, '', 'reserved')
         before.destroy()
         self.assertEqual(['writeback'], self.required(volume, _SERVER)[0])
 
     def test_unshelved_in_vain(self) -> None:
         """Nova then replaces the attachment that was not connected."""
         volume = self.volume({'rbd:cache_mode': 'unsafe'})
-        before = self.attached(volume, 'writeback', 'attached')
+        before = self.connected(volume, 'writeback', 'attached')
         for _ in range(2):
-            new = self.attached(volume, '', 'reserved')
+            new = self.connected(volume, '', 'reserved')
             before.destroy()
             before = new
         self.assertEqual(['writeback'], self.required(volume, _SERVER)[0])

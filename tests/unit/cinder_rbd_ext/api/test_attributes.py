@@ -5,7 +5,6 @@
 import dataclasses
 from typing import Any
 
-from cinder import objects
 from cinder.db import api as db
 from oslo_utils import timeutils
 import sqlalchemy
@@ -63,6 +62,11 @@ class AttributesTest(base.ApiTestCase):
             if key.startswith('os-rbd-volume-options:')
         }
 
+    def shown_of(self, volume: Any, **how: Any) -> base.Answer:
+        """Return the suite's attributes in the response for a volume."""
+        shown = self.ok('GET', f'/volumes/{volume.id}', **how)['volume']
+        return self.attributes(shown)
+
     def test_attributes_show_image_and_hide_pool_from_tenants(self) -> None:
         made = {**base.MADE, 'rbd:data_pool': 'ec'}
         volume = self.volume({'rbd:object_size': '1M'}, made)
@@ -80,20 +84,18 @@ class AttributesTest(base.ApiTestCase):
     def test_origins_are_shown_in_words(self) -> None:
         origins = 'object_size=volume_type,striping=backend,features=cluster'
         volume = self.volume(made={**base.MADE, 'rbd:origins': origins})
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual(
             {
                 'object_size': 'volume type',
                 'striping': 'backend configuration',
                 'features': 'Ceph configuration',
             },
-            self.attributes(shown)['origins'],
+            self.shown_of(volume)['origins'],
         )
 
     def test_object_size_of_the_back_end(self) -> None:
         origins = 'object_size=cluster,striping=cluster,features=cluster'
         volume = self.volume(made={**base.MADE, 'rbd:origins': origins})
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual(
             {
                 # rbd_store_chunk_size; the response for types has it too.
@@ -101,42 +103,34 @@ class AttributesTest(base.ApiTestCase):
                 'striping': 'Ceph configuration',
                 'features': 'Ceph configuration',
             },
-            self.attributes(shown)['origins'],
+            self.shown_of(volume)['origins'],
         )
 
     def test_nothing_recorded(self) -> None:
         elsewhere = {**base.MADE, 'rbd:recorded_by': 'host@elsewhere'}
         for made in (None, {'rbd:object_size': 'x'}, elsewhere):
             volume = self.volume(made=made)
-            shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
             wanted: dict[str, Any] = dict.fromkeys(_NAMES)
             objects = 'cache_modes', 'discard', 'detect_zeroes', 'limits'
             wanted |= {name: {} for name in objects}
-            self.assertEqual(wanted, self.attributes(shown))
+            self.assertEqual(wanted, self.shown_of(volume))
 
     def test_cache_modes(self) -> None:
         volume = self.volume()
         wanted = {}
         for mode in ('writeback', None):
-            attachment = objects.VolumeAttachment(
-                self.admin_context,
-                volume_id=volume.id,
-                attach_status='attached',
-            )
-            attachment.create()
+            attachment = self.add_attachment(volume.id, 'attached')
             attachment.connection_info = {'cache_mode': mode} if mode else {}
             attachment.save()
             wanted[attachment.id] = mode
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
-        self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
+        self.assertEqual(wanted, self.shown_of(volume)['cache_modes'])
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
 
     def test_refused_creation(self) -> None:
         volume = self.volume()
         record.refused(volume.id, 'x' * 300)
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
-        self.assertEqual('x' * 300, self.attributes(shown)['refused'])
+        self.assertEqual('x' * 300, self.shown_of(volume)['refused'])
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertEqual('x' * 300, self.attributes(shown)['refused'])
 
@@ -144,8 +138,7 @@ class AttributesTest(base.ApiTestCase):
         volume = self.volume()
         error = errors.OptionError('rbd:cache_mode', 'none', 'x' * 300, 'no')
         refused_attachment.tell(volume, error)
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
-        refused = self.attributes(shown)['attach_refused']
+        refused = self.shown_of(volume)['attach_refused']
         self.assertEqual(255, len(refused['reason']))
         self.assertTrue(refused['reason'].endswith('xx...'))
         at = timeutils.parse_isotime(refused['at'])
@@ -158,9 +151,8 @@ class AttributesTest(base.ApiTestCase):
         volume = self.volume(made=base.MADE)
         found = marker.Marker('req-1', volume.volume_type_id, '10a')
         marker.begin(volume.id, dataclasses.replace(found, percent=42))
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         # The conversion has ended. Its marker will be removed.
-        self.assertIsNone(self.attributes(shown)['conversion'])
+        self.assertIsNone(self.shown_of(volume)['conversion'])
         volume.update({'status': 'retyping'})
         volume.save()
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
@@ -170,7 +162,6 @@ class AttributesTest(base.ApiTestCase):
         self.assertFalse(timeutils.is_older_than(at, 60))
         marker.forget(volume.id)
         marker.refuse(volume.id, 'in use')
-        shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual(
             {
                 'percent': None,
@@ -178,7 +169,7 @@ class AttributesTest(base.ApiTestCase):
                 'reason': 'in use',
                 'new_type_id': None,
             },
-            self.attributes(shown)['conversion'],
+            self.shown_of(volume)['conversion'],
         )
 
     def test_new_type_of_a_conversion(self) -> None:
@@ -188,8 +179,7 @@ class AttributesTest(base.ApiTestCase):
         volume.update({'status': 'retyping'})
         volume.save()
         for app, expected in ((self.admin, 'type'), (self.app, None)):
-            shown = self.ok('GET', f'/volumes/{volume.id}', app=app)['volume']
-            told = self.attributes(shown)['conversion']
+            told = self.shown_of(volume, app=app)['conversion']
             self.assertEqual(expected, told['new_type_id'])
 
     def test_list_without_details(self) -> None:

@@ -53,13 +53,6 @@ class ChecksTest(base.TestCase):
             found = checks.whole_number(given)
             self.assertTrue(found == wanted, f'{given!s:.20}')
 
-    def test_changed_lists_added_removed_and_replaced_keys(self) -> None:
-        before = {'same': '1', 'other': '1', 'gone': '1'}
-        after = {'same': '1', 'other': '2', 'new': '1'}
-        self.assertEqual(
-            {'other', 'gone', 'new'}, checks.changed(before, after)
-        )
-
     def test_defaults_of_a_back_end_count(self) -> None:
         offer = offers.TypeOffer({}, (api_base.settings(_STRIPED),))
         asked = {'rbd:object_size': '4K'}
@@ -124,7 +117,6 @@ class CheckTest(base.TestCase):
                 image_layout,
                 names,
                 limits.Limits(),
-                errors.Origin.VOLUME_TYPE,
             )
         except errors.OptionError:
             return False

@@ -5,7 +5,6 @@
 import dataclasses
 from typing import Any
 
-from cinder import objects
 from cinder.api.v3 import router
 from cinder.image import glance
 from cinder.volume import rpcapi
@@ -155,16 +154,12 @@ class CountsTest(base.ApiTestCase):
                 return_value={'driver_volume_type': 'rbd', 'data': {}},
             )
 
-    def _attachment(self) -> str:
+    def _reserved(self) -> str:
         """Reserve another volume."""
         volume = self.volume()
-        found = objects.VolumeAttachment(
-            self.admin_context,
-            volume_id=volume.id,
-            attach_status='reserved',
-            instance_uuid=_SERVER,
+        found = self.add_attachment(
+            volume.id, 'reserved', instance_uuid=_SERVER
         )
-        found.create()
         volume.status = 'reserved'
         volume.save()
         return str(found.id)
@@ -172,7 +167,7 @@ class CountsTest(base.ApiTestCase):
     def _cost(self, request: tuple[str, str, Any, int]) -> _Counts:
         method, path, body, _ = request
         volume = self.volume()
-        attachment = self._attachment() if '{attachment}' in path else None
+        attachment = self._reserved() if '{attachment}' in path else None
         text = jsonutils.dumps(body).replace('{id}', volume.id)
         found = _Counts()
         images = self.show_image.call_count

@@ -170,7 +170,7 @@ class GroupsTest(GroupsTestCase):
 
     def test_private_type(self) -> None:
         """Cinder refuses it without the extra specs of the type."""
-        self.private_type('secret', rbd__stripe_unit='1M')
+        self.add_type('secret', {'rbd:stripe_unit': '1M'}, is_public=False)
         self.set_specs('secret', rbd__stripe_count='3')
         body = {_ACTION: {'source_group_id': self._group('secret')}}
         response = self.call('POST', _PATH, body)

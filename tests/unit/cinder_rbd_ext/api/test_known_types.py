@@ -4,10 +4,16 @@
 
 from typing import Any
 
+from cinder import context as cinder_context
+from cinder import exception
+from cinder.db import api as db
+from cinder.tests.unit import fake_constants as fake
 from cinder.volume import volume_types
 
 from cinder_rbd_ext.api import known_types
 from tests.unit.cinder_rbd_ext.api import base
+
+_NONE = '77777777-0000-4000-8000-000000000000'
 
 
 class KnownTypesTest(base.ApiTestCase):
@@ -29,7 +35,9 @@ class KnownTypesTest(base.ApiTestCase):
 
     def test_all_types(self) -> None:
         """Private types of any project are among them."""
-        ident = self.private_type('secret', rbd__object_map='true')
+        ident = self.add_type(
+            'secret', {'rbd:object_map': 'true'}, is_public=False
+        )
         found = self._specs()
         self.assertEqual({'rbd:object_map': 'true'}, found['secret'])
         self.assertEqual(base.TYPES['striped'], found['striped'])
@@ -63,3 +71,53 @@ class KnownTypesTest(base.ApiTestCase):
         for reads in (1, 2, 2):
             self.assertEqual((), self.known.all())
             self.assertEqual(reads, self.read.call_count)
+
+
+class VisibleTest(base.ApiTestCase):
+    """Lookups by a member of a project."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.context = cinder_context.RequestContext(
+            fake.USER_ID, fake.PROJECT_ID, is_admin=False
+        )
+        self.ident = self.add_type(
+            'secret', {'rbd:object_size': '1M'}, is_public=False
+        )
+
+    def _text(self, identity: str) -> str:
+        error = self.assertRaises(
+            exception.NotFound, known_types.visible, self.context, identity
+        )
+        return str(error)
+
+    def test_public_type(self) -> None:
+        for name in ('striped', self.types['striped']):
+            found = known_types.visible(self.context, name)
+            self.assertEqual('8', found.extra_specs['rbd:stripe_count'])
+
+    def test_private_type_is_answered_as_no_type(self) -> None:
+        for private, none in (
+            ('secret', 'no such type'),
+            (self.ident, _NONE),
+        ):
+            wanted = self._text(none).replace(none, private)
+            self.assertEqual(wanted, self._text(private))
+
+    def test_private_type_named_like_an_id(self) -> None:
+        name = '88888888-0000-4000-8000-000000000000'
+        self.add_type(name, {}, is_public=False)
+        wanted = self._text(_NONE).replace(_NONE, name)
+        self.assertEqual(wanted, self._text(name))
+
+    def test_private_type_of_the_project(self) -> None:
+        db.volume_type_access_add(
+            self.admin_context, self.ident, fake.PROJECT_ID
+        )
+        for name in ('secret', self.ident):
+            found = known_types.visible(self.context, name)
+            self.assertEqual(self.ident, found.id)
+
+    def test_administrator_sees_private_type(self) -> None:
+        found = known_types.visible(self.admin_context, 'secret')
+        self.assertEqual({'rbd:object_size': '1M'}, found.extra_specs)

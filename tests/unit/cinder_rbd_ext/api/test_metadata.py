@@ -182,7 +182,7 @@ class MetadataTest(base.ApiTestCase):
         """The volume was retyped between the check and the change."""
         volume = self.volume()
         outcome = metadata.Outcome(
-            different=frozenset({'rbd:cache_mode'}), type_id='former'
+            accepted={'rbd:cache_mode': 'none'}, type_id='former'
         )
         changes = metadata.Changes(pools.ReportedPools())
         for type_id in ('former', volume.volume_type_id):
@@ -191,7 +191,6 @@ class MetadataTest(base.ApiTestCase):
                 self.admin_context,
                 volume.id,
                 dataclasses.replace(outcome, type_id=type_id),
-                {'rbd:cache_mode': 'none'},
             )
         self.assertEqual('none', self._accepted(volume))
 
@@ -211,11 +210,7 @@ class MetadataTest(base.ApiTestCase):
         self.assertIsNone(self._warning(*added))
         self.ok('DELETE', f'{self.path}/rbd:cache_mode')
         for status in ('attached', 'reserved'):
-            objects.VolumeAttachment(
-                self.admin_context,
-                volume_id=self.id,
-                attach_status=status,
-            ).create()
+            self.add_attachment(self.id, status)
         rest = dict(self.there)
         for request in (
             added,
@@ -497,3 +492,38 @@ class ImageConfigurationTest(base.ApiTestCase):
         ):
             body = {'extra_specs': specs}
             self.refused(400, reason, 'POST', path, body, app=self.admin)
+
+
+class ReplacedTest(base.ApiTestCase):
+    """Volumes in an operation that may change their keys."""
+
+    def test_keys_of_a_volume_that_is_retyped(self) -> None:
+        meta = {'rbd:cache_mode': 'none', 'a': 'b'}
+        volume = self.volume(meta, status='retyping').id
+        path = f'/volumes/{volume}/metadata'
+        for method, where, body in (
+            ('POST', path, {'metadata': {'rbd:cache_mode': 'writeback'}}),
+            # What was there before the retype, as a client would send it.
+            ('PUT', path, {'metadata': meta}),
+            ('PUT', path, {'metadata': {}}),
+            ('PUT', f'/volumes/{volume}', {'volume': {'metadata': meta}}),
+            ('DELETE', f'{path}/rbd:cache_mode', None),
+        ):
+            self.refused(400, 'is being retyped', method, where, body)
+        self.ok('POST', path, {'metadata': {'a': 'c'}})
+
+    def test_keys_that_a_restore_or_a_migration_would_replace(self) -> None:
+        moments: list[tuple[str, dict[str, Any]]] = [
+            ('is being restored', {'status': 'restoring-backup'}),
+            ('is being migrated', {'migration_status': 'migrating'}),
+        ]
+        for text, values in moments:
+            volume = self.volume({'a': 'b'}, **values).id
+            path = f'/volumes/{volume}/metadata'
+            body = {'metadata': {'rbd:cache_mode': 'none'}}
+            self.refused(400, text, 'POST', path, body)
+            self.ok('POST', path, {'metadata': {'a': 'c'}})
+
+    def test_other_metadata_of_a_volume_that_is_retyped(self) -> None:
+        volume = self.volume({'a': 'b'}, status='retyping').id
+        self.ok('PUT', f'/volumes/{volume}/metadata', {'metadata': {}})

@@ -8,6 +8,7 @@ from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
@@ -26,9 +27,9 @@ class OfferTest(base.TestCase):
     def test_reason_says_why_type_offers_nothing(self) -> None:
         ours = api_base.settings()
         for settings, reason in (
-            ((), offers.NO_BACKEND),
-            ((None,), offers.NOT_RBD),
-            ((None, ours), offers.MIXED),
+            ((), wire.NO_BACKEND),
+            ((None,), wire.NOT_RBD),
+            ((None, ours), wire.MIXED),
             ((ours, ours), None),
         ):
             self.assertEqual(reason, _offer({}, *settings).reason)
@@ -43,7 +44,7 @@ class OfferTest(base.TestCase):
             _ORIGIN,
         )
         self.assertEqual(keys.OBJECT_MAP, error.key)
-        self.assertEqual(offers.NOT_RBD, error.reason)
+        self.assertEqual(wire.NOT_RBD, error.reason)
 
     def test_tenant_options(self) -> None:
         two = (
@@ -55,7 +56,3 @@ class OfferTest(base.TestCase):
         self.assertEqual({keys.OBJECT_MAP}, _offer(specs, *two).tenant_options)
         none = {keys.TENANT_OPTIONS: ''}
         self.assertEqual(frozenset(), _offer(none, *two).tenant_options)
-
-    def test_multiattach_follows_extra_spec(self) -> None:
-        self.assertTrue(_offer({'multiattach': '<is> True'}).multiattach)
-        self.assertFalse(_offer({}).multiattach)

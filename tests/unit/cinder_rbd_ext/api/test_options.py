@@ -8,7 +8,6 @@ from typing import Any
 from unittest import mock
 from urllib import parse
 
-from cinder.db import api as db
 from cinder.volume import qos_specs
 import ddt
 import jsonschema
@@ -20,6 +19,7 @@ from cinder_rbd_ext.api import options
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import published
+from rbd_volume_options import wire
 from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -57,6 +57,7 @@ class OptionsTest(base.ApiTestCase):
         }
         wanted['__DEFAULT__'] = False
         self.assertEqual(wanted, {name: supported[name] for name in wanted})
+        self.assertEqual(sorted(supported), list(supported))
 
     def test_by_name_and_by_id(self) -> None:
         self.assertEqual(self.get('rbd'), self.get(self.types['rbd']))
@@ -140,9 +141,7 @@ class OptionsTest(base.ApiTestCase):
         self.assertEqual(['rbd:object_map'], settable)
 
     def test_type_with_specs_that_are_wrong(self) -> None:
-        db.volume_type_extra_specs_update_or_create(
-            self.admin_context, self.types['rbd'], {'rbd:stripes': '8'}
-        )
+        self.set_specs('rbd', rbd__stripes='8')
         told = self.get('rbd')
         self.assertFalse(told['supported'])
         self.assertIn('rbd:stripes', told['reason'])
@@ -152,15 +151,7 @@ class OptionsTest(base.ApiTestCase):
         self.assertFalse(any(each['settable'] for each in told.values()))
 
     def test_private_types(self) -> None:
-        db.volume_type_create(
-            self.admin_context,
-            {
-                'name': 'private',
-                'extra_specs': base.TYPES['rbd'],
-                'is_public': False,
-                'projects': [],
-            },
-        )
+        self.add_type('private', base.TYPES['rbd'], is_public=False)
         self.refused(404, 'private', 'GET', f'{_PATH}/private')
         names = [e['name'] for e in self.ok('GET', _PATH)['volume_types']]
         self.assertNotIn('private', names)
@@ -170,13 +161,7 @@ class OptionsTest(base.ApiTestCase):
         'a/b', 'ssd.fast', 'Ümlaut', '磁盘', 'new', 'a/edit', '50 %', 'a?b#c'
     )
     def test_type_is_found_by_any_name(self, name: str) -> None:
-        values = {
-            'name': name,
-            'extra_specs': base.TYPES['rbd'],
-            'is_public': True,
-            'projects': [],
-        }
-        db.volume_type_create(self.admin_context, values)
+        self.add_type(name, base.TYPES['rbd'])
         path = f'{_PATH}/{parse.quote(name, safe="")}'
         self.assertEqual(name, self.ok('GET', path)['volume_type']['name'])
         self.assertIn(
@@ -291,12 +276,6 @@ class AnswersTest(unit_base.TestCase):
             [keys.OBJECT_MAP], [k for k, v in told.items() if v['settable']]
         )
 
-    def test_types_are_sorted_by_name(self) -> None:
-        found = options.of_types([{'name': 'b'}, {'name': 'a'}])
-        self.assertEqual(
-            ['a', 'b'], [each['name'] for each in found['volume_types']]
-        )
-
 
 class QosLimitsTest(base.ApiTestCase):
     """The limits of volume types in responses of the extension."""
@@ -360,7 +339,7 @@ class QosLimitsTest(base.ApiTestCase):
         allows = policies.allows
 
         def refuse(context: Any, action: str, target: Any = None) -> bool:
-            return action != policies.GET_QOS_LIMITS and allows(
+            return action != wire.POLICY_GET_QOS_LIMITS and allows(
                 context, action, target
             )
 

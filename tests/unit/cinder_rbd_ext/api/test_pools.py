@@ -32,7 +32,8 @@ class ReportedPoolsTest(base.TestCase):
         self.reported = pools.ReportedPools(lambda: self.now)
 
     def _matching(self, **specs: str) -> list[str]:
-        return [pool.backend for pool in self.reported.matching(specs)]
+        matching = self.reported.matching(specs)
+        return [pool.name.partition('#')[0] for pool in matching]
 
     def test_asked_for_once_in_a_while(self) -> None:
         for seconds, asked in ((0, 1), (9.9, 1), (10, 2), (11, 2)):
@@ -190,7 +191,9 @@ class TimeoutTest(api_base.ApiTestCase):
     """Cinder's own RPC client without a server."""
 
     def test_scheduler_has_seconds_to_answer(self) -> None:
-        prepared = pools._scheduler()._get_cctxt()
+        reported = pools.ReportedPools()
+        reported.all()
+        prepared = reported._scheduler._get_cctxt()
         self.assertEqual(pools.TIMEOUT, prepared.timeout)
         self.assertEqual(1, prepared.retry)
         self.assertEqual('3.0', prepared.target.version)

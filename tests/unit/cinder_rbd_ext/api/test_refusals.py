@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 from cinder import exception
-from cinder import objects
 from cinder.volume import rpcapi
 from oslo_messaging._drivers import common as transported
 import webob.exc
@@ -74,12 +73,9 @@ class RefusalByDriverTest(api_base.ApiTestCase):
         ).return_value
         client.call.side_effect = _as_over_rpc()
         self.refused_volume = self.volume()
-        self.attachment = objects.VolumeAttachment(
-            self.admin_context,
-            volume_id=self.refused_volume.id,
-            attach_status='reserved',
+        self.attachment = self.add_attachment(
+            self.refused_volume.id, 'reserved'
         )
-        self.attachment.create()
 
     def test_transported_refusal_has_a_traceback(self) -> None:
         self.assertIn('Traceback', str(_as_over_rpc()))

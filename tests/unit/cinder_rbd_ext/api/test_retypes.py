@@ -4,9 +4,7 @@
 
 from typing import Any
 
-from cinder import exception
 from cinder import objects
-from cinder.tests.unit import utils
 import webob.exc
 
 from cinder_rbd_ext.api import pools
@@ -31,14 +29,6 @@ class RetypesTest(base.ApiTestCase):
         error = self.assertRaises(webob.exc.HTTPBadRequest, self._check, *args)
         self.assertIn(words, error.explanation)
 
-    def _add_type(self, name: str, **specs: str) -> None:
-        made = utils.create_volume_type(
-            self.admin_context,
-            name=name,
-            extra_specs={'volume_backend_name': 'rbd', **specs},
-        )
-        self.types[name] = made['id']
-
     def test_clustered_back_end(self) -> None:
         """Volumes contain the name of a host, pools that of the cluster."""
         plain = {
@@ -62,7 +52,7 @@ class RetypesTest(base.ApiTestCase):
         self._refused('on-demand', volume, 'striped')
 
     def test_data_pool_of_the_former_type(self) -> None:
-        self._add_type('pooled', **{'rbd:data_pool': 'ec'})
+        self.add_type('pooled', {**base.TYPES['rbd'], 'rbd:data_pool': 'ec'})
         made = {**base.MADE, 'rbd:data_pool': 'ec'}
         volume = self.volume(
             None,
@@ -71,14 +61,16 @@ class RetypesTest(base.ApiTestCase):
             host='host@rbd#rbd',
         )
         self.assertIsNone(self._check(volume, 'rbd'))
-        utils.create_snapshot(self.admin_context, volume.id)
+        self.snapshot(volume)
         self.assertIsNone(self._check(volume, 'rbd'))
         volume.status = 'in-use'
         self._refused('migration_policy to on-demand', volume, 'rbd')
         self._refused('delete the snapshots', volume, 'rbd', True)
 
     def test_layout_that_the_new_type_keeps_from_tenants(self) -> None:
-        self._add_type('locked', **{'rbd:tenant_options': ''})
+        self.add_type(
+            'locked', {**base.TYPES['rbd'], 'rbd:tenant_options': ''}
+        )
         asked = {k: v for k, v in base.MADE.items() if 'features' not in k}
         volume = self.volume(asked, base.MADE)
         told = self._check(volume, 'locked')
@@ -101,16 +93,3 @@ class RetypesTest(base.ApiTestCase):
             webob.exc.HTTPServiceUnavailable, self._check, volume, 'nowhere'
         )
         self.assertIsNone(self._check(self.volume(), 'nowhere'))
-
-    def test_unknown_key(self) -> None:
-        """The key is a tenant's text and is sent in a header."""
-        volume = self.volume({'rbd:a"b': '1'}, base.MADE)
-        told = self._check(volume, 'both') or ''
-        self.assertIn('unknown key', told)
-        self.assertNotIn('"', told)
-        self.assertRaises(
-            exception.NotFound,
-            objects.Volume.get_by_id,
-            self.admin_context,
-            'none',
-        )

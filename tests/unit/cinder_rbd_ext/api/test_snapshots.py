@@ -6,9 +6,11 @@ from typing import Any
 
 from cinder.tests.unit import utils
 
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 _WORDS = 'not allowed in snapshot metadata'
+_REPLACED = {wire.RECORD_CONVERSION: '{}'}
 
 
 class SnapshotsTest(base.ApiTestCase):
@@ -72,3 +74,32 @@ class SnapshotsTest(base.ApiTestCase):
         for body in bodies:
             response = self.call('POST', '/snapshots', body)
             self.assertEqual(400, response.status_int, response.text)
+
+
+class RetypedVolumeTest(base.ApiTestCase):
+    def snapshot_of(self, **volume: Any) -> str:
+        return self.snapshot(self.volume(**volume))
+
+    def test_snapshot_of_a_volume_whose_image_is_replaced(self) -> None:
+        snapshot = self.snapshot_of(status='retyping', made=_REPLACED)
+        path = f'/snapshots/{snapshot}'
+        text = f'The volume of snapshot {snapshot} is being retyped'
+        self.refused(400, text, 'DELETE', path)
+        for action in ('os-force_delete', 'os-unmanage'):
+            body: Any = {action: {}}
+            self.refused(
+                400, text, 'POST', f'{path}/action', body, app=self.admin
+            )
+        body = {'volume': {'snapshot_id': snapshot, 'size': 1}}
+        self.refused(400, text, 'POST', '/volumes', body)
+
+    def test_snapshot_of_a_volume_that_is_retyped_in_place(self) -> None:
+        snapshot = self.snapshot_of(status='retyping')
+        self.ok('DELETE', f'/snapshots/{snapshot}')
+
+    def test_snapshot_of_a_volume_after_its_retype(self) -> None:
+        snapshot = self.snapshot_of(made=_REPLACED)
+        self.ok('DELETE', f'/snapshots/{snapshot}')
+
+    def test_unknown_snapshot_is_left_to_cinder(self) -> None:
+        self.refused(404, 'could not be found', 'DELETE', '/snapshots/x')

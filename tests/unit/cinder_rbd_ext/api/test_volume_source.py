@@ -3,15 +3,11 @@
 """Unit tests of cinder_rbd_ext.api.volume_source."""
 
 import itertools
-import pathlib
 from typing import Any
 import uuid
 
 from cinder import exception
-from cinder import objects
-from cinder import policy
 from cinder.db import api as db
-import fixtures
 
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -79,20 +75,6 @@ class SourceTestCase(base.ApiTestCase):
                 side_effect=getattr(service, name),
             )
 
-    def _snapshot(self, volume: Any) -> str:
-        snapshot = objects.Snapshot(
-            self.admin_context,
-            volume_id=volume.id,
-            volume_size=volume.size,
-            project_id=volume.project_id,
-            user_id=volume.user_id,
-            volume_type_id=volume.volume_type_id,
-            status='available',
-        )
-        snapshot.create()
-        ident: str = snapshot.id
-        return ident
-
 
 class SourceTest(SourceTestCase):
     """POST volumes with snapshot_id, source_volid, backup_id, imageRef."""
@@ -114,7 +96,7 @@ class SourceTest(SourceTestCase):
 
     def test_source_snapshot_is_part_of_the_plan(self) -> None:
         source = self.volume(made=base.MADE)
-        ident = self._snapshot(source)
+        ident = self.snapshot(source)
         self._refused('the source has', _WRONG_UNIT, snapshot_id=ident)
         good = {'rbd:object_map': 'true'}
         self._accepted(good, snapshot_id=ident)
@@ -124,7 +106,7 @@ class SourceTest(SourceTestCase):
         words = 'no back end of the volume type'
         good = {'rbd:object_map': 'true'}
         self._refused(words, good, source_volid=source.id)
-        ident = self._snapshot(source)
+        ident = self.snapshot(source)
         self._refused(words, good, snapshot_id=ident)
 
     def test_stock_volume_of_which_nothing_is_known(self) -> None:
@@ -196,7 +178,7 @@ class SourceTest(SourceTestCase):
         body = self.create(
             {'rbd:object_map': 'true'},
             source_volid=source.id,
-            snapshot_id=self._snapshot(source),
+            snapshot_id=self.snapshot(source),
         )
         self.refused(400, 'May specify only one', 'POST', '/volumes', body)
 
@@ -240,8 +222,7 @@ class NovaImageTest(SourceTestCase):
         super().setUp()
         self.set_specs('striped', rbd__stripe_unit='1M', rbd__stripe_count='3')
         self.source = self.volume(made=base.MADE, volume_type='striped')
-        self.snapshot = self._snapshot(self.source)
-        self._glance(_Glance.of_a_server(self.snapshot))
+        self._glance(_Glance.of_a_server(self.snapshot(self.source)))
 
     def test_reimage_with_data_of_another_sector_size_is_refused(self) -> None:
         self.set_specs('rbd', rbd__boot_from_4096='true')
@@ -251,7 +232,7 @@ class NovaImageTest(SourceTestCase):
             for size in sizes
         }
         for written, of_target in itertools.product(sizes, sizes):
-            snapshot = self._snapshot(volumes[written])
+            snapshot = self.snapshot(volumes[written])
             self._glance(_Glance.of_a_server(snapshot))
             response = self.call(
                 'POST',
@@ -294,7 +275,7 @@ class NovaImageTest(SourceTestCase):
 
     def test_snapshot_in_the_request(self) -> None:
         """Cinder uses the snapshot of the image."""
-        other = self._snapshot(self.volume())
+        other = self.snapshot(self.volume())
         values = {'snapshot_id': other, 'imageRef': _IMAGE}
         self._refused('the source has', _WRONG_UNIT, **values, size=1)
         self._refused('not a multiple', None, **values)
@@ -336,11 +317,7 @@ class NovaImageTest(SourceTestCase):
 
     def test_policy_of_stock_route_applies(self) -> None:
         """Cinder checks volume:create, not volume:create_from_image."""
-        file = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'p'
-        file.write_text('"volume:create_from_image": "!"\n')
-        self.override_config('policy_file', str(file), group='oslo_policy')
-        policy.reset()
-        self.addCleanup(policy.reset)
+        self.override_policies(**{'volume:create_from_image': '!'})
         values = {'imageRef': _IMAGE, 'volume_type': 'rbd'}
         self._accepted({'rbd:object_map': 'true'}, **values)
         self._refused('the source has', _WRONG_UNIT, **values)

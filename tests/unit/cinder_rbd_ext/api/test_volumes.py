@@ -136,10 +136,6 @@ class CreateTest(base.ApiTestCase):
         )
         self.ok('POST', _VOLUMES, self.create(good), version=version)
 
-    def test_unknown_type(self) -> None:
-        body = self.create({'rbd:object_size': '1M'}, volume_type='none such')
-        self.refused(404, 'none such', 'POST', _VOLUMES, body)
-
     def test_type_without_a_back_end(self) -> None:
         body = self.create({'rbd:object_size': '1M'}, volume_type='nowhere')
         self.refused(503, 'has reported', 'POST', _VOLUMES, body)
@@ -227,7 +223,11 @@ class CreateTest(base.ApiTestCase):
 
     def test_private_type(self) -> None:
         """The response is the same as for a type that does not exist."""
-        self.private_type('secret', rbd__tenant_options='', rbd__features='x')
+        self.add_type(
+            'secret',
+            {'rbd:tenant_options': '', 'rbd:features': 'x'},
+            is_public=False,
+        )
         body = self.create({'rbd:object_size': '1M'}, volume_type='secret')
         words = 'Volume type with name secret could not be found'
         self.refused(404, words, 'POST', _VOLUMES, body)
@@ -285,6 +285,11 @@ class RetypeTest(base.ApiTestCase):
         told = response.headers.get('Warning', '')
         self.assertIn(warning, told)
         self.assertEqual(bool(warning), told.startswith('299 - "the retype'))
+        self.assertEqual(2 * bool(warning), told.count('"'))
+
+    def test_unknown_key_of_a_tenant_is_quoted_in_the_header(self) -> None:
+        volume = self.volume({'rbd:a"b': '1'}, base.MADE)
+        self._accepted(volume, 'both', None, "'rbd:a'b' (unknown key)")
 
     def test_to_a_back_end_that_ignores_keys(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
@@ -317,11 +322,7 @@ class RetypeTest(base.ApiTestCase):
         )
 
     def test_size_that_the_new_layout_does_not_divide(self) -> None:
-        db.volume_type_extra_specs_update_or_create(
-            self.admin_context,
-            self.types['striped'],
-            {'rbd:stripe_count': '3'},
-        )
+        self.set_specs('striped', rbd__stripe_count='3')
         volume = self.volume(None, base.MADE)
         self._refused(volume, 'not a multiple', 'striped', 'on-demand')
 
@@ -332,7 +333,9 @@ class RetypeTest(base.ApiTestCase):
 
     def test_private_type(self) -> None:
         """The response is the same as for a type that does not exist."""
-        ident = self.private_type('secret', rbd__stripe_unit='1K')
+        ident = self.add_type(
+            'secret', {'rbd:stripe_unit': '1K'}, is_public=False
+        )
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)
         path = f'/volumes/{volume.id}/action'
         for name, words in (

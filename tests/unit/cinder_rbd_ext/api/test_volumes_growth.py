@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.growth."""
+"""Volumes that are extended."""
 
 from typing import Any
 from unittest import mock

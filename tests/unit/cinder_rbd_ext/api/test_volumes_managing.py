@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.managing."""
+"""RBD images that are brought under management."""
 
 from typing import Any
 from unittest import mock
