@@ -110,7 +110,7 @@ class RBDExtDriver(rbd.RBDDriver):
     @property
     def slow_deletions(self) -> tuple[int, int]:
         """How many deletions of many objects run, and how many wait."""
-        return self._deletions.slow_counts
+        return self._deletions.turns.slow_counts()
 
     @property
     def backend_name(self) -> str:

@@ -9,17 +9,20 @@ requires them. The children that librbd reports for a snapshot decide,
 including those in the trash. A snapshot with children is never removed.
 """
 
-from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
 from typing import Any
 
+from cinder.volume.drivers import rbd
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.imaging import creations
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -37,6 +40,11 @@ DELETED = wire.DELETED_SOURCE
 _BY_NAME = 0
 
 
+# Seconds to wait for the lock of a source. The operation that holds it may be
+# waiting for the deletion of its clone.
+_SOURCE_WAIT = 0.5
+
+
 @dataclasses.dataclass(frozen=True)
 class Reference:
     """A clone's snapshot on its source.
@@ -52,34 +60,26 @@ class Reference:
 
 
 class CloneSources:
-    """The sources of clones in one pool.
+    """The sources of clones in the pool of a back end.
 
-    :param pool: the pool's name
-    :param opened: opens an image of the pool by its name
-    :param is_there: returns whether the pool has an image of a name
-    :param remove: removes an image of the pool by its name
-    :param under_way: returns whether an image is being created
+    :param client: a connection to the pool
+    :param under_way: the creations that are running on the back end
     """
 
     def __init__(
         self,
-        librbd: Any,
-        pool: str,
-        opened: Callable[[str], contextlib.AbstractContextManager[Any]],
-        is_there: Callable[[str], bool],
-        remove: Callable[[str], None],
-        under_way: Callable[[str], bool],
+        driver: protocols.Driver,
+        client: protocols.Client,
+        under_way: creations.Creations,
     ) -> None:
-        self._librbd = librbd
-        self._pool = pool
-        self._opened = opened
-        self._is_there = is_there
-        self._remove = remove
+        self._driver = driver
+        self._client = client
         self._under_way = under_way
 
-    def reference_of(self, image: protocols.Image) -> Reference | None:
-        """Return the snapshot from which the stock driver cloned an image."""
-        return reference_of(self._librbd, self._pool, image)
+    def is_there(self, name: str) -> bool:
+        """Return whether the pool has an image of a name."""
+        librbd = releases.off_the_hub(self._driver.rbd)
+        return bool(librbd.is_there(self._client.ioctx, name))
 
     def drop_unneeded(self, image: protocols.Image) -> None:
         """Remove the clone snapshots that have no clone.
@@ -89,7 +89,7 @@ class CloneSources:
         """
         for name in _names(image):
             clone = name.removesuffix(SNAPSHOT)
-            if name != clone and not self._under_way(clone):
+            if name != clone and not self._under_way.get(clone):
                 self._drop(image, name)
 
     def has_clones(self, image: protocols.Image) -> bool:
@@ -102,7 +102,7 @@ class CloneSources:
             with self._opened(reference.source) as image:
                 if reference.snapshot in _names(image):
                     self._drop(image, reference.snapshot)
-        except self._librbd.ImageNotFound:
+        except self._driver.rbd.ImageNotFound:
             LOG.debug('Source image %s does not exist', reference.source)
         except volume_lock.VolumeLocked:
             # The source is being deleted, which removes the snapshot too, or
@@ -116,22 +116,41 @@ class CloneSources:
 
         If it is itself a clone, its own source is released.
         """
-        if not self._is_there(name):
+        if not self.is_there(name):
             # Most sources are not deleted, and to open one takes much longer.
             return
         try:
             with lockutils.lock(name, 'rbd-clone-source-'):
                 with self._opened(name) as image:
-                    above = self.reference_of(image)
+                    above = reference_of(self._driver, image)
                     self.drop_unneeded(image)
                     if list(image.list_snaps()):
                         return
                 LOG.info('Removing %s, which has no clones left', name)
                 self._remove(name)
-        except self._librbd.ImageNotFound:
+        except self._driver.rbd.ImageNotFound:
             return
         if above:
             self.release(above)
+
+    @contextlib.contextmanager
+    def _opened(self, name: str) -> Iterator[Any]:
+        client = self._client
+        with (
+            volume_use.using_image(name, _SOURCE_WAIT),
+            rbd.RBDVolumeProxy(
+                self._driver, name, client=client.cluster, ioctx=client.ioctx
+            ) as image,
+        ):
+            yield image
+
+    def _remove(self, name: str) -> None:
+        """Remove a deleted source that its clones no longer require."""
+        if self._driver.configuration.enable_deferred_deletion:
+            delay = self._driver.configuration.deferred_deletion_delay
+            self._driver.RBDProxy().trash_move(self._client.ioctx, name, delay)
+        else:
+            self._driver._try_remove_volume(self._client, name)
 
     def _drop(self, image: protocols.Image, name: str) -> None:
         with _at(image, name):
@@ -141,7 +160,10 @@ class CloneSources:
             if image.is_protected_snap(name):
                 image.unprotect_snap(name)
             image.remove_snap(name)
-        except (self._librbd.ImageBusy, self._librbd.ImageNotFound) as error:
+        except (
+            self._driver.rbd.ImageBusy,
+            self._driver.rbd.ImageNotFound,
+        ) as error:
             # The snapshot is being cloned or removed.
             LOG.debug('Could not remove snapshot %s: %s', name, error)
         else:
@@ -149,7 +171,7 @@ class CloneSources:
 
 
 def reference_of(
-    librbd: Any, pool: str, image: protocols.Image
+    driver: protocols.Driver, image: protocols.Image
 ) -> Reference | None:
     """Return the snapshot from which the stock driver cloned an image.
 
@@ -161,9 +183,11 @@ def reference_of(
         with _at(image, snapshot):
             try:
                 parent_pool, source, name = image.parent_info()
-            except librbd.ImageNotFound:
+            except driver.rbd.ImageNotFound:
                 continue
-        if parent_pool != pool or not name.endswith(SNAPSHOT):
+        if parent_pool != driver.configuration.rbd_pool or not name.endswith(
+            SNAPSHOT
+        ):
             return None
         volume = source.removesuffix(DELETED)
         return Reference(volume, name, is_deleted=source != volume)

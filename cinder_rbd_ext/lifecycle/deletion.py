@@ -22,12 +22,11 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import turns
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
-from cinder_rbd_ext.lifecycle import trash
 from cinder_rbd_ext.retype import copies
 
 CONF = cfg.CONF
@@ -36,10 +35,6 @@ LOG = logging.getLogger(__name__)
 #: Seconds to wait for the end of a watch. An OSD keeps the watch of a client
 #: that was killed for 30 seconds by default.
 WATCHED_FOR = 40.0
-
-# Seconds to wait for the lock of a source. The operation that holds it may be
-# waiting for this deletion.
-_SOURCE_WAIT = 0.5
 
 # Seconds between two attempts to remove an image with a watch.
 _PAUSE = 1.0
@@ -62,7 +57,7 @@ class _Deletion:
     """
 
     sources: clone_sources.CloneSources
-    deferral: trash.Deferral | None = None
+    deferral: removals.Deferral | None = None
     reference: clone_sources.Reference | None = None
     has_clones: bool = True
     is_found: bool = False
@@ -85,7 +80,7 @@ class Deletions:
         self._driver = driver
         self._under_way = under_way
         self._current: dict[str, _Deletion] = {}
-        self._turns = turns.Turns()
+        self.turns = turns.Turns()
         # Postponed deletions begin again when the service starts. By Cinder's
         # default, it would end them all before it takes requests. Only the
         # volume manager, which creates the driver, has the option.
@@ -106,30 +101,33 @@ class Deletions:
         if self._under_way.get(volume.name) is not None:
             delete(volume)
         else:
-            self._turns.run(
+            self.turns.run(
                 volume.name,
                 volume.project_id,
                 functools.partial(delete, volume),
                 _request(volume),
             )
 
-    @property
-    def slow_counts(self) -> tuple[int, int]:
-        """How many deletions of many objects run, and how many wait."""
-        return self._turns.slow_counts()
-
     @contextlib.contextmanager
     def deleting(
         self, volume: protocols.Volume, client: protocols.Client
     ) -> Iterator[None]:
         """Delete a volume, then the sources that only it required."""
-        deletion = _Deletion(self._clone_sources(client), self._deferral())
-        self._current[volume.name] = deletion
-        try:
-            with self._deferring(volume.name, deletion.deferral):
-                yield
-        finally:
-            del self._current[volume.name]
+        deletion = _Deletion(self._clone_sources(client))
+        with contextlib.ExitStack() as stack:
+            self._current[volume.name] = deletion
+            stack.callback(self._current.pop, volume.name)
+            settings = self._driver.configuration
+            if settings.enable_deferred_deletion:
+                deletion.deferral = removals.Deferral(
+                    self._driver.rbd, settings.deferred_deletion_delay
+                )
+                stack.enter_context(
+                    self._driver.librbd.removals.replaced(
+                        volume.name, deletion.deferral.remove
+                    )
+                )
+            yield
         if not deletion.is_found and not self._under_way.get(volume.name):
             # The stock driver considers such a volume deleted.
             self._complete(client, volume.name)
@@ -137,11 +135,14 @@ class Deletions:
             # The image does not name its source if the clone was flattened.
             # There is no image if its creation was interrupted early.
             reference = deletion.reference or _recorded(volume)
-            if reference and not self._is_there(client, volume.name):
+            if reference and not deletion.sources.is_there(volume.name):
                 deletion.sources.release(reference)
-                if not deletion.is_found:
-                    kept = reference.source + clone_sources.DELETED
-                    self._complete_source(client, kept)
+                kept = reference.source + clone_sources.DELETED
+                if not deletion.is_found and not (
+                    deletion.sources.is_there(kept)
+                ):
+                    # The deletion of its last clone removes the source, too.
+                    self._complete(client, kept)
             if deletion.has_clones:
                 deletion.sources.settle(volume.name + clone_sources.DELETED)
 
@@ -162,14 +163,6 @@ class Deletions:
                     raise exception.VolumeIsBusy(volume_name=name) from error
             time.sleep(_PAUSE)
 
-    def _complete_source(self, client: protocols.Client, name: str) -> None:
-        """Complete the removal of a deleted source, if it was interrupted.
-
-        The deletion of its last clone removes the source, too.
-        """
-        if not self._is_there(client, name):
-            self._complete(client, name)
-
     def opened(self, image: protocols.Image) -> None:
         """Remove the unused snapshots of the image of a deleted volume.
 
@@ -185,9 +178,11 @@ class Deletions:
         with self._clean_up(name):
             deletion.sources.drop_unneeded(image)
             deletion.has_clones = deletion.sources.has_clones(image)
-            deletion.reference = deletion.sources.reference_of(image)
+            deletion.reference = clone_sources.reference_of(
+                self._driver, image
+            )
             has_snapshots = any(image.list_snaps())
-        self._turns.check(
+        self.turns.check(
             name, functools.partial(_is_slow, image, has_snapshots, deletion)
         )
         if deletion.deferral is not None:
@@ -195,23 +190,6 @@ class Deletions:
         elif not has_snapshots:
             with self._clean_up(name):
                 invalid_maps.rebuild(image)
-
-    def _deferral(self) -> trash.Deferral | None:
-        if not self._driver.configuration.enable_deferred_deletion:
-            return None
-        return trash.Deferral(
-            self._driver.rbd,
-            self._driver.configuration.deferred_deletion_delay,
-        )
-
-    def _deferring(
-        self, name: str, deferral: trash.Deferral | None
-    ) -> contextlib.AbstractContextManager[None]:
-        if deferral is None:
-            return contextlib.nullcontext()
-        replaced: contextlib.AbstractContextManager[None]
-        replaced = self._driver.librbd.removals.replaced(name, deferral.remove)
-        return replaced
 
     def release_parent(
         self, client: protocols.Client, parent_name: str, parent_snap: str
@@ -236,7 +214,7 @@ class Deletions:
         purge until the service restarts.
         """
         before: set[str] = set()
-        purge = trash.Purge(
+        purge = removals.Purge(
             self._driver.librbd, self._before_purge, copies.volume_id_of
         )
         with _logged():
@@ -254,10 +232,7 @@ class Deletions:
         """Return the source of a clone that is being purged."""
         reference = None
         with self._clean_up('the trash'):
-            pool = self._driver.configuration.rbd_pool
-            reference = clone_sources.reference_of(
-                self._driver.rbd, pool, image
-            )
+            reference = clone_sources.reference_of(self._driver, image)
             if not any(image.list_snaps()):
                 invalid_maps.rebuild(image)
         return reference
@@ -282,39 +257,12 @@ class Deletions:
             listed = self._driver.RBDProxy().trash_list(client.ioctx)
             return {entry['id'] for entry in listed}
 
-    def _is_there(self, client: protocols.Client, name: str) -> bool:
-        librbd = releases.off_the_hub(self._driver.rbd)
-        return bool(librbd.is_there(client.ioctx, name))
-
-    @contextlib.contextmanager
-    def _opened(self, client: protocols.Client, name: str) -> Iterator[Any]:
-        with (
-            volume_use.using_image(name, _SOURCE_WAIT),
-            rbd.RBDVolumeProxy(
-                self._driver, name, client=client.cluster, ioctx=client.ioctx
-            ) as image,
-        ):
-            yield image
-
     def _clone_sources(
         self, client: protocols.Client
     ) -> clone_sources.CloneSources:
         return clone_sources.CloneSources(
-            self._driver.rbd,
-            client.ioctx.get_pool_name(),
-            functools.partial(self._opened, client),
-            functools.partial(self._is_there, client),
-            functools.partial(self._remove_source, client),
-            lambda name: self._under_way.get(name) is not None,
+            self._driver, client, self._under_way
         )
-
-    def _remove_source(self, client: protocols.Client, name: str) -> None:
-        """Remove a deleted source that its clones no longer require."""
-        if self._driver.configuration.enable_deferred_deletion:
-            delay = self._driver.configuration.deferred_deletion_delay
-            self._driver.RBDProxy().trash_move(client.ioctx, name, delay)
-        else:
-            self._driver._try_remove_volume(client, name)
 
     @contextlib.contextmanager
     def _clean_up(self, name: str) -> Iterator[None]:

@@ -4,38 +4,40 @@
 
 from typing import Any
 
+from cinder.volume.drivers import rbd
+
+from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.lifecycle import clone_sources
+from rbd_volume_options import plan
 from tests import feature_bits
 from tests.fakes import fake_images
-from tests.unit.cinder_rbd_ext import librbd_case
+from tests.unit.cinder_rbd_ext import base
 
 _SNAPSHOT = 'clone.clone_snap'
 
 
-class CloneSourcesTest(librbd_case.LibrbdTestCase):
+class CloneSourcesTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.fake.RBD().create(
+        client = rbd.RADOSClient(self.driver)
+        self.addCleanup(client.__exit__, None, None, None)
+        self.ioctx = client.ioctx
+        self.librbd.RBD().create(
             self.ioctx, 'source', 7, features=feature_bits.LAYERING
         )
         with self._open('source') as image:
             image.create_snap(_SNAPSHOT)
             image.protect_snap(_SNAPSHOT)
-        self.under_way: set[str] = set()
+        self.under_way = creations.Creations()
         self.sources = clone_sources.CloneSources(
-            self.fake,
-            'volumes',
-            self._open,
-            lambda name: name in self.cluster.names(),
-            lambda name: self.fake.RBD().remove(self.ioctx, name),
-            lambda name: name in self.under_way,
+            self.driver, client, self.under_way
         )
 
     def _open(self, name: str) -> Any:
-        return self.fake.Image(self.ioctx, name)
+        return self.librbd.Image(self.ioctx, name)
 
     def _clone(self) -> None:
-        self.fake.RBD().clone(
+        self.librbd.RBD().clone(
             self.ioctx, 'source', _SNAPSHOT, self.ioctx, 'clone'
         )
 
@@ -47,10 +49,10 @@ class CloneSourcesTest(librbd_case.LibrbdTestCase):
         with self._open('clone') as image:
             self.assertEqual(
                 clone_sources.Reference('source', _SNAPSHOT),
-                self.sources.reference_of(image),
+                clone_sources.reference_of(self.driver, image),
             )
         with self._open('source') as image:
-            self.assertIsNone(self.sources.reference_of(image))
+            self.assertIsNone(clone_sources.reference_of(self.driver, image))
 
     def test_one_that_has_a_clone_stays(self) -> None:
         self._clone()
@@ -62,8 +64,8 @@ class CloneSourcesTest(librbd_case.LibrbdTestCase):
         self.assertEqual([], self._snapshots())
 
     def test_clone_under_way(self) -> None:
-        self.under_way.add('clone')
-        with self._open('source') as image:
+        clone = creations.Creation('clone', lambda *_: plan.ImagePlan())
+        with self.under_way.hold(clone), self._open('source') as image:
             self.sources.drop_unneeded(image)
         self.assertEqual([_SNAPSHOT], self._snapshots())
 
@@ -73,6 +75,6 @@ class CloneSourcesTest(librbd_case.LibrbdTestCase):
         self.assertEqual([_SNAPSHOT], self._snapshots())
 
     def test_deleted_source_goes(self) -> None:
-        self.fake.RBD().rename(self.ioctx, 'source', 'source.deleted')
+        self.librbd.RBD().rename(self.ioctx, 'source', 'source.deleted')
         self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
         self.assertEqual([], self.cluster.names())

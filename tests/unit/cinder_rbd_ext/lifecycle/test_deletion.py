@@ -381,7 +381,7 @@ class PostponedTest(base.DriverTestCase):
                 db.service_create(self.admin, service).id,
             )
         )
-        self.line = self.driver._deletions._turns._quick
+        self.line = self.driver._deletions.turns._quick
         self.cast = self.useFixture(
             fixtures.MockPatchObject(
                 rpcapi.VolumeAPI, '_get_cctxt', autospec=True
