@@ -116,22 +116,19 @@ def location_of(
     return {wire.LOCATION_INFO: None, wire.RBD_LOCATION_INFO: location}
 
 
-def pool_of(host: Mapping[str, Any] | None) -> str:
-    """Return the pool of a migration's destination; empty if not on RBD."""
-    return location(host)[-1]
+def location(host: Mapping[str, Any]) -> list[str]:
+    """Return the location of a destination, with fsid, user and pool last.
+
+    The last item is empty for a destination that is not on RBD.
+    """
+    return wire.location_in(host['capabilities']).split(':')
 
 
-def location(host: Mapping[str, Any] | None) -> list[str]:
-    """Return the location of a destination, with fsid, user and pool last."""
-    report = (host or {}).get('capabilities') or {}
-    return wire.location_in(report).split(':')
-
-
-def with_location(host: dict[str, Any] | None) -> dict[str, Any] | None:
+def with_location(host: dict[str, Any]) -> dict[str, Any]:
     """Return the destination of a migration as the stock driver reads it."""
-    report = (host or {}).get('capabilities') or {}
+    report = host['capabilities']
     location = report.get(wire.RBD_LOCATION_INFO)
-    if not host or not location:
+    if not location:
         return host
     return {**host, 'capabilities': {**report, wire.LOCATION_INFO: location}}
 

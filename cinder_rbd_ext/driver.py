@@ -41,6 +41,7 @@ from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
+from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
@@ -73,7 +74,6 @@ class RBDExtDriver(rbd.RBDDriver):
         self._attaching = volume_use.Attaching()
         self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
-        self._in_place = in_place.InPlace(self, self.images)
         self._reconfigurations = reconfiguration.Reconfigurations(self)
         self._migrations = migration.Migrations(
             self, self._reconfigurations.follow
@@ -82,8 +82,6 @@ class RBDExtDriver(rbd.RBDDriver):
         self._recovery = recovery.Recovery(
             self, self._retypes, self._stock_retype
         )
-        self._restores = restore.Restores(self, self.images)
-        self._takeovers = takeover.Takeovers(self, self.images)
         # Each creation of an image goes through these two.
         self.librbd = self.rbd = librbd.Librbd(
             self.rbd, self._maker.creations, self.images.pool_name
@@ -235,7 +233,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         try:
             with self._attaching.holding(volume.id):
-                current = self._restores.connected(volume, connector)
+                current = restore.connected(self, volume, connector)
                 if current is not None:
                     volume_use.check_not_migrated(self, current)
                 mode = self._connections.mode(volume, connector, current)
@@ -271,7 +269,7 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Disconnect, and restore the keys of the volume after a restore."""
         result = super().terminate_connection(volume, connector, **kwargs)
-        self._restores.repair_keys(volume)
+        restore.repair_keys(self, volume)
         return result
 
     def _attach_volume(
@@ -292,7 +290,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Extend a volume if its layout and object map allow the size."""
         with (
             volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
-            self._in_place.extending(current),
+            in_place.extending(self, current),
         ):
             super().extend_volume(current, new_size)
             # Keys can have changed meanwhile.
@@ -380,7 +378,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _disable_multiattach(self, volume: protocols.Volume) -> Update:
         """Restore the features that multi-attach disabled, with valid maps."""
-        self._in_place.give_back_features(volume)
+        in_place.give_back_features(self, volume)
         return {'provider_location': None}
 
     def migrate_volume(
@@ -438,7 +436,7 @@ class RBDExtDriver(rbd.RBDDriver):
         name = existing_ref['source-name']
         with (
             volume_use.using_image(name),
-            self._takeovers.taking_over(volume, name),
+            takeover.taking_over(self, volume, name),
         ):
             # Cinder has not saved the size of the volume yet.
             size = self.manage_existing_get_size(volume, existing_ref)
@@ -467,7 +465,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
             with self._busy_after_timeout(volume.name):
-                self._migrations.finished(volume)
+                migration_away.finished(volume)
                 self._retypes.prepare_deletion(volume)
             self._deletions.in_turn(volume, super().delete_volume)
 

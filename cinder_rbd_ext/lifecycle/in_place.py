@@ -6,68 +6,53 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import json
-from typing import Any
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import existing
-from cinder_rbd_ext.imaging import lookup
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import growth
 from rbd_volume_options import precedence
 
 
-class InPlace:
-    """Changes existing images and checks whether changes are possible."""
+@contextlib.contextmanager
+def extending(
+    driver: protocols.Driver, volume: protocols.Volume
+) -> Iterator[None]:
+    """Check the layout and the object map before a volume is extended.
 
-    def __init__(
-        self, driver: protocols.Driver, images: lookup.ImageLookup
-    ) -> None:
-        self._driver = driver
-        self._images = images
+    The check is on the image that the stock driver opens, which replaces each
+    exception by its own.
 
-    @contextlib.contextmanager
-    def extending(self, volume: protocols.Volume) -> Iterator[None]:
-        """Check the layout and the object map before a volume is extended.
+    :param volume: the volume, with its admin metadata
+    :raises VolumeOptionRefused: if they do not allow the size
+    """
+    recorded = volume.admin_metadata
+    origins: Mapping[precedence.Part, errors.Origin] = {}
+    refused: list[errors.OptionError] = []
 
-        The check is on the image that the stock driver opens, which replaces
-        each exception by its own.
+    def check(image: protocols.Image, size: int) -> None:
+        try:
+            growth.check(
+                existing.state_of(image), origins, size, driver.settings.limits
+            )
+        except errors.OptionError as error:
+            refused.append(error)
+            raise
 
-        :param volume: the volume, with its admin metadata
-        :raises VolumeOptionRefused: if they do not allow the size
-        """
-        with option_errors.of_volume(
-            volume,
-            self._driver.backend_name,
-            user_messages.Operation.EXTENSION,
-            told_by_cinder=True,
-        ):
-            yield from self._checking(volume)
-
-    def _checking(self, volume: protocols.Volume) -> Iterator[None]:
-        recorded = volume.admin_metadata
-        origins: Mapping[precedence.Part, errors.Origin] = {}
+    with option_errors.of_volume(
+        volume,
+        driver.backend_name,
+        user_messages.Operation.EXTENSION,
+        told_by_cinder=True,
+    ):
         # The API ignores an invalid record too, and must decide the same.
         if record.read(recorded):
             origins = record.origins(recorded) or {}
-        refused: list[errors.OptionError] = []
-
-        def check(image: protocols.Image, size: int) -> None:
-            try:
-                growth.check(
-                    existing.state_of(image),
-                    origins,
-                    size,
-                    self._driver.settings.limits,
-                )
-            except errors.OptionError as error:
-                refused.append(error)
-                raise
-
-        with self._driver.librbd.checking_size(volume.name, check):
+        with driver.librbd.checking_size(volume.name, check):
             try:
                 yield
             except Exception as error:
@@ -75,21 +60,20 @@ class InPlace:
                     raise refused[0] from error
                 raise
 
-    def give_back_features(self, volume: protocols.Volume) -> None:
-        """Restore the features that multi-attach disabled, with valid maps.
 
-        The stock driver enables the object map and leaves it invalid. An
-        invalid map is worse than none, because a deletion still looks for each
-        object.
-        """
-        saved = json.loads(volume.provider_location or '{}')
-        wanted = features.from_mask(saved.get('saved_features', 0))
-        with self._images.opened(volume.name) as image:
-            existing.enable(image, wanted & features.SINGLE_CLIENT)
-            self._rebuild_object_maps(image, volume.name)
+def give_back_features(
+    driver: protocols.Driver, volume: protocols.Volume
+) -> None:
+    """Restore the features that multi-attach disabled, with valid maps.
 
-    def _rebuild_object_maps(self, image: protocols.Image, name: str) -> None:
-        def at(snapshot: str) -> Any:
-            return self._images.opened(name, snapshot=snapshot)
-
-        existing.rebuild_object_maps(image, at)
+    The stock driver enables the object map and leaves it invalid. An invalid
+    map is worse than none, because a deletion still looks for each object.
+    """
+    saved = json.loads(volume.provider_location or '{}')
+    wanted = features.from_mask(saved.get('saved_features', 0))
+    with driver.images.opened(volume.name) as image:
+        existing.enable(image, wanted & features.SINGLE_CLIENT)
+        existing.rebuild_object_maps(
+            image,
+            lambda name: driver.images.opened(volume.name, snapshot=name),
+        )

@@ -231,7 +231,8 @@ class Migrations:
                 copied = self._copied(request_id, volume, host, held)
                 if copied:
                     mark, state = copied
-                    self.left(volume, host, state, accepted)
+                    migration_away.moved(volume, host, state)
+                    self.remove(volume, accepted)
                     held.check_is_held()
                     # Cinder has the time until this marker is stale to save.
                     marker.write(volume.id, mark)
@@ -239,7 +240,8 @@ class Migrations:
             else:
                 moved, update = move(capabilities.with_location(host))
                 if moved:
-                    self.left(volume, host, None, accepted)
+                    migration_away.moved(volume, host, None)
+                    self.remove(volume, accepted)
                     return True, update or None
         self._check_is_unused(volume)
         marker.forget(volume.id)
@@ -335,10 +337,6 @@ class Migrations:
             return str(error)
         return None
 
-    def finished(self, deleted: protocols.Volume) -> None:
-        """Complete a migration away, if Cinder deletes the former image."""
-        migration_away.finished(deleted)
-
     @contextlib.contextmanager
     def taking_over(
         self, volume: protocols.Volume, new_volume: protocols.Volume
@@ -378,7 +376,7 @@ class Migrations:
             )
 
     def accepted(
-        self, volume: protocols.Volume, host: dict[str, Any] | None
+        self, volume: protocols.Volume, host: dict[str, Any]
     ) -> accepted_keys.Acceptance | None:
         """Return which keys a driver-assisted migration keeps.
 
@@ -386,79 +384,63 @@ class Migrations:
         :raises VolumeOptionRefused: for options that are not possible on any
             volume, or data that servers could not read there
         """
+        metadata = request.metadata_of(volume)
+        specs = request.specs_of(volume.volume_type)
+        report = host['capabilities']
+        settings = capabilities.settings_of(report)
         with option_errors.of_volume(
             volume,
             self._driver.backend_name,
             user_messages.Operation.MIGRATION,
         ):
-            return self._accepted(volume, host)
-
-    def _accepted(
-        self, volume: protocols.Volume, host: dict[str, Any] | None
-    ) -> accepted_keys.Acceptance | None:
-        metadata = request.metadata_of(volume)
-        specs = request.specs_of(volume.volume_type)
-        report = (host or {}).get('capabilities') or {}
-        settings = capabilities.settings_of(report)
-        if not capabilities.is_ours(report):
-            sector_sizes.check_leaves(
-                record.disk_in(record.items_of(volume.id))
-            )
-        elif settings is None:
-            # A newer release of our driver applies its own rules.
-            return accepted_keys.Acceptance(metadata, {})
-        if settings and self._needs_another_data_pool(volume, host, settings):
-            return None
-        retyped = volume.status == _RETYPING
-        if retyped and settings:
-            # The types differ only in the name of the back end.
-            retype = retype_plan.Retype(
-                metadata,
-                specs,
-                specs,
-                settings,
-                volume.size,
-                sources.layout_requested(record.items_of(volume.id)),
-            )
-            state = self._images.state_of(volume.name)
-            if retype.layout_obstacle(state):
+            if not capabilities.is_ours(report):
+                sector_sizes.check_leaves(
+                    record.disk_in(record.items_of(volume.id))
+                )
+            elif settings is None:
+                # A newer release of our driver applies its own rules.
+                return accepted_keys.Acceptance(metadata, {})
+            if settings and self._needs_another_data_pool(
+                volume, host, settings
+            ):
                 return None
-            return retype.acceptance
-        return accepted_keys.of_type(
-            metadata, specs, settings, volume.size, as_is=not retyped
-        )
+            retyped = volume.status == _RETYPING
+            if retyped and settings:
+                # The types differ only in the name of the back end.
+                retype = retype_plan.Retype(
+                    metadata,
+                    specs,
+                    specs,
+                    settings,
+                    volume.size,
+                    sources.layout_requested(record.items_of(volume.id)),
+                )
+                state = self._images.state_of(volume.name)
+                if retype.layout_obstacle(state):
+                    return None
+                return retype.acceptance
+            return accepted_keys.of_type(
+                metadata, specs, settings, volume.size, as_is=not retyped
+            )
 
     def _needs_another_data_pool(
         self,
         volume: protocols.Volume,
-        host: dict[str, Any] | None,
+        host: dict[str, Any],
         settings: backend_settings.BackendSettings,
     ) -> bool:
         """Return whether a volume's image stays, but in the wrong pool.
 
         The stock driver moves no image between back ends of the same pool.
         """
-        if capabilities.pool_of(host) != self._driver.configuration.rbd_pool:
+        if (
+            capabilities.location(host)[-1]
+            != self._driver.configuration.rbd_pool
+        ):
             return False
         specs = request.specs_of(volume.volume_type)
         wanted = specs.get(keys.DATA_POOL) or settings.options.data_pool
         return self._images.state_of(volume.name).data_pool != wanted
-
-    def left(
-        self,
-        volume: protocols.Volume,
-        host: dict[str, Any],
-        state: plan.ImageState | None,
-        accepted: accepted_keys.Acceptance,
-    ) -> None:
-        """Record a driver-assisted migration; remove keys from the volume.
-
-        :param host: the target, as described by Cinder's scheduler
-        :param state: of the copy; None if the image stays in its pool
-        :param accepted: from :meth:`accepted`
-        """
-        migration_away.moved(volume, host, state)
-        self.remove(volume, accepted)
 
     def remove(
         self,

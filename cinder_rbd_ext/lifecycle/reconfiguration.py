@@ -91,13 +91,13 @@ class Reconfigurations:
             admin metadata
         """
         try:
-            target: requested_configuration.Target | None
+            settings = self._driver.settings
             if is_current:
                 target = self._of(volume, new_type, new_size)
             else:
                 target = self._target(volume.id, new_type, new_size)
             for _ in range(_ATTEMPTS):
-                if target is None or not self._differs(target):
+                if not target or target.difference(settings) is None:
                     return
                 with (
                     volume_lock.shared(volume.id, _WAIT),
@@ -167,9 +167,6 @@ class Reconfigurations:
         return requested_configuration.Target(
             volume, new_type or volume.volume_type, new_size or volume.size
         )
-
-    def _differs(self, target: requested_configuration.Target) -> bool:
-        return target.difference(self._driver.settings) is not None
 
     def _change(
         self,

@@ -22,7 +22,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -36,81 +35,79 @@ from rbd_volume_options import wire
 LOG = logging.getLogger(__name__)
 
 
-class Restores:
-    """Restores a volume's own keys after a restore of a backup.
+#: Checks the metadata of a volume; raises OptionError. The arguments are the
+#: complete metadata and the keys that the restore has added.
+Check = Callable[[Mapping[str, str], frozenset[str]], None]
 
-    :param driver: the driver, which provides the settings
-    :param images: the images in its pool
+
+def connected(
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    connector: protocols.Connector,
+) -> Any:
+    """Copy the keys of a volume to which a backup is restored.
+
+    :returns: the volume, from
+        :func:`cinder_rbd_ext.attach.requester.current_for`
     """
+    current = requester.current_for(volume, connector)
+    if current is None:
+        return None
+    if current.status in requester.RESTORING:
+        remember(volume.id)
+    elif is_copied(current.admin_metadata):
+        # The restore was interrupted, and the volume is in use again.
+        repair_keys(driver, volume)
+        return requester.current_for(volume, connector)
+    return current
 
-    def __init__(
-        self, driver: protocols.Driver, images: lookup.ImageLookup
-    ) -> None:
-        self._driver = driver
-        self._images = images
 
-    def connected(
-        self, volume: protocols.Volume, connector: protocols.Connector
-    ) -> Any:
-        """Copy the keys of a volume to which a backup is restored.
+def repair_keys(driver: protocols.Driver, volume: protocols.Volume) -> None:
+    """Restore the keys of a volume; a failure is logged and not raised.
 
-        :returns: the volume, from
-            :func:`cinder_rbd_ext.attach.requester.current_for`
-        """
-        current = requester.current_for(volume, connector)
-        if current is None:
-            return None
-        if current.status in requester.RESTORING:
-            remember(volume.id)
-        elif is_copied(current.admin_metadata):
-            # The restore was interrupted, and the volume is in use again.
-            self.repair_keys(volume)
-            return requester.current_for(volume, connector)
-        return current
+    After a failure, the copy of the keys is kept and the next attachment tries
+    again.
+    """
+    try:
+        repair(volume.id, functools.partial(_check_keys, driver, volume))
+    except Exception:
+        LOG.exception('Could not restore the keys of volume %s', volume.id)
 
-    def repair_keys(self, volume: protocols.Volume) -> None:
-        """Restore the keys of a volume; a failure is logged and not raised.
 
-        After a failure, the copy of the keys is kept and the next attachment
-        tries again.
-        """
-        try:
-            repair(volume.id, functools.partial(self._check_keys, volume))
-        except Exception:
-            LOG.exception('Could not restore the keys of volume %s', volume.id)
+def _check_keys(
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    metadata: Mapping[str, str],
+    added: frozenset[str],
+) -> None:
+    """Check that a volume may have keys and that its image matches them.
 
-    def _check_keys(
-        self, volume: protocols.Volume, metadata: Any, added: frozenset[str]
-    ) -> None:
-        """Check that a volume may have keys and that its image matches them.
-
-        :param added: the keys that the restore has added
-        :raises OptionError: for keys that are not allowed or do not match
-        """
-        specs = request.specs_of(volume.volume_type)
-        texts = request.Texts(metadata, specs)
-        texts.check_tenant(self._driver.settings)
-        asked = texts.request(self._driver.settings)
-        definitions.check_tenant(
-            {key: metadata[key] for key in added},
-            policies.settable_by_creator(volume, asked, moved=False),
+    :param added: the keys that the restore has added
+    :raises OptionError: for keys that are not allowed or do not match
+    """
+    texts = request.Texts(metadata, request.specs_of(volume.volume_type))
+    texts.check_tenant(driver.settings)
+    asked = texts.request(driver.settings)
+    definitions.check_tenant(
+        {key: metadata[key] for key in added},
+        policies.settable_by_creator(volume, asked, moved=False),
+    )
+    resolved = asked.resolve(backend_too=False)
+    if resolved.striping and resolved.striping.value:
+        limits.check_stripe_count(
+            resolved.striping.value,
+            driver.settings.limits,
+            resolved.striping.origin,
         )
-        resolved = asked.resolve(backend_too=False)
-        if resolved.striping and resolved.striping.value:
-            limits.check_stripe_count(
-                resolved.striping.value,
-                self._driver.settings.limits,
-                resolved.striping.origin,
-            )
-        disk = record.disk_in(record.items_of(volume.id))
-        mismatch = changes.disk_mismatch(resolved, disk)
-        if mismatch:
-            _warn_if_unreadable(volume, disk, plan.disk_of(resolved))
-        contradiction = mismatch or changes.contradiction(
-            asked, self._images.state_of(volume.name)
-        )
-        if contradiction:
-            raise contradiction
+    disk = record.disk_in(record.items_of(volume.id))
+    mismatch = changes.disk_mismatch(resolved, disk)
+    if mismatch:
+        _warn_if_unreadable(volume, disk, plan.disk_of(resolved))
+    contradiction = mismatch or changes.contradiction(
+        asked, driver.images.state_of(volume.name)
+    )
+    if contradiction:
+        raise contradiction
 
 
 def _warn_if_unreadable(
@@ -129,11 +126,6 @@ def _warn_if_unreadable(
         user_messages.refused(
             volume, user_messages.Operation.RESTORE, unreadable
         )
-
-
-#: Checks the metadata of a volume; raises OptionError. The arguments are the
-#: complete metadata and the keys that the restore has added.
-Check = Callable[[Mapping[str, str], frozenset[str]], None]
 
 
 def is_copied(admin_metadata: Mapping[str, str]) -> bool:

@@ -15,7 +15,6 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
-from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -27,81 +26,71 @@ from rbd_volume_options import precedence
 LOG = logging.getLogger(__name__)
 
 
-class Takeovers:
-    """Takes over an image, unless it contradicts the request.
+@contextlib.contextmanager
+def taking_over(
+    driver: protocols.Driver, volume: protocols.Volume, name: str
+) -> Iterator[None]:
+    """Check and record an image; restore its name on failure.
 
-    :param driver: the driver, which provides connections and settings
-    :param images: the images in its pool
+    Keys that tenants may not set are allowed, because only administrators
+    manage images.
+
+    :param name: the former name of the image
+    :raises ManageExistingVolumeTypeMismatch: if the image does not match the
+        keys and the type of the volume
     """
+    state = _check(driver, volume, name)
+    specs = request.specs_of(volume.volume_type)
+    with contextlib.ExitStack() as undo:
+        undo.callback(_undo_rename, driver, volume.name, name)
+        yield
+        if request.changes_features(specs):
+            # The stock driver has changed it for the type.
+            state = driver.images.state_of(volume.name)
+        record.made(
+            volume.id,
+            state,
+            record.backend_of(volume),
+            _origins_of(volume, specs),
+            accepted=request.metadata_of(volume),
+            disk=_disk_of(volume),
+        )
+        undo.pop_all()
+    driver.images.mark(volume.name)
 
-    def __init__(
-        self, driver: protocols.Driver, images: lookup.ImageLookup
-    ) -> None:
-        self._driver = driver
-        self._images = images
 
-    def _check(self, volume: protocols.Volume, name: str) -> plan.ImageState:
-        """Return the state of an image that matches a volume's request."""
-        try:
-            asked = request.read(
-                request.metadata_of(volume),
-                request.specs_of(volume.volume_type),
-                self._driver.settings,
-            )
-            plan.check_managed(asked.resolve())
-            state = self._images.state_of(name)
-            contradiction = changes.contradiction(asked, state)
-            if contradiction:
-                raise contradiction
-        except errors.OptionError as error:
-            option_errors.recorded(volume, error)
-            raise exception.ManageExistingVolumeTypeMismatch(
-                reason=str(error)
-            ) from error
-        return state
+def _check(
+    driver: protocols.Driver, volume: protocols.Volume, name: str
+) -> plan.ImageState:
+    """Return the state of an image that matches a volume's request."""
+    try:
+        asked = request.read(
+            request.metadata_of(volume),
+            request.specs_of(volume.volume_type),
+            driver.settings,
+        )
+        plan.check_managed(asked.resolve())
+        state: plan.ImageState = driver.images.state_of(name)
+        contradiction = changes.contradiction(asked, state)
+        if contradiction:
+            raise contradiction
+    except errors.OptionError as error:
+        option_errors.recorded(volume, error)
+        raise exception.ManageExistingVolumeTypeMismatch(
+            reason=str(error)
+        ) from error
+    return state
 
-    @contextlib.contextmanager
-    def taking_over(
-        self, volume: protocols.Volume, name: str
-    ) -> Iterator[None]:
-        """Check and record an image; restore its name on failure.
 
-        Keys that tenants may not set are allowed, because only administrators
-        manage images.
-
-        :param name: the former name of the image
-        :raises ManageExistingVolumeTypeMismatch: if the image does not match
-            the keys and the type of the volume
-        """
-        state = self._check(volume, name)
-        specs = request.specs_of(volume.volume_type)
-        with contextlib.ExitStack() as undo:
-            undo.callback(self._undo_rename, volume.name, name)
-            yield
-            if request.changes_features(specs):
-                # The stock driver has changed it for the type.
-                state = self._images.state_of(volume.name)
-            record.made(
-                volume.id,
-                state,
-                record.backend_of(volume),
-                _origins_of(volume, specs),
-                accepted=request.metadata_of(volume),
-                disk=_disk_of(volume),
-            )
-            undo.pop_all()
-        self._images.mark(volume.name)
-
-    def _undo_rename(self, name: str, original: str) -> None:
-        driver = self._driver
-        try:
-            with rbd.RADOSClient(driver) as client:
-                driver.RBDProxy().rename(client.ioctx, name, original)
-        except driver.rbd.ImageNotFound:
-            LOG.debug('Image %s had not been renamed to %s', original, name)
-        except Exception:
-            # This error is not raised, because it would hide the first one.
-            LOG.exception('Could not rename image %s to %s', name, original)
+def _undo_rename(driver: protocols.Driver, name: str, original: str) -> None:
+    try:
+        with rbd.RADOSClient(driver) as client:
+            driver.RBDProxy().rename(client.ioctx, name, original)
+    except driver.rbd.ImageNotFound:
+        LOG.debug('Image %s had not been renamed to %s', original, name)
+    except Exception:
+        # This error is not raised, because it would hide the first one.
+        LOG.exception('Could not rename image %s to %s', name, original)
 
 
 def _origins_of(
