@@ -72,7 +72,6 @@ class RBDExtDriver(rbd.RBDDriver):
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
-        self._connections = connection.Connections(self)
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._reconfigurations = reconfiguration.Reconfigurations(self)
         self._migrations = migration.Migrations(
@@ -236,14 +235,14 @@ class RBDExtDriver(rbd.RBDDriver):
                 current = restore.connected(self, volume, connector)
                 if current is not None:
                     volume_use.check_not_migrated(self, current)
-                mode = self._connections.mode(volume, connector, current)
-                items = self._connections.disk_items(connector, current)
+                items = connection.items(self, volume, connector, current)
                 if current is not None:
                     self._reconfigurations.follow(current, is_current=True)
                 info = super().initialize_connection(
                     current or volume, connector
                 )
-                return connection.with_items(info, mode, items)
+                info['data'].update(items)
+                return info
         except volume_lock.VolumeLocked as error:
             raise exceptions.AttachmentRefused(str(error)) from error
 
@@ -257,7 +256,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
         :raises InvalidVolume: if a refused attachment is being handled
         """
-        self._connections.pass_on_refusal()
+        connection.pass_on_refusal()
         self._reconfigurations.follow(volume)
         return super().remove_export(context, volume)
 

@@ -5,39 +5,14 @@
 import contextlib
 from typing import Any
 
-from oslo_log import log as logging
-
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import cache_modes
-
-LOG = logging.getLogger(__name__)
 
 # librbd's source of a value that neither the image nor its pool sets.
 _BY_CLIENT = 0
 #: Image metadata that overrides QEMU's cache mode and that clones inherit.
 CACHE_OVERRIDE = 'conf_rbd_cache'
-
-
-def is_set(image: protocols.Image) -> bool:
-    """Return whether an image has the setting, which clones inherit."""
-    return CACHE_OVERRIDE in dict(image.metadata_list())
-
-
-def drop(image: protocols.Image) -> bool:
-    """Remove an inherited setting that would override the cache mode.
-
-    :returns: whether the image had the setting
-    """
-    inherited = is_set(image)
-    if inherited:
-        image.metadata_remove(CACHE_OVERRIDE)
-        LOG.info(
-            'Removed the inherited setting %s from image %s',
-            CACHE_OVERRIDE,
-            image.get_name(),
-        )
-    return inherited
 
 
 def of_image(image: protocols.Image) -> bool | None:
@@ -53,37 +28,29 @@ def of_image(image: protocols.Image) -> bool | None:
     return None
 
 
-class Stored:
-    """Reads the setting from RADOS, without opening the image.
+def stored(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
+    """Return the same, read from RADOS without opening the image.
 
     Opening an image takes ten times as long. The objects and keys are those of
     cls_rbd, which have not changed since image format 2.
+
+    :raises rados.Error: if the objects of the image cannot be read
     """
 
-    def __init__(self, rados: Any) -> None:
-        self._rados = rados
-
-    def setting(self, ioctx: protocols.Ioctx, name: str) -> bool | None:
-        """Return ``rbd_cache`` as set on an image or its pool; None if unset.
-
-        :raises rados.Error: if the objects of the image cannot be read
-        """
-        # The length of the ID comes first, in four bytes.
-        ident = ioctx.read(f'rbd_id.{name}')[4:].decode()
-        value = self._value(ioctx, f'rbd_header.{ident}')
-        if value is None:
-            with contextlib.suppress(self._rados.ObjectNotFound):
-                value = self._value(ioctx, 'rbd_info')
-        if value is None:
-            return None
-        return cache_modes.librbd_caches(value.decode())
-
-    def _value(self, ioctx: protocols.Ioctx, of: str) -> bytes | None:
+    def value_of(stored_in: str) -> bytes | None:
         key = f'metadata_{CACHE_OVERRIDE}'
-        with self._rados.ReadOpCtx() as operation:
+        with rados.ReadOpCtx() as operation:
             values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))
-            ioctx.operate_read_op(operation, of)
+            ioctx.operate_read_op(operation, stored_in)
             return dict(values).get(key)
+
+    # The length of the ID comes first, in four bytes.
+    ident = ioctx.read(f'rbd_id.{name}')[4:].decode()
+    value = value_of(f'rbd_header.{ident}')
+    if value is None:
+        with contextlib.suppress(rados.ObjectNotFound):
+            value = value_of('rbd_info')
+    return None if value is None else cache_modes.librbd_caches(value.decode())
 
 
 def check(asked: cache_mode.Asked, cached: bool | None) -> None:

@@ -2,7 +2,6 @@
 
 """The cache mode and the disk of a connection, by the driver."""
 
-from collections.abc import Mapping
 import functools
 import sys
 from typing import Any
@@ -29,90 +28,51 @@ from rbd_volume_options import wire
 LOG = logging.getLogger(__name__)
 
 
-def with_items(
-    info: Any, mode: cache_modes.CacheMode | None, items: Mapping[str, Any]
-) -> Any:
-    """Add items to connection information, and return that.
+def items(
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    connector: protocols.Connector,
+    current: protocols.Volume | None,
+) -> dict[str, Any]:
+    """Return the items of a connection about the cache mode and the disk.
 
-    :param mode: the cache mode; None to add none
-    :param items: the other items
+    The items of the record are the same for each attachment. Items that only
+    the Nova plug-in applies are for hosts with the plug-in: the attachment
+    shows what its disk has.
+
+    :param current: the volume, from
+        :func:`cinder_rbd_ext.attach.requester.current_for`
+    :raises AttachmentRefused: if the mode is not allowed or not offered, or if
+        the record was edited and is invalid: a server could not read the data
+        with another sector size. :func:`pass_on_refusal` turns it into HTTP
+        400.
     """
+    if current is None:
+        return {}
+    consumer = requester.of_connection(current, connector)
+    mode = None
+    if consumer is not requester.Consumer.OTHER:
+        is_server = consumer is requester.Consumer.SERVER
+        mode = _agreed(driver, volume, connector, current, is_server)
+    try:
+        disk = record.disk_in(current.admin_metadata)
+    except errors.OptionError as error:
+        LOG.error(
+            'Volume %(id)s is not attached: its admin metadata is '
+            'invalid: %(error)s. Correct or remove the item.',
+            {'id': current.id, 'error': error},
+        )
+        raise _refusal(current, error) from error
+    values = cache_mode.other_values(current, driver.settings) | disk
+    has_plug_in = cache_mode.of_connector(connector) is not None
+    result: dict[str, Any] = {}
     if mode is not None:
-        info['data'][wire.CONNECTION_CACHE_MODE] = mode.value
-    info['data'].update(items)
-    return info
-
-
-class Connections:
-    """Passes a cache mode only to hosts that offer it.
-
-    See :mod:`cinder_rbd_ext.attach.requester` for the connections that are
-    checked.
-
-    :param driver: the driver, which provides connections and settings
-    """
-
-    def __init__(self, driver: protocols.Driver) -> None:
-        self._driver = driver
-
-    def mode(
-        self,
-        volume: protocols.Volume,
-        connector: protocols.Connector,
-        current: protocols.Volume | None,
-    ) -> cache_modes.CacheMode | None:
-        """Return the mode of a new attachment; None to leave it to the host.
-
-        Only the QEMU process of a server uses a mode. Other connections are
-        never refused because of one.
-
-        :param current: the volume, from
-            :func:`cinder_rbd_ext.attach.requester.current_for`
-        :raises AttachmentRefused: if the mode is not allowed or not offered;
-            :meth:`pass_on_refusal` turns it into HTTP 400
-        """
-        if current is None:
-            return None
-        return self._agreed(volume, connector, current)
-
-    def disk_items(
-        self, connector: protocols.Connector, current: Any
-    ) -> dict[str, Any]:
-        """Return the items of a connection about the disk of a volume.
-
-        Those of the record are the same for each attachment. Items that only
-        the Nova plug-in applies are for hosts with the plug-in: the attachment
-        shows what its disk has.
-
-        :param current: the volume, as for :meth:`mode`
-        :raises AttachmentRefused: if the record was edited and is invalid: a
-            server could not read the data with another sector size
-        """
-        if current is None:
-            return {}
-        try:
-            disk = record.disk_in(current.admin_metadata)
-        except errors.OptionError as error:
-            LOG.error(
-                'Volume %(id)s is not attached: its admin metadata is '
-                'invalid: %(error)s. Correct or remove the item.',
-                {'id': current.id, 'error': error},
-            )
-            refused_attachment.tell(current, error)
-            raise exceptions.AttachmentRefused(
-                f'not attached: {error}'
-            ) from error
-        values = cache_mode.other_values(current, self._driver.settings) | disk
-        has_plug_in = cache_mode.of_connector(connector) is not None
-        items: dict[str, Any] = {}
-        for key, value in values.items():
-            option = definitions.OPTIONS[key]
-            if has_plug_in or not option.needs_plug_in:
-                items.update(option.connection_items(value))
-                continue
-            consumer = requester.of_connection(current, connector)
-            if consumer is not requester.Consumer.SERVER:
-                continue
+        result[wire.CONNECTION_CACHE_MODE] = mode.value
+    for key, value in values.items():
+        option = definitions.OPTIONS[key]
+        if has_plug_in or not option.needs_plug_in:
+            result.update(option.connection_items(value))
+        elif consumer is requester.Consumer.SERVER:
             LOG.warning(
                 'Volume %(id)s is connected to host %(host)s without %(key)s: '
                 'the host has no active rbd_cache plug-in for Nova',
@@ -122,155 +82,152 @@ class Connections:
                     'key': key,
                 },
             )
-        return items
+    return result
 
-    def pass_on_refusal(self) -> None:
-        """Raise the refusal that is being handled as HTTP 400.
 
-        Cinder's manager wraps each exception of ``initialize_connection`` in a
-        ``VolumeBackendAPIException``. That is HTTP 500, and Nova repeats the
-        request four times. Before that, the ``except`` clause of the manager
-        calls ``remove_export``, whose exceptions are not wrapped.
+def pass_on_refusal() -> None:
+    """Raise the refusal that is being handled as HTTP 400.
 
-        :raises InvalidVolume: the only class for which the response to both
-            the creation and the update of an attachment is 400. It must be
-            from Cinder's own module, because RPC serializes no other
-            exceptions.
-        """
-        handled = sys.exc_info()[1]
-        if isinstance(handled, exceptions.AttachmentRefused):
-            raise exception.InvalidVolume(reason=handled.reason) from handled
+    Cinder's manager wraps each exception of ``initialize_connection`` in a
+    ``VolumeBackendAPIException``. That is HTTP 500, and Nova repeats the
+    request four times. Before that, the ``except`` clause of the manager calls
+    ``remove_export``, whose exceptions are not wrapped.
 
-    def _agreed(
-        self,
-        volume: protocols.Volume,
-        connector: protocols.Connector,
-        current: protocols.Volume,
-    ) -> cache_modes.CacheMode | None:
-        """Return the mode of a new attachment; None to leave it to the host.
+    :raises InvalidVolume: the only class for which the response to both the
+        creation and the update of an attachment is 400. It must be from
+        Cinder's own module, because RPC serializes no other exceptions.
+    """
+    handled = sys.exc_info()[1]
+    if isinstance(handled, exceptions.AttachmentRefused):
+        raise exception.InvalidVolume(reason=handled.reason) from handled
 
-        :raises AttachmentRefused: if the mode is not allowed or not offered
-        """
-        consumer = requester.of_connection(current, connector)
-        if consumer is requester.Consumer.OTHER:
-            return None
-        judge = functools.partial(
-            self._judge, current, cache_mode.host_of(connector)
-        )
-        earlier = functools.partial(replacement.of_waiting, current)
-        agreed = cache_mode.agree(
-            current,
-            connector,
-            self._driver.settings,
-            consumer is requester.Consumer.SERVER,
-            earlier,
-        )
-        if agreed.error:
-            judge(agreed.error, agreed)
-        if agreed.asked:
-            try:
-                override = self.cache_override(volume)
-                conf_rbd_cache.check(agreed.asked, override)
-            except errors.OptionError as error:
-                agreed = cache_mode.overridden(
-                    agreed, error, connector, earlier
-                )
-                judge(error, agreed)
-        if refused_attachment.of_volume(current.admin_metadata):
-            refused_attachment.forget(volume.id)
-        if not agreed.asked or self._is_pending(current, connector, agreed):
-            return None
-        return agreed.asked.mode
 
-    def _is_pending(
-        self,
-        volume: protocols.Volume,
-        connector: protocols.Connector,
-        agreed: cache_mode.Agreement,
-    ) -> bool:
-        """Return whether the guest cannot have the mode before it restarts.
+def _agreed(
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    connector: protocols.Connector,
+    current: protocols.Volume,
+    is_server: bool,
+) -> cache_modes.CacheMode | None:
+    """Return the mode of a new attachment; None to leave it to the host.
 
-        The attachment then has no mode, as the guest. Recorded with the
-        attachment, the mode would be that of the guest only after a restart.
-        """
-        if (agreed.asked and agreed.asked.shared) or (
-            not replacement.runs_without_plug_in(volume, connector)
-        ):
-            return False
+    Only the QEMU process of a server uses a mode. Other connections are never
+    refused because of one. See :mod:`cinder_rbd_ext.attach.requester` for the
+    connections that are checked.
+
+    :param is_server: whether the connection is known to be for a server
+    :raises AttachmentRefused: if the mode is not allowed or not offered
+    """
+    judge = functools.partial(_judge, current, cache_mode.host_of(connector))
+    earlier = functools.partial(replacement.of_waiting, current)
+    agreed = cache_mode.agree(
+        current, connector, driver.settings, is_server, earlier
+    )
+    if agreed.error:
+        judge(agreed.error, agreed)
+    if agreed.asked:
+        try:
+            conf_rbd_cache.check(agreed.asked, _cache_override(driver, volume))
+        except errors.OptionError as error:
+            agreed = cache_mode.overridden(agreed, error, connector, earlier)
+            judge(error, agreed)
+    if refused_attachment.of_volume(current.admin_metadata):
+        refused_attachment.forget(volume.id)
+    if not agreed.asked or _is_pending(current, connector, agreed.asked):
+        return None
+    return agreed.asked.mode
+
+
+def _is_pending(
+    volume: protocols.Volume,
+    connector: protocols.Connector,
+    asked: cache_mode.Asked,
+) -> bool:
+    """Return whether the guest cannot have the mode before it restarts.
+
+    The attachment then has no mode, as the guest. Recorded with the
+    attachment, the mode would be that of the guest only after a restart.
+    """
+    if asked.shared or not replacement.runs_without_plug_in(volume, connector):
+        return False
+    LOG.warning(
+        'Volume %(id)s is attached to host %(host)s without its cache '
+        'mode: its server is live-migrated from a host without an active '
+        'rbd_cache plug-in. The next attachment gets the mode.',
+        {'id': volume.id, 'host': cache_mode.host_of(connector)},
+    )
+    return True
+
+
+def _judge(
+    volume: protocols.Volume,
+    host: str,
+    error: errors.OptionError,
+    agreed: cache_mode.Agreement,
+) -> None:
+    """Refuse an attachment, or log why it does not get its mode.
+
+    Only the log names the host, because tenants read the exception's text.
+
+    :raises AttachmentRefused: if the agreement is a refusal
+    """
+    about = {'id': volume.id, 'host': host, 'error': error}
+    if agreed.kept:
         LOG.warning(
-            'Volume %(id)s is attached to host %(host)s without its cache '
-            'mode: its server is live-migrated from a host without an active '
-            'rbd_cache plug-in. The next attachment gets the mode.',
-            {'id': volume.id, 'host': cache_mode.host_of(connector)},
+            'Volume %(id)s is attached to host %(host)s with the cache '
+            'mode that it has on this server already: %(error)s',
+            about,
         )
-        return True
-
-    def _judge(
-        self,
-        volume: protocols.Volume,
-        host: str,
-        error: errors.OptionError,
-        agreed: cache_mode.Agreement,
-    ) -> None:
-        """Refuse an attachment, or log why it does not get its mode.
-
-        Only the log names the host, because tenants read the exception's text.
-
-        :raises AttachmentRefused: if the agreement is a refusal
-        """
-        about = {'id': volume.id, 'host': host, 'error': error}
-        if agreed.kept:
-            LOG.warning(
-                'Volume %(id)s is attached to host %(host)s with the cache '
-                'mode that it has on this server already: %(error)s',
-                about,
-            )
-            return
-        if not agreed.refused:
-            LOG.warning(
-                'Volume %(id)s is attached to host %(host)s without the '
-                'requested cache mode: %(error)s',
-                about,
-            )
-            return
+    elif not agreed.refused:
+        LOG.warning(
+            'Volume %(id)s is attached to host %(host)s without the '
+            'requested cache mode: %(error)s',
+            about,
+        )
+    else:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
             {**about, 'advice': cache_mode.ADVICE},
         )
-        refused_attachment.tell(volume, error)
-        raise exceptions.AttachmentRefused(f'not attached: {error}') from error
+        raise _refusal(volume, error) from error
 
-    def cache_override(self, volume: protocols.Volume) -> bool | None:
-        """Return the image's own ``rbd_cache``; None if unset or unreadable.
 
-        If the image cannot be read, the next service that opens it reports the
-        reason. The attachment is repeated if the connection was lost.
-        """
-        stored = conf_rbd_cache.Stored(self._driver.rados)
-        try:
-            with rbd.RADOSClient(self._driver) as client:
-                override: bool | None = releases.off_the_hub(stored).setting(
-                    client.ioctx, volume.name
-                )
-                return override
-        except self._driver.rados.Error as error:
-            if blocklisting.is_repeated(self._driver, error):
-                raise
-            LOG.debug('Opening image %s: %s', volume.name, error)
-        try:
-            with rbd.RBDVolumeProxy(
-                self._driver, volume.name, read_only=True
-            ) as image:
-                return conf_rbd_cache.of_image(image)
-        except (
-            self._driver.rbd.Error,
-            exception.VolumeBackendAPIException,
-        ) as error:
-            if blocklisting.is_repeated(self._driver, error):
-                raise
-            LOG.warning(
-                'Could not read the cache setting of %(name)s: %(error)s',
-                {'name': volume.name, 'error': error},
+def _refusal(
+    volume: protocols.Volume, error: errors.OptionError
+) -> exceptions.AttachmentRefused:
+    """Tell the tenant why a volume is not attached; return what to raise."""
+    refused_attachment.tell(volume, error)
+    return exceptions.AttachmentRefused(f'not attached: {error}')
+
+
+def _cache_override(
+    driver: protocols.Driver, volume: protocols.Volume
+) -> bool | None:
+    """Return the image's own ``rbd_cache``; None if unset or unreadable.
+
+    If the image cannot be read, the next service that opens it reports the
+    reason. The attachment is repeated if the connection was lost.
+    """
+    try:
+        with rbd.RADOSClient(driver) as client:
+            stored = releases.off_the_hub(conf_rbd_cache.stored)
+            override: bool | None = stored(
+                driver.rados, client.ioctx, volume.name
             )
-            return None
+            return override
+    except driver.rados.Error as error:
+        if blocklisting.is_repeated(driver, error):
+            raise
+        LOG.debug('Opening image %s: %s', volume.name, error)
+    try:
+        with driver.images.opened(volume.name, read_only=True) as image:
+            return conf_rbd_cache.of_image(image)
+    except (driver.rbd.Error, exception.VolumeBackendAPIException) as error:
+        if blocklisting.is_repeated(driver, error):
+            raise
+        LOG.warning(
+            'Could not read the cache setting of %(name)s: %(error)s',
+            {'name': volume.name, 'error': error},
+        )
+        return None

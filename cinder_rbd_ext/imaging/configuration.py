@@ -16,10 +16,14 @@ from collections.abc import Mapping
 import contextlib
 from typing import Any
 
+from oslo_log import log as logging
+
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.attach import conf_rbd_cache
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+
+LOG = logging.getLogger(__name__)
 
 _PREFIX = 'conf_'
 
@@ -41,17 +45,22 @@ def of_image(image: protocols.Image) -> dict[str, Any]:
     return values
 
 
-def is_set(image: protocols.Image) -> bool:
-    """Return whether an image has entries that its clones must not inherit."""
+def not_inherited(image: protocols.Image) -> set[str]:
+    """Return the entries of an image that its clones must not inherit."""
     names = {conf_rbd_cache.CACHE_OVERRIDE, *_entries()}
-    return not names.isdisjoint(dict(image.metadata_list()))
+    return names & dict(image.metadata_list()).keys()
 
 
 def reset(image: protocols.Image) -> None:
     """Remove the entries that a new image inherited."""
-    conf_rbd_cache.drop(image)
-    for name in _entries().keys() & dict(image.metadata_list()).keys():
+    for name in not_inherited(image):
         image.metadata_remove(name)
+        if name == conf_rbd_cache.CACHE_OVERRIDE:
+            LOG.info(
+                'Removed the inherited setting %s from image %s',
+                name,
+                image.get_name(),
+            )
 
 
 def families(keys: Iterable[str]) -> set[str]:

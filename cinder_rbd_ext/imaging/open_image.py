@@ -88,7 +88,7 @@ def parent_of(image: protocols.Image) -> creations.Parent:
     The name of its data pool is not looked up: no clone inherits that.
     """
     return creations.Parent(
-        existing.state_of(image), configuration.is_set(image)
+        existing.state_of(image), bool(configuration.not_inherited(image))
     )
 
 

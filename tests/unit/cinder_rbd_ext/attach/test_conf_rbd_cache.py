@@ -38,19 +38,6 @@ class CacheOverrideTest(test_existing.ImagesTestCase):
         image.metadata_set('conf_rbd_cache', 'true')
         self.assertIs(True, conf_rbd_cache.of_image(image))
 
-    def test_drop_removes_only_conf_rbd_cache(self) -> None:
-        image = self.image()
-        image.metadata_set('conf_rbd_cache', 'false')
-        image.metadata_set('conf_rbd_cache_size', '1')
-        self.assertTrue(conf_rbd_cache.drop(image))
-        self.assertEqual(
-            [('conf_rbd_cache_size', '1')], list(image.metadata_list())
-        )
-        self.assertIn('setting conf_rbd_cache from', self.log.output)
-
-    def test_drop_without_setting_does_nothing(self) -> None:
-        self.assertFalse(conf_rbd_cache.drop(self.image()))
-
 
 @ddt.ddt
 class OverrideTest(base.TestCase):

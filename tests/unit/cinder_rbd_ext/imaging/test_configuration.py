@@ -9,6 +9,7 @@ from tests.fakes import fake_option
 from tests.unit.cinder_rbd_ext import base
 
 _ENTRY = 'conf_rbd_pace_hint'
+_OTHERS = {'conf_rbd_cache_size': '1', 'owner': 'somebody'}
 _FAST = {fake_option.KEY: fake_option.Pace.FAST}
 
 
@@ -20,21 +21,20 @@ class ConfigurationTest(base.DriverTestCase):
         self.metadata = self.cluster.stored(self.volume.name).metadata
 
     def test_entries_are_set_changed_and_removed(self) -> None:
-        self.metadata.update({'conf_rbd_cache': 'false', 'owner': 'somebody'})
+        self.metadata.update({'conf_rbd_cache': 'false', **_OTHERS})
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
             configuration.reset(image)
+            self.assertIn('setting conf_rbd_cache from', self.log.output)
             configuration.change(image, _FAST)
             self.assertEqual(_FAST, configuration.of_image(image))
-            self.assertTrue(configuration.is_set(image))
-            self.assertEqual(
-                {_ENTRY: 'fast', 'owner': 'somebody'}, self.metadata
-            )
+            self.assertEqual({_ENTRY}, configuration.not_inherited(image))
+            self.assertEqual({_ENTRY: 'fast', **_OTHERS}, self.metadata)
             configuration.change(image, {}, configuration.families(_FAST))
-            self.assertEqual({'owner': 'somebody'}, self.metadata)
-            self.assertFalse(configuration.is_set(image))
+            self.assertEqual(_OTHERS, self.metadata)
+            self.assertEqual(set(), configuration.not_inherited(image))
 
     def test_entry_with_an_unknown_value_is_ignored(self) -> None:
         self.metadata[_ENTRY] = 'huge'
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
             self.assertEqual({}, configuration.of_image(image))
-            self.assertTrue(configuration.is_set(image))
+            self.assertEqual({_ENTRY}, configuration.not_inherited(image))
