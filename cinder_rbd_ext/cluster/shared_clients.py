@@ -60,7 +60,6 @@ class SharedClients:
         self._clock = clock
         self._in_thread = in_thread
         self._texts = identity.Texts(driver)
-        self._checks = connection_checks.Checks(driver, clock, self._retire)
         self._forget()
         releases.after_fork(self._abandon)
 
@@ -267,24 +266,79 @@ class SharedClients:
             self._put_back(client)
             raise
         else:
-            return self._checked(group, client, ioctx)
+            try:
+                usable = self._is_usable(group, client, ioctx)
+            except BaseException:
+                ioctx.close()
+                self._put_back(client, doubtful=True)
+                raise
+            if usable:
+                return self._lent_to(client, ioctx)
+            ioctx.close()
+            self._put_back(client)
+            return None
         # The stock driver also tries again and reports the failure.
         return connect()
 
-    def _checked(
+    def _is_usable(
         self,
         group: leased_client.Group,
         client: leased_client.SharedClient,
         ioctx: protocols.Ioctx,
-    ) -> Connected | None:
+    ) -> bool:
+        """Return whether a connection is usable; check it if necessary.
+
+        Other operations wait for the result of the check.
+        """
+        while True:
+            with self._lock:
+                if client.retired:
+                    return False
+                age = self._clock() - client.verified_at
+                if age < connection_checks.VERIFIED_FOR:
+                    return True
+                running = client.check
+                if running is None:
+                    check = client.check = leased_client.Attempt()
+                    break
+            running.wait()
         try:
-            usable = self._checks.is_usable(self._lock, group, client, ioctx)
-        except BaseException:
-            ioctx.close()
-            self._put_back(client, doubtful=True)
-            raise
-        if usable:
-            return self._lent_to(client, ioctx)
-        ioctx.close()
-        self._put_back(client)
-        return None
+            self._check(group, client, ioctx)
+        finally:
+            client.check = None
+            check.done = True
+        return not client.retired
+
+    def _check(
+        self,
+        group: leased_client.Group,
+        client: leased_client.SharedClient,
+        ioctx: protocols.Ioctx,
+    ) -> None:
+        began = self._clock()
+        answer = connection_checks.ask(self._driver.rados, ioctx)
+        with self._lock:
+            replaced = []
+            if answer is connection_checks.Answer.RESPONDED:
+                client.verified_at, client.has_responded = began, True
+                group.silent_since = None
+            elif answer is connection_checks.Answer.REFUSED:
+                replaced = [client]
+            elif replaced := group.suspects(client, began):
+                group.silent_since = self._clock()
+            else:
+                client.verified_at = (
+                    self._clock() + connection_checks.SILENT_FOR
+                )
+            self._retire(replaced)
+        if replaced:
+            LOG.warning(
+                'Replacing %d connections to the Ceph cluster, because the '
+                'OSDs do not respond',
+                len(replaced),
+            )
+        elif answer is connection_checks.Answer.SILENT:
+            LOG.warning(
+                'The OSDs do not respond to a new connection to the Ceph '
+                'cluster either; it is used unchecked for some time'
+            )

@@ -95,8 +95,8 @@ class ChecksTest(base.TestCase):
             return self._ask(rados, ioctx)
 
         self.probe.side_effect = ask
-        usable = self.clients._checks.is_usable(
-            self.clients._lock, group, bad, bad.rados.open_ioctx('volumes')
+        usable = self.clients._is_usable(
+            group, bad, bad.rados.open_ioctx('volumes')
         )
         self.assertFalse(usable)
         self.assertFalse(good.retired)
