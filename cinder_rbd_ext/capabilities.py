@@ -57,7 +57,9 @@ def reported(
             settings.options.object_size or settings.chunk_size
         ),
         wire.RBD_DATA_POOLS: None if data_pools is None else [*data_pools],
-        wire.RBD_DEFAULT_FEATURES: _joined(ceph_features),
+        wire.RBD_DEFAULT_FEATURES: (
+            None if ceph_features is None else features.joined(ceph_features)
+        ),
         wire.RBD_DEFAULT_STRIPE_UNIT: (
             ceph_striping.unit if ceph_striping else None
         ),
@@ -77,11 +79,11 @@ def _reported_limits(bounds: limits.Limits) -> dict[str, Any]:
             for option in definitions.OPTIONS.values()
             if option.allowed
         },
+        **{
+            option: getattr(bounds, limit)
+            for limit, option in backend_settings.LIMITS.items()
+        },
         wire.RBD_TENANT_OPTIONS: sorted(bounds.tenant_options),
-        wire.RBD_MAX_STRIPE_COUNT: bounds.max_stripe_count,
-        wire.RBD_REQUIRE_WHOLE_STRIPES: bounds.require_whole_stripes,
-        wire.RBD_MIN_OBJECT_SIZE: bounds.min_object_size,
-        wire.RBD_MAX_OBJECTS: bounds.max_objects,
     }
 
 
@@ -93,10 +95,6 @@ def _reported_options(configured: options.VolumeOptions) -> dict[str, Any]:
         # There are many of these, and hardly any is set.
         if option.key in values or not option.is_rarely_set
     }
-
-
-def _joined(names: features.Features | None) -> str | None:
-    return None if names is None else features.joined(names)
 
 
 def location_of(
@@ -153,6 +151,7 @@ def settings_of(
         for option in definitions.with_defaults()
         if (value := report.get(option.conf_name)) is not None
     }
+    pools = report.get(wire.RBD_DATA_POOLS)
     try:
         parsed = options.parse(
             texts, keys.Scope.BACKEND, errors.Origin.BACKEND
@@ -170,23 +169,17 @@ def settings_of(
         == wire.STRICT,
         ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),
         ceph_striping=_striping(report),
-        data_pools=_names(report.get(wire.RBD_DATA_POOLS)),
+        data_pools=None if pools is None else tuple(map(str, pools)),
     )
 
 
 def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
-    default = limits.Limits()
     return limits.Limits(
-        max_stripe_count=report.get(
-            wire.RBD_MAX_STRIPE_COUNT, default.max_stripe_count
-        ),
-        require_whole_stripes=report.get(
-            wire.RBD_REQUIRE_WHOLE_STRIPES, default.require_whole_stripes
-        ),
-        min_object_size=report.get(
-            wire.RBD_MIN_OBJECT_SIZE, default.min_object_size
-        ),
-        max_objects=report.get(wire.RBD_MAX_OBJECTS, default.max_objects),
+        **{
+            limit: report[option]
+            for limit, option in backend_settings.LIMITS.items()
+            if option in report
+        },
         allowed={
             option.key: tuple(map(option.parse, report[option.allowed.option]))
             for option in definitions.OPTIONS.values()
@@ -200,11 +193,6 @@ def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
     unit = report.get(wire.RBD_DEFAULT_STRIPE_UNIT)
     count = report.get(wire.RBD_DEFAULT_STRIPE_COUNT)
     return layout.Striping(unit, count) if unit and count else None
-
-
-def _names(reported: Any) -> tuple[str, ...] | None:
-    """Return reported names; None if the back end did not report any."""
-    return None if reported is None else tuple(map(str, reported))
 
 
 def _known(names: str | None) -> features.Features | None:
