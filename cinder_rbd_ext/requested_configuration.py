@@ -60,22 +60,6 @@ class Target:
     volume_type: Any
     size: int
 
-    def configuration(
-        self, settings: backend_settings.BackendSettings
-    ) -> dict[str, Any]:
-        """Return the configuration that the image should have, by key.
-
-        :raises OptionError: for invalid keys of the type
-        """
-        accepted, wanted = self._accepted(settings)
-        if accepted.dropped:
-            LOG.warning(
-                'Volume %(id)s: keys about the configuration of the image are '
-                'ignored: %(keys)s',
-                {'id': self.volume.id, 'keys': accepted.reasons},
-            )
-        return wanted
-
     def acceptance(
         self, settings: backend_settings.BackendSettings
     ) -> accepted_keys.Acceptance:
@@ -131,9 +115,17 @@ class Target:
 
         It is compared with the record. A change that was interrupted counts as
         a difference.
+
+        :raises OptionError: for invalid keys of the type
         """
+        accepted, wanted = self._accepted(settings)
+        if accepted.dropped:
+            LOG.warning(
+                'Volume %(id)s: keys about the configuration of the image are '
+                'ignored: %(keys)s',
+                {'id': self.volume.id, 'keys': accepted.reasons},
+            )
         recorded = self.volume.admin_metadata
-        wanted = self.configuration(settings)
         is_interrupted = wire.RECORD_CONFIGURING in recorded
         is_changed = wanted != record.configuration_in(recorded)
         return wanted if is_changed or is_interrupted else None

@@ -57,12 +57,11 @@ _WORKING = (
 )
 
 
-@contextlib.contextmanager
 def using(
     driver: protocols.Driver,
     volume: protocols.Volume,
     wait: float = volume_lock.WAIT,
-) -> Iterator[Any]:
+) -> contextlib.AbstractContextManager[Any]:
     """Hold the lock of a volume together with other users of its image.
 
     This waits until a retype that a service was killed in is completed: its
@@ -72,8 +71,7 @@ def using(
     :raises VolumeLocked: if the lock could not be taken in time, or if the
         volume was migrated meanwhile
     """
-    with _using(driver, volume.id, volume._context, wait) as current:
-        yield current
+    return _using(driver, volume.id, volume._context, wait)
 
 
 @contextlib.contextmanager
@@ -181,12 +179,17 @@ def _using(
     until = time.monotonic() + wait
     while True:
         with volume_lock.shared(volume_id, _left(until)):
-            current = _current(volume_id, request_context)
+            # An administrator's query includes the admin metadata.
+            admin = context.get_admin_context()
+            current = objects.Volume.get_by_id(admin, volume_id)
+            current._context = request_context
             if not _is_interrupted(current):
                 _check_is_here(driver, current)
                 yield current
                 return
-        _pause(volume_id, until)
+        if not _left(until):
+            raise volume_lock.VolumeLocked(volume_id=volume_id)
+        time.sleep(min(_PAUSE, _left(until)))
 
 
 def check_not_migrated(
@@ -223,19 +226,6 @@ def is_unfinished(volume: protocols.Volume) -> bool:
 
 def _left(until: float) -> float:
     return max(0.0, until - time.monotonic())
-
-
-def _pause(volume_id: str, until: float) -> None:
-    if not _left(until):
-        raise volume_lock.VolumeLocked(volume_id=volume_id)
-    time.sleep(min(_PAUSE, _left(until)))
-
-
-def _current(volume_id: str, request_context: protocols.Context) -> Any:
-    # An administrator's query includes the admin metadata.
-    volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
-    volume._context = request_context
-    return volume
 
 
 def _is_interrupted(volume: protocols.Volume) -> bool:

@@ -45,25 +45,22 @@ def tell(volume: protocols.Volume, reason: errors.OptionError) -> None:
         request
     """
     user_messages.refused(volume, user_messages.Operation.ATTACHMENT, reason)
-    if not any(
+    if any(
         each.instance_uuid
         and each.attach_status == fields.VolumeAttachStatus.ATTACHED
         for each in volume.volume_attachment
     ):
-        _record(volume.id, str(reason))
-
-
-def _record(volume_id: str, text: str) -> None:
+        return
     entry = {
-        wire.RECORD_ATTACH_REFUSED: record.shortened(text),
+        wire.RECORD_ATTACH_REFUSED: record.shortened(str(reason)),
         wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
     }
     try:
         db.volume_admin_metadata_update(
-            context.get_admin_context(), volume_id, entry, False
+            context.get_admin_context(), volume.id, entry, False
         )
     except Exception:
-        LOG.exception('Could not record why volume %s was refused', volume_id)
+        LOG.exception('Could not record why volume %s was refused', volume.id)
 
 
 def forget(volume_id: str) -> None:
