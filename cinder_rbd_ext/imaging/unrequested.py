@@ -2,17 +2,12 @@
 
 """Plans of images that no user has requested, and sizes that Cinder sets.
 
-They are copies that Cinder makes for itself, re-images and migrations. The
-rules for requests do not apply to them: a refusal would fail a backup, a
-re-image or a download that is allowed. A re-image is planned only if the stock
-driver creates the image again. Since Cinder 29
-(``releases.REIMAGE_KEEPS_IMAGE``), it writes into the existing one.
-:mod:`~cinder_rbd_ext.imaging.migration_target` decides whether an image keeps
-its layout in a migration.
+They are copies that Cinder makes for itself, and re-images. The rules for
+requests do not apply to them: a refusal would fail a backup, a re-image or a
+download that is allowed. A re-image is planned only if the stock driver
+creates the image again. Since Cinder 29 (``releases.REIMAGE_KEEPS_IMAGE``), it
+writes into the existing one.
 """
-
-import dataclasses
-from typing import Any
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import protocols
@@ -21,7 +16,6 @@ from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import plan
-from rbd_volume_options import wire
 
 # An attribute and not a field: Cinder stores the fields of the object.
 _REQUESTED_SIZE = '_rbd_requested_size'
@@ -89,20 +83,4 @@ def plan_remade(
         sources.own_features(volume, state),
         state.data_pool,
         state.configuration,
-    )
-
-
-def migrated(
-    volume: protocols.Volume, host: dict[str, Any], state: plan.ImageState
-) -> plan.ImageState:
-    """Return an unchanged copy of an image in the pool of another back end.
-
-    Only the data pool is that of the other back end, unless the type names
-    one. The other back end may not be able to use the image's data pool.
-    """
-    pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
-    if pool is None:
-        pool = host['capabilities'].get(wire.RBD_VOLUME_DATA_POOL)
-    return dataclasses.replace(
-        state, data_pool=definitions.parse_pool(pool) if pool else None
     )

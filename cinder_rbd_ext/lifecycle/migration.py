@@ -64,6 +64,7 @@ lost.
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import functools
 from typing import Any
 
@@ -81,27 +82,26 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.imaging import unrequested
 from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import plan as retype_plan
 from cinder_rbd_ext.retype import retypes
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
 from rbd_volume_options import sector_sizes
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 #: Moves a volume to a back end, as Cinder's scheduler describes it.
 Move = Callable[[Any], tuple[bool, Update | None]]
-
-# Status of a volume that is migrated in a retype.
-_RETYPING = 'retyping'
 
 
 class Migrations:
@@ -301,7 +301,7 @@ class Migrations:
             mark = marker.write(volume.id, mark)
         copy = copies.Copy(self._driver, volume.name, mark)
         state = self._images.state_of(volume.name)
-        target = unrequested.migrated(volume, host, state)
+        target = copied_state(volume, host, state)
         with contextlib.ExitStack() as stack:
             if not reason:
                 place = self.retypes.copying.place(
@@ -404,7 +404,7 @@ class Migrations:
                 volume, host, settings
             ):
                 return None
-            retyped = volume.status == _RETYPING
+            retyped = volume.status == volume_use.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
                 retype = retype_plan.Retype(
@@ -480,3 +480,19 @@ class Migrations:
                 'keys': accepted.reasons,
             },
         )
+
+
+def copied_state(
+    volume: protocols.Volume, host: dict[str, Any], state: plan.ImageState
+) -> plan.ImageState:
+    """Return an unchanged copy of an image in the pool of another back end.
+
+    Only the data pool is that of the other back end, unless the type names
+    one. The other back end may not be able to use the image's data pool.
+    """
+    pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
+    if pool is None:
+        pool = host['capabilities'].get(wire.RBD_VOLUME_DATA_POOL)
+    return dataclasses.replace(
+        state, data_pool=definitions.parse_pool(pool) if pool else None
+    )

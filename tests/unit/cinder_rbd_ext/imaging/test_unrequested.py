@@ -10,7 +10,6 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext.imaging import unrequested
-from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -140,48 +139,6 @@ _LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
 _STATE = plan.ImageState(
     _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
 )
-
-
-@ddt.ddt
-class MigratedTest(unit_base.TestCase):
-    #: Pool of the type, pool of the other back end, expected pool.
-    _POOLS = (
-        (None, None, None),
-        (None, 'theirs', 'theirs'),
-        ('ours', 'theirs', 'ours'),
-        ('ours', None, 'ours'),
-    )
-
-    def _plan(
-        self, of_type: str | None, of_host: str | None
-    ) -> plan.ImageState:
-        specs = {'rbd_data_pool': of_type} if of_type else {}
-        volume = cinder_objects.volume(
-            {'rbd:object_size': '8M'}, cinder_objects.volume_type(**specs)
-        )
-        host = {'capabilities': {'rbd_volume_data_pool': of_host}}
-        return unrequested.migrated(volume, host, _STATE)
-
-    @ddt.data(*_POOLS)
-    @ddt.unpack
-    def test_data_pool_is_that_of_the_destination(
-        self, of_type: str | None, of_host: str | None, made: str | None
-    ) -> None:
-        self.assertEqual(
-            plan.ImageState(_LAYOUT, _STATE.image_features, made),
-            self._plan(of_type, of_host),
-        )
-
-    def test_stock_backend(self) -> None:
-        """The back end does not report a data pool."""
-        copy = unrequested.migrated(
-            cinder_objects.volume(), {'capabilities': {}}, _STATE
-        )
-        self.assertIsNone(copy.data_pool)
-
-    def test_pool_that_is_none(self) -> None:
-        """The name comes through RPC and is used in a command line."""
-        self.assertRaises(errors.OptionError, self._plan, None, 'a b')
 
 
 class PlanRemadeTest(unit_base.TestCase):

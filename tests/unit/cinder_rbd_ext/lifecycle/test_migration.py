@@ -20,14 +20,18 @@ from oslo_utils import timeutils
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import wire
+from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
+from tests.unit.cinder_rbd_ext import cinder_objects
 
 
 def _removed(driver: Any, ioctx: Any, name: str) -> None:
@@ -446,3 +450,52 @@ class MigrateTest(base.DriverTestCase):
         with mock.patch.object(copies, 'discard', _removed):
             self.driver._retypes.settle_idle(volume.id)
         self.assertEqual([], self.cluster.names('volumes2'))
+
+
+_STATE = plan.ImageState(
+    layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
+    frozenset({'layering', 'deep-flatten', 'striping'}),
+    'data',
+)
+
+
+@ddt.ddt
+class CopiedStateTest(unit_base.TestCase):
+    #: Pool of the type, pool of the other back end, expected pool.
+    _POOLS = (
+        (None, None, None),
+        (None, 'theirs', 'theirs'),
+        ('ours', 'theirs', 'ours'),
+        ('ours', None, 'ours'),
+    )
+
+    def _plan(
+        self, of_type: str | None, of_host: str | None
+    ) -> plan.ImageState:
+        specs = {'rbd_data_pool': of_type} if of_type else {}
+        volume = cinder_objects.volume(
+            {'rbd:object_size': '8M'}, cinder_objects.volume_type(**specs)
+        )
+        host = {'capabilities': {'rbd_volume_data_pool': of_host}}
+        return migration.copied_state(volume, host, _STATE)
+
+    @ddt.data(*_POOLS)
+    @ddt.unpack
+    def test_data_pool_is_that_of_the_destination(
+        self, of_type: str | None, of_host: str | None, made: str | None
+    ) -> None:
+        self.assertEqual(
+            dataclasses.replace(_STATE, data_pool=made),
+            self._plan(of_type, of_host),
+        )
+
+    def test_stock_backend(self) -> None:
+        """The back end does not report a data pool."""
+        copy = migration.copied_state(
+            cinder_objects.volume(), {'capabilities': {}}, _STATE
+        )
+        self.assertIsNone(copy.data_pool)
+
+    def test_pool_that_is_none(self) -> None:
+        """The name comes through RPC and is used in a command line."""
+        self.assertRaises(errors.OptionError, self._plan, None, 'a b')
