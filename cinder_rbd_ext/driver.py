@@ -107,7 +107,7 @@ class RBDExtDriver(rbd.RBDDriver):
     @property
     def slow_deletions(self) -> tuple[int, int]:
         """How many deletions of many objects run, and how many wait."""
-        return self._deletions.turns.slow_counts()
+        return self._deletions.turns.slow.counts()
 
     @property
     def backend_name(self) -> str:

@@ -280,13 +280,9 @@ class Turns:
 
     def __init__(self) -> None:
         self._quick = Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
-        self._slow = Line(MOST_SLOW, MOST_SLOW - FOR_OTHERS)
+        self.slow = Line(MOST_SLOW, MOST_SLOW - FOR_OTHERS)
         #: Deletions in the quick line.
         self._begun: set[str] = set()
-
-    def slow_counts(self) -> tuple[int, int]:
-        """Return how many slow deletions run, and how many wait."""
-        return self._slow.counts()
 
     def run(
         self,
@@ -309,13 +305,13 @@ class Turns:
             finally:
                 self._begun.discard(name)
             return
-        running, waiting = self.slow_counts()
+        running, waiting = self.slow.counts()
         LOG.info(
             'The deletion of %(name)s takes long. Of such deletions, '
             '%(running)d run and %(waiting)d wait.',
             {'name': name, 'running': running, 'waiting': waiting},
         )
-        with self._slow.turn(project, request):
+        with self.slow.turn(project, request):
             LOG.info('The deletion of %s begins', name)
             delete()
 

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-from typing import Protocol
 
 from cinder import exception
 from oslo_concurrency import processutils
@@ -40,13 +39,8 @@ _KNOWN = (
 )
 
 
-class Planner(Protocol):
-    """Decides how an image is created."""
-
-    def __call__(
-        self, base: plan.ImageState, parent: plan.ImageState | None
-    ) -> plan.ImagePlan:
-        """Return the plan; see :meth:`Creation.plan`."""
+#: Decides how an image is created; see :meth:`Creation.plan`.
+Planner = Callable[[_State, _State | None], _Plan]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,8 +14,7 @@ from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
-# librbd's namespace of user snapshots. Snapshots of groups, and those that
-# were removed while they had clones, cannot be opened by name.
+# librbd's namespace of user snapshots.
 _BY_NAME = 0
 
 
@@ -71,6 +70,19 @@ def disable(
     return present
 
 
+def snapshot_names(image: protocols.Image) -> list[str]:
+    """Return the names of the snapshots that can be opened by name.
+
+    Snapshots of groups, and those that were removed while they had clones, are
+    not among them.
+    """
+    return [
+        snapshot['name']
+        for snapshot in image.list_snaps()
+        if snapshot.get('namespace', _BY_NAME) == _BY_NAME
+    ]
+
+
 def rebuild_object_maps(
     image: protocols.Image, open_snapshot: Callable[[str], Any]
 ) -> int:
@@ -78,8 +90,7 @@ def rebuild_object_maps(
 
     After the feature is enabled, the maps are invalid, and each operation that
     uses them falls back to looking at each object. librbd rebuilds the maps of
-    the head and of each snapshot separately. Snapshots that were removed while
-    they had clones are skipped.
+    the head and of each snapshot separately.
 
     :param open_snapshot: a context manager that opens the image at a snapshot
     :returns: the number of rebuilt maps
@@ -90,10 +101,8 @@ def rebuild_object_maps(
     if image.flags():
         image.rebuild_object_map()
         rebuilt += 1
-    for snapshot in list(image.list_snaps()):
-        if snapshot.get('namespace', _BY_NAME) != _BY_NAME:
-            continue
-        with open_snapshot(snapshot['name']) as at_snapshot:
+    for name in snapshot_names(image):
+        with open_snapshot(name) as at_snapshot:
             if at_snapshot.flags():
                 at_snapshot.rebuild_object_map()
                 rebuilt += 1

@@ -23,6 +23,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -34,10 +35,6 @@ SNAPSHOT = wire.CLONE_SNAPSHOT
 #: Suffix that the stock driver adds to the name of a source that it keeps for
 #: its clones.
 DELETED = wire.DELETED_SOURCE
-
-# librbd's namespace of snapshots that can be opened by name. Other namespaces
-# are for groups and for snapshots that were removed while they had clones.
-_BY_NAME = 0
 
 
 # Seconds to wait for the lock of a source. The operation that holds it may be
@@ -87,20 +84,22 @@ class CloneSources:
         This is safe only for a source that is deleted or being deleted,
         because it can no longer be cloned.
         """
-        for name in _names(image):
+        for name in existing.snapshot_names(image):
             clone = name.removesuffix(SNAPSHOT)
             if name != clone and not self._under_way.get(clone):
                 self._drop(image, name)
 
     def has_clones(self, image: protocols.Image) -> bool:
         """Return whether an image has snapshots for clones."""
-        return any(name.endswith(SNAPSHOT) for name in _names(image))
+        return any(
+            name.endswith(SNAPSHOT) for name in existing.snapshot_names(image)
+        )
 
     def release(self, reference: Reference) -> None:
         """Remove a clone's snapshot and the sources that it required."""
         try:
             with self._opened(reference.source) as image:
-                if reference.snapshot in _names(image):
+                if reference.snapshot in existing.snapshot_names(image):
                     self._drop(image, reference.snapshot)
         except self._driver.rbd.ImageNotFound:
             LOG.debug('Source image %s does not exist', reference.source)
@@ -179,7 +178,7 @@ def reference_of(
     parent is in another pool. Snapshots of a flattened clone may still depend
     on the source.
     """
-    for snapshot in (None, *_names(image)):
+    for snapshot in (None, *existing.snapshot_names(image)):
         with _at(image, snapshot):
             try:
                 parent_pool, source, name = image.parent_info()
@@ -192,14 +191,6 @@ def reference_of(
         volume = source.removesuffix(DELETED)
         return Reference(volume, name, is_deleted=source != volume)
     return None
-
-
-def _names(image: protocols.Image) -> list[str]:
-    return [
-        snapshot['name']
-        for snapshot in image.list_snaps()
-        if snapshot.get('namespace', _BY_NAME) == _BY_NAME
-    ]
 
 
 @contextlib.contextmanager

@@ -223,8 +223,7 @@ class Deletions:
             yield
         with _logged():
             if before - self._trashed():
-                self._release_all(purge.released)
-                self._settle_all()
+                self._settle_all(purge.released)
 
     def _before_purge(
         self, image: protocols.Image
@@ -237,16 +236,13 @@ class Deletions:
                 invalid_maps.rebuild(image)
         return reference
 
-    def _release_all(self, references: list[clone_sources.Reference]) -> None:
+    def _settle_all(self, released: list[clone_sources.Reference]) -> None:
+        """Remove the snapshots of purged clones, and unused sources."""
         with rbd.RADOSClient(self._driver) as client:
             sources = self._clone_sources(client)
-            for reference in references:
+            for reference in released:
                 with self._clean_up(reference.source):
                     sources.release(reference)
-
-    def _settle_all(self) -> None:
-        with rbd.RADOSClient(self._driver) as client:
-            sources = self._clone_sources(client)
             for name in self._driver.RBDProxy().list(client.ioctx):
                 if _is_deleted_volume(name):
                     with self._clean_up(name):
