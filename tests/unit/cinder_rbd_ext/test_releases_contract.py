@@ -19,7 +19,7 @@ _DELETING = 'cinder_rbd_ext/lifecycle/deletion.py'
 _SHARING = 'cinder_rbd_ext/cluster/connection_choice.py'
 _REPEATING = 'cinder_rbd_ext/cluster/blocklisting.py'
 _RESTORING = 'cinder_rbd_ext/lifecycle/restore.py'
-_WATCHERS = 'cinder_rbd_ext/imaging/watchers.py'
+_WATCHERS = 'cinder_rbd_ext/imaging/open_image.py'
 _API = 'cinder_rbd_ext/api'
 _IMAGE = ('volume', 'image_service', 'image_id', 'disable_sparse')
 
