@@ -53,7 +53,6 @@ Update = dict[str, Any]
 
 @interface.volumedriver
 @blocklisting.repeating
-@connection_choice.separating
 class RBDExtDriver(rbd.RBDDriver):
     """RBD driver with a layout, features and a cache mode for each volume."""
 
@@ -315,7 +314,10 @@ class RBDExtDriver(rbd.RBDDriver):
         snapshot: protocols.Snapshot,
     ) -> None:
         """Revert a volume to a snapshot while nothing else uses its image."""
-        with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+        with (
+            connection_choice.own_connection(),
+            volume_lock.exclusive(volume.id, volume_use.LONG_WAIT),
+        ):
             super().revert_to_snapshot(context, volume, snapshot)
 
     def copy_volume_to_image(
@@ -570,6 +572,18 @@ class RBDExtDriver(rbd.RBDDriver):
             super()._trash_purge()
 
     # The cluster
+
+    def _flatten(self, pool: str, volume_name: str) -> None:
+        """Flatten a clone on a connection of its own."""
+        with connection_choice.own_connection():
+            super()._flatten(pool, volume_name)
+
+    def _flatten_volume(
+        self, image_name: str, client: protocols.Client
+    ) -> Any:
+        """Flatten a volume on a connection of its own."""
+        with connection_choice.own_connection(), rbd.RADOSClient(self) as own:
+            return super()._flatten_volume(image_name, own)
 
     def _connect_to_rados(self, *args: object, **kwargs: object) -> Any:
         """Return a connection that other operations may use too."""

@@ -9,9 +9,6 @@ import contextvars
 import functools
 import sys
 from typing import Any
-from typing import TypeVar
-
-from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
@@ -19,13 +16,8 @@ from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import monitors
 from cinder_rbd_ext.cluster import shared_clients
 
-#: Methods of the stock driver that take long. It calls some of them on itself.
-LONG = ('_flatten', 'revert_to_snapshot')
-
 # Whether the current thread runs an operation that takes long.
 _alone = contextvars.ContextVar('_alone', default=False)
-
-_Driver = TypeVar('_Driver', bound=type[Any])
 
 
 @contextlib.contextmanager
@@ -40,36 +32,6 @@ def own_connection() -> Iterator[None]:
         yield
     finally:
         _alone.reset(before)
-
-
-def separating(driver: _Driver) -> _Driver:
-    """Decorate a driver whose long operations use separate connections."""
-    for name in LONG:
-        setattr(driver, name, _separate(driver, name))
-    driver._flatten_volume = _flatten_volume(driver)
-    return driver
-
-
-def _flatten_volume(driver: type[Any]) -> Callable[..., Any]:
-    @functools.wraps(driver._flatten_volume)
-    def run(self: Any, image_name: Any, client: protocols.Client) -> Any:
-        with own_connection(), rbd.RADOSClient(self) as own:
-            return super(driver, self)._flatten_volume(image_name, own)
-
-    return run
-
-
-def _separate(driver: type[Any], name: str) -> Callable[..., Any]:
-    own = vars(driver).get(name)
-
-    @functools.wraps(getattr(driver, name))
-    def run(self: Any, *args: object, **kwargs: object) -> Any:
-        with own_connection():
-            if own:
-                return own(self, *args, **kwargs)
-            return getattr(super(driver, self), name)(*args, **kwargs)
-
-    return run
 
 
 class Sharing:
@@ -105,9 +67,6 @@ class Sharing:
         The context has the flag ``full_try``, which librbd adopts. With this
         flag, full OSDs perform deletions and reject other changes. By default,
         librados blocks all changes until there is space.
-
-        :param driver: the driver, or a view of it with another pool
-        :param stock: the stock method, which connects
         """
         connect = functools.partial(stock, pool, remote, timeout)
         if _alone.get() or not self.is_on:
@@ -132,10 +91,7 @@ class Sharing:
         return self._clients.give_back(ioctx, sys.exc_info()[1])
 
     def addresses(self, stock: Callable[[], Any]) -> Any:
-        """Return the addresses of the monitors without running a program.
-
-        :param stock: the stock method, which runs one
-        """
+        """Return the addresses of the monitors without running a program."""
         return self._monitors.addresses() if self.is_on else stock()
 
     def of_clone(self) -> contextlib.AbstractContextManager[None]:

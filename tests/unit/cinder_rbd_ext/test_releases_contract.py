@@ -134,12 +134,12 @@ METHODS = {
     '_disconnect_from_rados': (('client', 'ioctx'), (), _SHARING),
     '_get_config_tuple': (('remote',), (), _SHARING),
     '_get_mon_addrs': ((), (), _SHARING),
-    '_flatten': (('pool', 'volume_name'), (), _SHARING),
-    '_flatten_volume': (('image_name', 'client'), (), _SHARING),
+    '_flatten': (('pool', 'volume_name'), (), _DRIVER),
+    '_flatten_volume': (('image_name', 'client'), (), _DRIVER),
     'revert_to_snapshot': (
         ('context', 'volume', 'snapshot'),
         ('rollback_to_snap',),
-        _SHARING,
+        _DRIVER,
     ),
     '_update_volume_stats': (
         (),

@@ -75,7 +75,7 @@ class SharingTest(base.DriverTestCase):
             self.assertEqual(1, self._connects(self.driver))
         self.assertEqual(0, self._connects(self.driver))
 
-    @ddt.data(*connection_choice.LONG)
+    @ddt.data('_flatten', 'revert_to_snapshot')
     def test_long_ones(self, name: str) -> None:
         seen = self._spied(name, runs=False)
         arguments: dict[str, tuple[Any, ...]] = {
