@@ -7,7 +7,6 @@ cinder.conf of the API need not have the section of the back end.
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 
 from oslo_log import log as logging
@@ -25,19 +24,8 @@ from rbd_volume_options import wire
 LOG = logging.getLogger(__name__)
 
 
-def reported(
-    settings: backend_settings.BackendSettings,
-    ceph_features: features.Features | None = None,
-    ceph_striping: layout.Striping | None = None,
-    data_pools: Sequence[str] | None = None,
-) -> dict[str, Any]:
+def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
     """Return the report of the back end to the scheduler.
-
-    :param ceph_features: the features that Ceph's configuration gives a new
-        image; None if the query failed
-    :param ceph_striping: the striping that Ceph's configuration gives a new
-        image; None if it gives none or the query failed
-    :param data_pools: the possible data pools; None if unknown
 
     Operators match ``rbd_volume_options`` in extra specs
     (``capabilities:rbd_volume_options='<is> True'``). The other values let
@@ -45,6 +33,8 @@ def reported(
     simple types, because filters of the scheduler compare them and RPC
     serializes them.
     """
+    defaults, striping = settings.ceph_features, settings.ceph_striping
+    pools = settings.data_pools
     return {
         wire.RBD_VOLUME_OPTIONS: True,
         wire.RBD_CACHE_MODE_ENFORCEMENT: (
@@ -56,16 +46,12 @@ def reported(
         wire.RBD_VOLUME_OBJECT_SIZE: (
             settings.options.object_size or settings.chunk_size
         ),
-        wire.RBD_DATA_POOLS: None if data_pools is None else [*data_pools],
+        wire.RBD_DATA_POOLS: None if pools is None else [*pools],
         wire.RBD_DEFAULT_FEATURES: (
-            None if ceph_features is None else features.joined(ceph_features)
+            None if defaults is None else features.joined(defaults)
         ),
-        wire.RBD_DEFAULT_STRIPE_UNIT: (
-            ceph_striping.unit if ceph_striping else None
-        ),
-        wire.RBD_DEFAULT_STRIPE_COUNT: (
-            ceph_striping.count if ceph_striping else None
-        ),
+        wire.RBD_DEFAULT_STRIPE_UNIT: striping.unit if striping else None,
+        wire.RBD_DEFAULT_STRIPE_COUNT: striping.count if striping else None,
     }
 
 
@@ -105,8 +91,6 @@ def location_of(
     The stock driver copies an image to another pool, or moves the volume if
     the pool is the same, and ignores the data pool of the destination. Without
     ``location_info`` it lets the destination create the image.
-
-    :param report: the report of the stock driver
     """
     location: str = report[wire.LOCATION_INFO]
     if settings.options.data_pool is None:

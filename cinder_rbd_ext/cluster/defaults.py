@@ -17,13 +17,11 @@ from rbd_volume_options import layout
 class Defaults:
     """The defaults of the cluster for a new image.
 
-    :ivar image_features: None if the cluster was not queried
-    :ivar striping: None if images are not striped, or if the cluster was not
-        queried
+    :ivar striping: None if images are not striped, or if it was not queried
     """
 
-    image_features: features.Features | None = None
-    striping: layout.Striping | None = None
+    image_features: features.Features
+    striping: layout.Striping | None
 
 
 def of_client(
@@ -31,11 +29,7 @@ def of_client(
     client: protocols.Client,
     with_striping: bool = True,
 ) -> Defaults:
-    """Return the defaults for the images of a back end.
-
-    :param client: a connection to its pool
-    :param with_striping: whether to query the striping
-    """
+    """Return the defaults for the images of a back end."""
     striping = None
     if with_striping:
         striping = driver.rbd.default_striping(client.ioctx)

@@ -8,6 +8,7 @@ created in it (:mod:`cinder_rbd_ext.cluster.write_probe`).
 """
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from cinder.volume.drivers import rbd
@@ -20,10 +21,8 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-
 #: The maximum number of pools that are reported.
 MAXIMUM = 50
-
 
 # The application of the pools of RBD images.
 _RBD = 'rbd'
@@ -32,34 +31,33 @@ _RBD = 'rbd'
 def added(
     driver: protocols.Driver, stock: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the statistics that the driver adds to those of the stock driver.
-
-    :param stock: the statistics of the stock driver
-    """
-    ceph, pools = defaults.Defaults(), None
+    """Return what the driver adds to the statistics of the stock driver."""
+    settings = driver.settings
     if stock['backend_state'] == 'up':
         with rbd.RADOSClient(driver) as client:
             ceph = defaults.of_client(driver, client)
-            pools = data_pools_of(driver, client)
+            settings = dataclasses.replace(
+                settings,
+                ceph_features=ceph.image_features,
+                ceph_striping=ceph.striping,
+                data_pools=data_pools_of(driver, client),
+            )
     running, waiting = driver.slow_deletions
     return {
         wire.RBD_SLOW_DELETIONS: running,
         wire.RBD_SLOW_DELETIONS_WAITING: waiting,
-        **capabilities.reported(
-            driver.settings, ceph.image_features, ceph.striping, pools
-        ),
-        **capabilities.location_of(driver.settings, stock),
+        **capabilities.reported(settings),
+        **capabilities.location_of(settings, stock),
     }
 
 
 def data_pools_of(
     driver: protocols.Driver, client: protocols.Client
-) -> list[str] | None:
+) -> tuple[str, ...] | None:
     """Return the pools with the application ``rbd``, without the own one.
 
     The client already has the map of all pools, so this sends no requests.
 
-    :param client: a connection of the driver
     :returns: sorted names; None if the cluster does not respond
     """
     try:
@@ -77,7 +75,7 @@ def data_pools_of(
             'Only %(maximum)d of %(count)d pools are reported as data pools',
             {'maximum': MAXIMUM, 'count': len(pools)},
         )
-    return pools[:MAXIMUM]
+    return tuple(pools[:MAXIMUM])
 
 
 def _has_application(

@@ -61,7 +61,9 @@ class FromCapabilitiesTest(base.TestCase):
     def test_features_of_cephs_configuration(self) -> None:
         # An unknown feature of a later Ceph release is ignored.
         given = frozenset({'layering', 'object-map', 'striping'})
-        report = capabilities.reported(_FULL, given)
+        report = capabilities.reported(
+            dataclasses.replace(_FULL, ceph_features=given)
+        )
         report['rbd_default_features'] += ',tomorrow'
         found = capabilities.settings_of(report)
         self.assertEqual(
@@ -72,16 +74,14 @@ class FromCapabilitiesTest(base.TestCase):
 
     def test_striping_of_cephs_configuration(self) -> None:
         striping = layout.Striping(65536, 2)
-        report = capabilities.reported(_FULL, None, striping)
-        found = capabilities.settings_of(report)
-        self.assertEqual(striping, found.ceph_striping if found else None)
+        settings = dataclasses.replace(_FULL, ceph_striping=striping)
+        self.assertEqual(striping, _there_and_back(settings).ceph_striping)
         self.assertIsNone(_there_and_back(_FULL).ceph_striping)
 
     def test_data_pools(self) -> None:
         for names in (None, (), ('a', 'b')):
-            report = capabilities.reported(_FULL, data_pools=names)
-            found = capabilities.settings_of(report)
-            self.assertEqual(names, found.data_pools if found else '')
+            settings = dataclasses.replace(_FULL, data_pools=names)
+            self.assertEqual(names, _there_and_back(settings).data_pools)
 
     def test_stock_object_size(self) -> None:
         plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
