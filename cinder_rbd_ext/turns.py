@@ -101,9 +101,6 @@ class Line:
     and each keeps its own order. One project never has all places, so that an
     operation of another project begins at once, or after the shortest of those
     that run. A semaphore of Python keeps no order.
-
-    :param places: the number of operations
-    :param of_project: the number of operations of one project
     """
 
     def __init__(self, places: int, of_project: int) -> None:
@@ -293,7 +290,6 @@ class Turns:
     ) -> None:
         """Delete a volume when it is its turn.
 
-        :param project: the project of the volume
         :param delete: the deletion, which calls :meth:`check`
         :param request: requests the deletion again; None if it must wait
         :raises Postponed: if it will be requested again

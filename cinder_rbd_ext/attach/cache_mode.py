@@ -309,8 +309,6 @@ def required(
 
     The attachment is one on another host than that of ``earlier``, on which
     it would not be refused.
-
-    :param earlier: as in :func:`agree`
     """
     agreed = agree(volume, {}, settings, True, earlier)
     if not agreed.refused:
@@ -338,7 +336,6 @@ def overridden(
     """Return an agreement on a mode that the RBD image overrides.
 
     :param error: the setting of the image
-    :param earlier: as in :func:`agree`
     """
     # Shared volumes are not refused: their mode is not a request.
     shared = agreed.asked is not None and agreed.asked.shared
@@ -354,10 +351,7 @@ def _kept_on_host(
     connector: Mapping[str, Any],
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Agreement:
-    """Return an agreement that keeps the mode of the server on its host.
-
-    :param agreed: an agreement with an obstacle to the requested mode
-    """
+    """Return an agreement that keeps the mode of the server on its host."""
     replaced = earlier()
     on_host = replaced.on_host(connector) if replaced else None
     if on_host is None:

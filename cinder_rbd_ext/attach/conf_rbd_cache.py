@@ -56,7 +56,6 @@ def stored(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
 def check(asked: cache_mode.Asked, cached: bool | None) -> None:
     """Check that no setting of the image overrides the mode.
 
-    :param cached: the image's own ``rbd_cache``; None if unset
     :raises OptionError: if a setting overrides the mode
     """
     if cached is None or cached is asked.mode.uses_rbd_cache:

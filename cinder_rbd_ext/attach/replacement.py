@@ -154,7 +154,6 @@ def runs_without_plug_in(
     plug-in.
 
     :param volume: the volume, as read from the database
-    :param connector: the connector of the destination
     """
     waiting = {
         each.instance_uuid

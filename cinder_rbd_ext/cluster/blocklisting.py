@@ -8,7 +8,6 @@ respond to it. It never recovers; a new connection works.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import errno
 import functools
 from typing import Any
@@ -55,24 +54,19 @@ def numbers(
     :param earlier: an exception that was already being handled when the
         operation began; it and its causes are ignored
     """
-    return frozenset(
-        number
-        for each in _chain(error, earlier)
-        if isinstance(number := getattr(each, 'errno', None), int)
-    )
-
-
-def _chain(
-    error: BaseException | None, earlier: BaseException | None
-) -> Iterator[BaseException]:
+    result = set()
     seen = {id(earlier)}
     left = [error]
     while left:
         each = left.pop()
-        if each is not None and id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            left += [each.__cause__, each.__context__]
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        left += [each.__cause__, each.__context__]
+        number = getattr(each, 'errno', None)
+        if isinstance(number, int):
+            result.add(number)
+    return frozenset(result)
 
 
 def repeating(driver: _Driver) -> _Driver:

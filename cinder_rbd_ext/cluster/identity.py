@@ -18,9 +18,7 @@ _DEFAULT_CONF = ('/etc/ceph/{name}.conf', '~/.ceph/{name}.conf', '{name}.conf')
 class Place:
     """The cluster and the user of a connection.
 
-    :ivar name: the name of the cluster
     :ivar conf: the path of its configuration; empty for librados' default
-    :ivar user: the Ceph user
     :ivar timeout: timeout of the connection in seconds; negative for librados'
         default
     """

@@ -48,14 +48,11 @@ class Attempt:
 class SharedClient:
     """A connection and the operations that use it.
 
-    :ivar rados: the connection
     :ivar users: the number of operations that use it
-    :ivar made_at: when it was opened
     :ivar verified_at: when an OSD last responded to it
     :ivar idle_since: when the last operation ended
     :ivar retired: whether new operations no longer use it
     :ivar has_responded: whether an OSD has responded to a check
-    :ivar check: the check that is running
     """
 
     def __init__(self, rados: Any, now: float) -> None:
@@ -77,7 +74,6 @@ class SharedClient:
 class Group:
     """The connections for new operations of a user on a cluster.
 
-    :ivar attempt: the connection that is being opened
     :ivar silent_since: when connections were replaced because the OSDs did not
         respond; None if they have responded since
     """
@@ -96,7 +92,6 @@ class Group:
         addresses of OSDs that have changed. If there is no response to a new
         connection either, the OSDs are the cause.
 
-        :param client: the connection that was checked
         :param began: when the check began
         """
         since = self.silent_since
@@ -124,10 +119,7 @@ class Loan:
 
 
 class LeasedClient:
-    """A shared connection, as one operation sees it.
-
-    :param client: the connection
-    """
+    """A shared connection, as one operation sees it."""
 
     def __init__(self, client: SharedClient) -> None:
         self._client = client

@@ -31,7 +31,6 @@ class Monitors:
 
     :param replaced: returns the number of connections that were replaced.
         Addresses that were cached before a replacement are not used.
-    :param clock: returns the time in seconds
     """
 
     def __init__(

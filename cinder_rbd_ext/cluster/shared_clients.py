@@ -44,11 +44,7 @@ Connect = Callable[[], Connected]
 
 
 class SharedClients:
-    """Lends connections to operations.
-
-    :param clock: returns the time in seconds
-    :param in_thread: runs a function that may block for long
-    """
+    """Lends connections to operations."""
 
     def __init__(
         self,
@@ -86,7 +82,6 @@ class SharedClients:
     ) -> Connected:
         """Return a connection and a context for a pool, for one operation.
 
-        :param connect: opens a connection as the stock driver does
         :raises VolumeBackendAPIException: if it could not be opened
         """
         digest = self._texts.digest(place)
@@ -108,11 +103,7 @@ class SharedClients:
     def give_back(
         self, ioctx: protocols.Ioctx, error: BaseException | None
     ) -> bool:
-        """End the use of a connection; return whether it was a shared one.
-
-        :param ioctx: the context, which is closed
-        :param error: the failure of the operation, if it failed
-        """
+        """End the use of a connection; return whether it was a shared one."""
         with self._lock:
             loan = self._lent.pop(id(ioctx), None)
         if loan is None:

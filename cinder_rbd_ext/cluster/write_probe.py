@@ -43,10 +43,7 @@ _UNDECIDED = (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT)
 
 
 class PoolProbe:
-    """Writes an object to a data pool and removes it.
-
-    :param clock: returns the time in seconds
-    """
+    """Writes an object to a data pool and removes it."""
 
     def __init__(
         self,
@@ -62,7 +59,6 @@ class PoolProbe:
 
         A success is cached for :data:`LIFETIME`, a failure is not.
 
-        :param origin: the place where the pool was set
         :raises OptionError: for a pool that cannot be used
         """
         written = self._written.get(pool)

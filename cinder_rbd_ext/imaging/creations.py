@@ -60,8 +60,6 @@ class Parent:
 class Creation:
     """The creation of one RBD image, from its plan to its completion.
 
-    :ivar name: the image's name
-    :ivar planner: decides how the image is created
     :ivar remove: removes the image if the creation fails; None to keep it
     :ivar made: whether this creation has created the image, or a part of it
     :ivar set_up: whether QoS, replication and multi-attach of the volume are

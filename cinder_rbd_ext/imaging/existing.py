@@ -44,12 +44,10 @@ def state_of(
 def enable(
     image: protocols.Image, wanted: features.Features
 ) -> features.Features:
-    """Enable those features that an image does not have.
+    """Enable those features that an image does not have, and return them.
 
     One call enables them with their prerequisites. librbd refuses to enable a
     feature that is already enabled, and refuses an empty set.
-
-    :returns: the features that were enabled
     """
     missing = wanted - features.from_mask(image.features())
     if missing:
@@ -60,10 +58,7 @@ def enable(
 def disable(
     image: protocols.Image, unwanted: features.Features
 ) -> features.Features:
-    """Disable those features that an image has.
-
-    :returns: the features that were disabled
-    """
+    """Disable those features that an image has, and return them."""
     present = unwanted & features.from_mask(image.features())
     if present:
         image.update_features(features.to_mask(present), False)

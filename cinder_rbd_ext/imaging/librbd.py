@@ -39,12 +39,7 @@ SizeCheck = Callable[[Any, int], None]
 
 
 class Librbd(open_image.Delegate):
-    """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts.
-
-    :param module: the real module
-    :param creations: the images that are being created
-    :param pool_name: returns the name of a pool by its id
-    """
+    """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts."""
 
     def __init__(
         self,

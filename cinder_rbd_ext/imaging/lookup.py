@@ -29,7 +29,6 @@ class ImageLookup:
     def state_of(self, name: str, **how: Any) -> plan.ImageState:
         """Return the state of an image.
 
-        :param how: arguments of :meth:`opened`
         :raises rbd.ImageNotFound: if the image does not exist
         """
         with self.opened(name, read_only=True, **how) as image:
@@ -47,7 +46,6 @@ class ImageLookup:
         """Return the image that the stock driver creates by default.
 
         :param object_size: bytes; None for that of an empty volume
-        :param with_striping: whether to query the striping
         """
         with rbd.RADOSClient(self._driver) as client:
             ceph = defaults.of_client(self._driver, client, with_striping)

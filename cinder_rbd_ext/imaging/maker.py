@@ -40,10 +40,7 @@ _BY_TENANT = frozenset({errors.Origin.VOLUME_METADATA})
 
 
 class Maker:
-    """Makes the stock driver create each image as its volume requests.
-
-    :param driver: the driver, which provides connections and settings
-    """
+    """Makes the stock driver create each image as its volume requests."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
@@ -61,7 +58,6 @@ class Maker:
     ) -> Iterator[creations.Creation]:
         """Hold the creation of a volume's image; undo it on failure.
 
-        :param source: the source volume, if any
         :param from_image: whether the image may be a clone of a Glance image.
             Cinder tries this before it downloads the Glance image.
         :param is_filled: whether a new volume gets the data of a Glance image
@@ -300,10 +296,7 @@ class Maker:
     def execute(
         self, run: Callable[..., Any], *command: object, **kwargs: object
     ) -> Any:
-        """Run a command; change an import as the volume requests.
-
-        :param run: the function that runs it
-        """
+        """Run a command; change an import as the volume requests."""
         creation = rbd_import.creation_of(command, self.creations)
         if creation is None:
             return run(*command, **kwargs)

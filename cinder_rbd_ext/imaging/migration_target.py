@@ -75,8 +75,6 @@ def of_volume(
 ) -> Arrival | None:
     """Return the arrival of a target; None for any other volume.
 
-    :param volume: Cinder's volume object
-    :param settings: of the back end on which it is created
     :raises OptionError: for a type whose options are not possible here
     """
     status = volume.migration_status or ''
@@ -110,7 +108,6 @@ def request_of(
 ) -> request.Request:
     """Return the requested options of a new volume.
 
-    :param arrival: for the target of a migration; None for any other volume
     :raises OptionError: for options that are invalid or not allowed
     """
     if arrival is None:

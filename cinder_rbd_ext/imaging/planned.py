@@ -48,9 +48,6 @@ def state(
 ) -> plan.ImageState | None:
     """Return the image that librbd creates with some arguments.
 
-    :param ioctx: a context of the pool
-    :param values: librbd's arguments
-    :param options: the configuration of the pool
     :returns: None if the configuration decides on a part of it
     """
     order, mask = values.get('order'), values.get('features')

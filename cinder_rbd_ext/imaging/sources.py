@@ -46,9 +46,6 @@ def of_volume(
     first user of that image and must not affect other volumes. It is treated
     as an image without a layout of its own.
 
-    :param source: Cinder's volume object
-    :param state: the state of its RBD image
-    :param recorded: its admin metadata
     :param chunk_size: object size in bytes of the stock driver's images
     """
     if is_cached_image(source):
@@ -100,7 +97,6 @@ def layout_requested(
     """Return whether a volume's layout was requested by an ``rbd:`` key.
 
     :param recorded: its admin metadata
-    :param where: where the key was set
     """
     origins = record.origins(recorded) or {}
     return any(
@@ -110,10 +106,7 @@ def layout_requested(
 
 
 def features_requested(recorded: Mapping[str, str]) -> bool:
-    """Return whether a volume's features were requested by an ``rbd:`` key.
-
-    :param recorded: its admin metadata
-    """
+    """Return whether a volume's features were requested by an ``rbd:`` key."""
     origins = record.origins(recorded) or {}
     return origins.get(precedence.Part.FEATURES) in precedence.ASKED
 
@@ -183,8 +176,6 @@ class Made:
     ) -> plan.ImagePlan:
         """Return the plan.
 
-        :param base: the image that the stock driver would create
-        :param parent: for a clone or a copy, the source image
         :raises OptionError: for options that are not possible
         """
         source = None if parent is None else self.source_of(parent)

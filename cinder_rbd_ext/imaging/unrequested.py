@@ -75,8 +75,6 @@ def plan_remade(
     """Plan an image that replaces a volume's image, with the same layout.
 
     The options of the volume were fixed when it was created.
-
-    :param state: the state of the former image
     """
     return plan.ImagePlan(
         state.layout,

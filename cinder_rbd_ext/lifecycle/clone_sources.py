@@ -47,7 +47,6 @@ class Reference:
     """A clone's snapshot on its source.
 
     :ivar source: the source's name before its deletion
-    :ivar snapshot: the snapshot's name
     :ivar is_deleted: whether the source was deleted when this was read
     """
 
@@ -57,11 +56,7 @@ class Reference:
 
 
 class CloneSources:
-    """The sources of clones in the pool of a back end.
-
-    :param client: a connection to the pool
-    :param under_way: the creations that are running on the back end
-    """
+    """The sources of clones in the pool of a back end."""
 
     def __init__(
         self,

@@ -48,11 +48,9 @@ _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 class _Deletion:
     """The deletion of a volume.
 
-    :ivar sources: the sources of clones in its pool
     :ivar reference: the snapshot from which its image was cloned
     :ivar has_clones: whether the image is kept under another name because it
         has clones; also true if the image was not found
-    :ivar deferral: moves the image to the trash, if deletion is deferred
     :ivar is_found: whether the image could be opened
     """
 
@@ -69,9 +67,6 @@ class Deletions:
     The stock driver does this only if the clone itself cannot be removed
     immediately. A failure is logged and not raised: the volume is already
     deleted, and the next deletion tries again.
-
-    :param driver: the driver, which provides connections and removes images
-    :param under_way: the creations that are running on the back end
     """
 
     def __init__(
@@ -95,7 +90,6 @@ class Deletions:
         The stock driver also deletes an image to replace it. That is part of a
         creation and does not wait.
 
-        :param delete: the stock driver's method
         :raises Postponed: if it will be requested again
         """
         if self._under_way.get(volume.name) is not None:
@@ -166,7 +160,6 @@ class Deletions:
     def opened(self, image: protocols.Image) -> None:
         """Remove the unused snapshots of the image of a deleted volume.
 
-        :param image: the image, which the stock driver has opened
         :raises Slow: if the deletion must begin again in its turn
         """
         name = image.get_name()

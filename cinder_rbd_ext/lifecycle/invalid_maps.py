@@ -30,7 +30,6 @@ def rebuild(image: protocols.Image) -> bool:
     That is the case if less than half of its objects exist.
 
     :param image: an open image without snapshots
-    :returns: whether the map was rebuilt
     """
     if not image.flags() & _MAP_INVALID:
         return False

@@ -107,7 +107,6 @@ Move = Callable[[Any], tuple[bool, Update | None]]
 class Migrations:
     """Removes the keys that the new back end of a volume does not accept.
 
-    :param driver: the driver, which provides the settings and the images
     :param configure: configures the image of a volume for a new type
     :ivar retypes: the retypes of the driver, which make copies, too
     """
@@ -182,10 +181,8 @@ class Migrations:
     ) -> tuple[bool, Update | None]:
         """Copy the image of a volume to another pool, if it may stay as it is.
 
-        :param host: the target, as described by Cinder's scheduler
         :param move: the stock method for a target, which moves volumes within
             a pool
-        :param held: the exclusive lock of the volume
         :returns: whether the volume has moved, and the model update
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request

@@ -58,7 +58,6 @@ def moved(
 ) -> None:
     """Record a driver-assisted migration.
 
-    :param host: the target, as described by Cinder's scheduler
     :param state: of the copy; None if the image stays in its pool
     """
     if capabilities.is_ours(host['capabilities']):

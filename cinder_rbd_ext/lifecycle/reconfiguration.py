@@ -85,7 +85,6 @@ class Reconfigurations:
         part has already succeeded, and the next one tries again.
 
         :param volume: Cinder's volume object, or a row of the database
-        :param new_type: the type that the volume is about to get
         :param new_size: the size in GiB that the volume is about to get
         :param is_current: whether the object is as in the database, with its
             admin metadata

@@ -82,7 +82,6 @@ def _check_keys(
 ) -> None:
     """Check that a volume may have keys and that its image matches them.
 
-    :param added: the keys that the restore has added
     :raises OptionError: for keys that are not allowed or do not match
     """
     texts = request.Texts(metadata, request.specs_of(volume.volume_type))
@@ -203,7 +202,6 @@ def settled(
     """Return the metadata of a volume after a restore.
 
     :param own: the ``rbd:`` keys before the restore
-    :param current: the current metadata
     """
     kept = {k: v for k, v in current.items() if not key_spelling.is_ours(k)}
     kept.update(own)

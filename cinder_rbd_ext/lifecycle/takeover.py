@@ -35,7 +35,6 @@ def taking_over(
     Keys that tenants may not set are allowed, because only administrators
     manage images.
 
-    :param name: the former name of the image
     :raises ManageExistingVolumeTypeMismatch: if the image does not match the
         keys and the type of the volume
     """
