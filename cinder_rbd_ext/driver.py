@@ -621,5 +621,6 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _get_pool_stats(self) -> Any:
         """Return free and total capacity of the pool that holds the data."""
-        view = capacity.looking_at_data(self)
+        pool = self.settings.options.data_pool
+        view: Any = capacity.looking_at(self, pool) if pool else self
         return super(RBDExtDriver, view)._get_pool_stats()

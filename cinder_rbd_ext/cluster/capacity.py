@@ -42,12 +42,6 @@ def looking_at(driver: protocols.Driver, pool: str) -> Any:
     return view
 
 
-def looking_at_data(driver: protocols.Driver) -> Any:
-    """Return a driver whose RBD pool is the one that holds the data."""
-    pool = driver.settings.options.data_pool
-    return looking_at(driver, pool) if pool else driver
-
-
 def provisioned(driver: protocols.Driver) -> int | None:
     """Return the size of all images of a back end's pool, in GiB.
 

@@ -27,7 +27,6 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import migration_target
 from cinder_rbd_ext.imaging import rbd_import
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.imaging import unrequested
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
@@ -35,6 +34,10 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 
 LOG = logging.getLogger(__name__)
+
+# The requested size of a volume, in GiB. An attribute and not a field: Cinder
+# stores the fields of the object.
+_REQUESTED_SIZE = '_rbd_requested_size'
 
 _BY_TENANT = frozenset({errors.Origin.VOLUME_METADATA})
 
@@ -66,7 +69,9 @@ class Maker:
             allowed
         """
         if from_image:
-            unrequested.keep_size(volume)
+            # To fill the image-volume cache, Cinder first creates the volume
+            # with the size of the image and extends it later.
+            setattr(volume, _REQUESTED_SIZE, volume.size)
         with (
             option_errors.of_volume(
                 volume,
@@ -78,7 +83,7 @@ class Maker:
             self._held(
                 volume,
                 self._copy(volume, source)
-                if source and unrequested.is_copy(volume)
+                if source and sources.is_copy(volume)
                 else self._new_creation(
                     volume, source, from_image, is_filled, disk
                 ),
@@ -138,7 +143,7 @@ class Maker:
             disk = record.disk_in(record.items_of(volume.id))
             return self.creating(volume, disk=disk)
         state = self._images.state_of(volume.name)
-        how = unrequested.plan_remade(volume, state)
+        how = sources.plan_remade(volume, state)
         return self._held(
             volume, self._undone(volume, lambda base, parent: how)
         )
@@ -159,11 +164,14 @@ class Maker:
             creation.undo.pop_all()
 
     def _undone(
-        self, volume: protocols.Volume, planner: creations.Planner
+        self,
+        volume: protocols.Volume,
+        planner: creations.Planner,
+        **fields: Any,
     ) -> creations.Creation:
         """Return a creation that removes the image if it fails."""
         remove = functools.partial(self._images.discard, volume.name)
-        return creations.Creation(volume.name, planner, remove)
+        return creations.Creation(volume.name, planner, remove, **fields)
 
     def _copy(
         self, volume: protocols.Volume, source: protocols.Volume
@@ -184,11 +192,9 @@ class Maker:
                 f'layout that the metadata of volume {source.id} requests',
             )
         planner = functools.partial(
-            unrequested.plan_copy, volume, source, self._driver.settings
+            sources.plan_copy, volume, source, self._driver.settings
         )
-        creation = self._undone(volume, planner)
-        creation.checked = {}
-        return creation
+        return self._undone(volume, planner, checked={})
 
     def _new_creation(
         self,
@@ -219,7 +225,8 @@ class Maker:
             inheritance.Bounds(
                 settable,
                 self._driver.settings.limits,
-                unrequested.size_of(volume) * units.Gi,
+                max(volume.size, getattr(volume, _REQUESTED_SIZE, 0))
+                * units.Gi,
             ),
             self._images.stock_state,
             arrival.disk if arrival else disk,
@@ -234,17 +241,17 @@ class Maker:
             plan.check_bootable(resolved)
         pool = resolved.data_pool.value if resolved.data_pool else None
         arrived = arrival.plan(pool) if arrival else None
-        creation = self._undone(
-            volume, (lambda base, parent: arrived) if arrived else made
+        return self._undone(
+            volume,
+            (lambda base, parent: arrived) if arrived else made,
+            needs_default_striping=bool(
+                resolved.object_size and not resolved.striping
+            ),
+            accepted=arrival.acceptance if arrival else None,
+            checked=(
+                arrival.checked if arrival else request.metadata_of(volume)
+            ),
         )
-        creation.needs_default_striping = bool(
-            resolved.object_size and not resolved.striping
-        )
-        creation.accepted = arrival.acceptance if arrival else None
-        creation.checked = (
-            arrival.checked if arrival else request.metadata_of(volume)
-        )
-        return creation
 
     def _source_of(
         self, source: protocols.Volume | None

@@ -3,7 +3,6 @@
 """An open RBD image, as used by the driver."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import contextlib
 import contextvars
 import functools
@@ -45,21 +44,6 @@ class Delegate:
         return getattr(self._wrapped, name)
 
 
-class _Lock:
-    def __init__(self) -> None:
-        self._lock = releases.native_lock()
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lock, or go on without it after :data:`LONGEST`."""
-        taken = self._lock.acquire(timeout=LONGEST)
-        try:
-            yield
-        finally:
-            if taken:
-                self._lock.release()
-
-
 class Locks:
     """The locks of the images of a cluster, while handles refer to them."""
 
@@ -70,15 +54,15 @@ class Locks:
 
     def _forget(self) -> None:
         self._guard = releases.native_lock()
-        self._of: weakref.WeakValueDictionary[tuple[int, str], _Lock]
+        self._of: weakref.WeakValueDictionary[tuple[int, str], Any]
         self._of = weakref.WeakValueDictionary()
 
-    def of(self, pool: int, name: str) -> _Lock:
+    def of(self, pool: int, name: str) -> Any:
         """Return the lock of an image."""
         with self._guard:
             lock = self._of.get((pool, name))
             if lock is None:
-                lock = self._of[pool, name] = _Lock()
+                lock = self._of[pool, name] = releases.native_lock()
             return lock
 
 
@@ -106,7 +90,7 @@ class Image(Delegate):
         image: protocols.Image,
         name: str | None,
         librbd: Any,
-        lock: _Lock | None = None,
+        lock: Any = None,
     ) -> None:
         super().__init__(image)
         self._name = name
@@ -143,8 +127,13 @@ class Image(Delegate):
         """
 
         def run() -> None:
-            with self._lock.held() if self._lock else contextlib.nullcontext():
+            # After LONGEST, this goes on without the lock.
+            taken = self._lock and self._lock.acquire(timeout=LONGEST)
+            try:
                 call(*args, **kw)
+            finally:
+                if taken:
+                    self._lock.release()
 
         releases.off_main_thread(run)()
 

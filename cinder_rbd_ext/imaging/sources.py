@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The sources of volumes, and the plans of images from them."""
+"""The sources of volumes, and the plans of images from them.
+
+The rules for requests do not apply to images that no user has requested, which
+are copies that Cinder makes for itself, and re-images: a refusal would fail a
+backup, a re-image or a download that is allowed. A re-image is planned only if
+the stock driver creates the image again. Since Cinder 29
+(``releases.REIMAGE_KEEPS_IMAGE``), it writes into the existing one.
+"""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -11,12 +18,15 @@ from typing import Any
 
 from oslo_config import cfg
 
+from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -137,6 +147,54 @@ def _loads(text: str | None) -> dict[str, Any]:
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}
+
+
+def is_copy(volume: protocols.Volume) -> bool:
+    """Return whether the clone of a volume is a copy for Cinder's own use.
+
+    It is the temporary volume of a backup or of a generic revert, which does
+    not count for the quota, or an entry of the image-volume cache.
+    """
+    return not volume.use_quota or is_cached_image(volume)
+
+
+def plan_copy(
+    volume: protocols.Volume,
+    source: protocols.Volume,
+    settings: backend_settings.BackendSettings,
+    base: plan.ImageState,
+    parent: plan.ImageState | None,
+) -> plan.ImagePlan:
+    """Plan a copy with the layout and the features of its source.
+
+    It has the type of the source and no metadata, so planned as a request, it
+    would lose the keys of the source.
+
+    :param settings: of the back end, which has the data pool of a type without
+        one
+    """
+    state = parent or base
+    pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
+    return plan.ImagePlan(
+        state.layout,
+        own_features(source, state),
+        definitions.parse_pool(pool) if pool else settings.options.data_pool,
+    )
+
+
+def plan_remade(
+    volume: protocols.Volume, state: plan.ImageState
+) -> plan.ImagePlan:
+    """Plan an image that replaces a volume's image, with the same layout.
+
+    The options of the volume were fixed when it was created.
+    """
+    return plan.ImagePlan(
+        state.layout,
+        own_features(volume, state),
+        state.data_pool,
+        state.configuration,
+    )
 
 
 @dataclasses.dataclass(frozen=True)

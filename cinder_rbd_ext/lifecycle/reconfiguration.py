@@ -91,10 +91,7 @@ class Reconfigurations:
         """
         try:
             settings = self._driver.settings
-            if is_current:
-                target = self._of(volume, new_type, new_size)
-            else:
-                target = self._target(volume.id, new_type, new_size)
+            target = self._target(volume, new_type, new_size, is_current)
             for _ in range(_ATTEMPTS):
                 if not target or target.difference(settings) is None:
                     return
@@ -104,7 +101,7 @@ class Reconfigurations:
                     volume_lock.configuring(volume.id, _WAIT),
                 ):
                     self._change(volume, new_type, new_size)
-                target = self._target(volume.id, new_type, new_size)
+                target = self._target(volume, new_type, new_size)
         except Exception:
             LOG.exception(
                 'Could not change the configuration of the image of volume '
@@ -125,7 +122,7 @@ class Reconfigurations:
                 volume_lock.shared(volume.id, _WAIT),
                 volume_lock.configuring(volume.id, _WAIT),
             ):
-                target = self._target(volume.id)
+                target = self._target(volume)
                 former = target and record.families_set(
                     target.volume.admin_metadata
                 )
@@ -143,21 +140,15 @@ class Reconfigurations:
 
     def _target(
         self,
-        volume_id: str,
+        volume: protocols.Volume,
         new_type: protocols.VolumeType | None = None,
         new_size: int = 0,
+        is_current: bool = False,
     ) -> requested_configuration.Target | None:
         """Return the volume as it will be; None if its image is not usable."""
-        admin = context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
-        return self._of(volume, new_type, new_size)
-
-    def _of(
-        self,
-        volume: protocols.Volume,
-        new_type: protocols.VolumeType | None,
-        new_size: int,
-    ) -> requested_configuration.Target | None:
+        if not is_current:
+            admin = context.get_admin_context()
+            volume = objects.Volume.get_by_id(admin, volume.id)
         if volume.status in _KEPT and new_type is None:
             return None
         if volume.status == _EXTENDING and not new_size:
@@ -173,7 +164,7 @@ class Reconfigurations:
         new_type: protocols.VolumeType | None,
         new_size: int,
     ) -> None:
-        target = self._target(requested.id, new_type, new_size)
+        target = self._target(requested, new_type, new_size)
         wanted = target.difference(self._driver.settings) if target else None
         if target is None or wanted is None:
             # It was changed during the wait for the lock.

@@ -101,30 +101,19 @@ def _check_keys(
     disk = record.disk_in(record.items_of(volume.id))
     mismatch = changes.disk_mismatch(resolved, disk)
     if mismatch:
-        _warn_if_unreadable(volume, disk, plan.disk_of(resolved))
+        # Servers cannot read the restored data if the one that was backed up
+        # had another disk.
+        try:
+            sector_sizes.check_receives(disk, plan.disk_of(resolved))
+        except errors.OptionError as unreadable:
+            user_messages.refused(
+                volume, user_messages.Operation.RESTORE, unreadable
+            )
     contradiction = mismatch or changes.contradiction(
         asked, driver.images.state_of(volume.name)
     )
     if contradiction:
         raise contradiction
-
-
-def _warn_if_unreadable(
-    volume: protocols.Volume,
-    disk: Mapping[str, Any],
-    written: Mapping[str, Any],
-) -> None:
-    """Tell the tenant if servers cannot read the restored data.
-
-    :param disk: the disk of the volume, by key
-    :param written: the disk of the volume that was backed up
-    """
-    try:
-        sector_sizes.check_receives(disk, written)
-    except errors.OptionError as unreadable:
-        user_messages.refused(
-            volume, user_messages.Operation.RESTORE, unreadable
-        )
 
 
 def is_copied(admin_metadata: Mapping[str, str]) -> bool:

@@ -165,9 +165,9 @@ class LockTest(librbd_case.LibrbdTestCase):
         """A lock of another thread is not held in the child process."""
         locks = open_image.Locks()
         lock = locks.of(1, 'a')
-        with lock.held():
+        with lock:
             child = os.fork()
             if not child:
-                taken = locks.of(1, 'a')._lock.acquire(blocking=False)
+                taken = locks.of(1, 'a').acquire(blocking=False)
                 os._exit(0 if taken else 1)
         self.assertEqual((child, 0), os.waitpid(child, 0))

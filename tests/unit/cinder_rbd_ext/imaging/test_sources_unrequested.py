@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.imaging.unrequested."""
+"""Unit tests of cinder_rbd_ext.imaging.sources."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from cinder import exception
 import ddt
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext.imaging import unrequested
+from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -143,7 +143,7 @@ _STATE = plan.ImageState(
 
 class PlanRemadeTest(unit_base.TestCase):
     def test_as_it_was(self) -> None:
-        how = unrequested.plan_remade(cinder_objects.volume(), _STATE)
+        how = sources.plan_remade(cinder_objects.volume(), _STATE)
         self.assertEqual(
             plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
         )
@@ -155,5 +155,5 @@ class PlanRemadeTest(unit_base.TestCase):
                 {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
             )
         )
-        how = unrequested.plan_remade(volume, _STATE)
+        how = sources.plan_remade(volume, _STATE)
         self.assertIn('exclusive-lock', how.image_features or ())
