@@ -34,15 +34,32 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
     serializes them.
     """
     defaults, striping = settings.ceph_features, settings.ceph_striping
-    pools = settings.data_pools
+    values, pools = settings.options.values(), settings.data_pools
     return {
         wire.RBD_VOLUME_OPTIONS: True,
         wire.RBD_CACHE_MODE_ENFORCEMENT: (
             wire.STRICT if settings.strict_cache_mode else wire.LENIENT
         ),
         wire.RBD_CLOUD_ID: settings.cloud_id or None,
-        **_reported_limits(settings.limits),
-        **_reported_options(settings.options),
+        **{
+            option.allowed.option: [
+                definitions.as_json(value)
+                for value in option.allowed_values(settings.limits) or ()
+            ]
+            for option in definitions.OPTIONS.values()
+            if option.allowed
+        },
+        **{
+            option: getattr(settings.limits, limit)
+            for limit, option in backend_settings.LIMITS.items()
+        },
+        wire.RBD_TENANT_OPTIONS: sorted(settings.limits.tenant_options),
+        **{
+            option.conf_name: definitions.as_capability(values.get(option.key))
+            for option in definitions.with_defaults()
+            # There are many of these, and hardly any is set.
+            if option.key in values or not option.is_rarely_set
+        },
         wire.RBD_VOLUME_OBJECT_SIZE: (
             settings.options.object_size or settings.chunk_size
         ),
@@ -52,34 +69,6 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
         ),
         wire.RBD_DEFAULT_STRIPE_UNIT: striping.unit if striping else None,
         wire.RBD_DEFAULT_STRIPE_COUNT: striping.count if striping else None,
-    }
-
-
-def _reported_limits(bounds: limits.Limits) -> dict[str, Any]:
-    return {
-        **{
-            option.allowed.option: [
-                definitions.as_json(value)
-                for value in option.allowed_values(bounds) or ()
-            ]
-            for option in definitions.OPTIONS.values()
-            if option.allowed
-        },
-        **{
-            option: getattr(bounds, limit)
-            for limit, option in backend_settings.LIMITS.items()
-        },
-        wire.RBD_TENANT_OPTIONS: sorted(bounds.tenant_options),
-    }
-
-
-def _reported_options(configured: options.VolumeOptions) -> dict[str, Any]:
-    values = configured.values()
-    return {
-        option.conf_name: definitions.as_capability(values.get(option.key))
-        for option in definitions.with_defaults()
-        # There are many of these, and hardly any is set.
-        if option.key in values or not option.is_rarely_set
     }
 
 
@@ -135,6 +124,7 @@ def settings_of(
         for option in definitions.with_defaults()
         if (value := report.get(option.conf_name)) is not None
     }
+    names = report.get(wire.RBD_DEFAULT_FEATURES)
     pools = report.get(wire.RBD_DATA_POOLS)
     try:
         parsed = options.parse(
@@ -151,7 +141,12 @@ def settings_of(
         chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
         strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
         == wire.STRICT,
-        ceph_features=_known(report.get(wire.RBD_DEFAULT_FEATURES)),
+        # Those that this release knows.
+        ceph_features=(
+            frozenset(names.split(',')) & features.CHOOSABLE
+            if names is not None
+            else None
+        ),
         ceph_striping=_striping(report),
         data_pools=None if pools is None else tuple(map(str, pools)),
     )
@@ -177,10 +172,3 @@ def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
     unit = report.get(wire.RBD_DEFAULT_STRIPE_UNIT)
     count = report.get(wire.RBD_DEFAULT_STRIPE_COUNT)
     return layout.Striping(unit, count) if unit and count else None
-
-
-def _known(names: str | None) -> features.Features | None:
-    """Return the reported features that this release knows."""
-    if names is None:
-        return None
-    return frozenset(names.split(',')) & features.CHOOSABLE
