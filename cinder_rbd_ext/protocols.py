@@ -90,7 +90,6 @@ class Volume(Protocol):
     metadata: dict[str, str]
     admin_metadata: dict[str, str]
     source_volid: str | None
-    snapshot_id: str | None
     provider_location: str | None
     replication_driver_data: str | None
     display_description: str | None

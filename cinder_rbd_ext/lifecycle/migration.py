@@ -74,7 +74,6 @@ from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import accepted_keys
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
@@ -385,6 +384,7 @@ class Migrations:
         specs = request.specs_of(volume.volume_type)
         report = host['capabilities']
         settings = capabilities.settings_of(report)
+        own_pool = self._driver.configuration.rbd_pool
         with option_errors.of_volume(
             volume,
             self._driver.backend_name,
@@ -397,10 +397,13 @@ class Migrations:
             elif settings is None:
                 # A newer release of our driver applies its own rules.
                 return accepted_keys.Acceptance(metadata, {})
-            if settings and self._needs_another_data_pool(
-                volume, host, settings
-            ):
-                return None
+            if settings and capabilities.location(host)[-1] == own_pool:
+                # The stock driver moves no image within a pool.
+                wanted = (
+                    specs.get(keys.DATA_POOL) or settings.options.data_pool
+                )
+                if self._images.state_of(volume.name).data_pool != wanted:
+                    return None
             retyped = volume.status == volume_use.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
@@ -419,25 +422,6 @@ class Migrations:
             return accepted_keys.of_type(
                 metadata, specs, settings, volume.size, as_is=not retyped
             )
-
-    def _needs_another_data_pool(
-        self,
-        volume: protocols.Volume,
-        host: dict[str, Any],
-        settings: backend_settings.BackendSettings,
-    ) -> bool:
-        """Return whether a volume's image stays, but in the wrong pool.
-
-        The stock driver moves no image between back ends of the same pool.
-        """
-        if (
-            capabilities.location(host)[-1]
-            != self._driver.configuration.rbd_pool
-        ):
-            return False
-        specs = request.specs_of(volume.volume_type)
-        wanted = specs.get(keys.DATA_POOL) or settings.options.data_pool
-        return self._images.state_of(volume.name).data_pool != wanted
 
     def remove(
         self,
