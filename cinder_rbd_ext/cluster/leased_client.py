@@ -48,7 +48,6 @@ class Attempt:
 class SharedClient:
     """A connection and the operations that use it.
 
-    :ivar users: the number of operations that use it
     :ivar verified_at: when an OSD last responded to it
     :ivar idle_since: when the last operation ended
     :ivar retired: whether new operations no longer use it

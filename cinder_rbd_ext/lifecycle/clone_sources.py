@@ -28,15 +28,6 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-#: Suffix that the stock driver adds to a clone's name for the snapshot of the
-#: source.
-SNAPSHOT = wire.CLONE_SNAPSHOT
-
-#: Suffix that the stock driver adds to the name of a source that it keeps for
-#: its clones.
-DELETED = wire.DELETED_SOURCE
-
-
 # Seconds to wait for the lock of a source. The operation that holds it may be
 # waiting for the deletion of its clone.
 _SOURCE_WAIT = 0.5
@@ -80,14 +71,15 @@ class CloneSources:
         because it can no longer be cloned.
         """
         for name in existing.snapshot_names(image):
-            clone = name.removesuffix(SNAPSHOT)
+            clone = name.removesuffix(wire.CLONE_SNAPSHOT)
             if name != clone and not self._under_way.get(clone):
                 self._drop(image, name)
 
     def has_clones(self, image: protocols.Image) -> bool:
         """Return whether an image has snapshots for clones."""
         return any(
-            name.endswith(SNAPSHOT) for name in existing.snapshot_names(image)
+            name.endswith(wire.CLONE_SNAPSHOT)
+            for name in existing.snapshot_names(image)
         )
 
     def release(self, reference: Reference) -> None:
@@ -103,7 +95,7 @@ class CloneSources:
             # replaced. Then the snapshot is removed with the source.
             LOG.info('Source image %s is being replaced', reference.source)
         # This runs in both cases, because the source may have been renamed.
-        self.settle(reference.source + DELETED)
+        self.settle(reference.source + wire.DELETED_SOURCE)
 
     def settle(self, name: str) -> None:
         """Remove a deleted source if no clone requires it.
@@ -180,10 +172,10 @@ def reference_of(
             except driver.rbd.ImageNotFound:
                 continue
         if parent_pool != driver.configuration.rbd_pool or not name.endswith(
-            SNAPSHOT
+            wire.CLONE_SNAPSHOT
         ):
             return None
-        volume = source.removesuffix(DELETED)
+        volume = source.removesuffix(wire.DELETED_SOURCE)
         return Reference(volume, name, is_deleted=source != volume)
     return None
 

@@ -28,6 +28,7 @@ from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.lifecycle import invalid_maps
 from cinder_rbd_ext.retype import copies
+from rbd_volume_options import wire
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -131,14 +132,14 @@ class Deletions:
             reference = deletion.reference or _recorded(volume)
             if reference and not deletion.sources.is_there(volume.name):
                 deletion.sources.release(reference)
-                kept = reference.source + clone_sources.DELETED
+                kept = reference.source + wire.DELETED_SOURCE
                 if not deletion.is_found and not (
                     deletion.sources.is_there(kept)
                 ):
                     # The deletion of its last clone removes the source, too.
                     self._complete(client, kept)
             if deletion.has_clones:
-                deletion.sources.settle(volume.name + clone_sources.DELETED)
+                deletion.sources.settle(volume.name + wire.DELETED_SOURCE)
 
     def _complete(self, client: protocols.Client, name: str) -> None:
         """Complete an earlier removal of an image, if it was interrupted.
@@ -194,7 +195,7 @@ class Deletions:
         with self._clean_up(parent_name):
             self._clone_sources(client).release(
                 clone_sources.Reference(
-                    parent_name.removesuffix(clone_sources.DELETED),
+                    parent_name.removesuffix(wire.DELETED_SOURCE),
                     parent_snap,
                 )
             )
@@ -334,13 +335,11 @@ def _recorded(volume: protocols.Volume) -> clone_sources.Reference | None:
         ).name
     except exception.VolumeNotFound:
         source = CONF.volume_name_template % volume.source_volid
-    return clone_sources.Reference(
-        source, volume.name + clone_sources.SNAPSHOT
-    )
+    return clone_sources.Reference(source, volume.name + wire.CLONE_SNAPSHOT)
 
 
 def _is_deleted_volume(name: str) -> bool:
     """Return whether an image is a deleted volume, kept for its clones."""
     before, _, after = CONF.volume_name_template.partition('%s')
     pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
-    return bool(re.fullmatch(pattern + re.escape(clone_sources.DELETED), name))
+    return bool(re.fullmatch(pattern + re.escape(wire.DELETED_SOURCE), name))
