@@ -153,8 +153,11 @@ class RBDExtDriver(rbd.RBDDriver):
         """Clone a volume, or copy it if clones are disabled."""
         with (
             volume_use.using(self, src_vref) as source,
-            self._maker.cloning(volume, source) as creation,
+            self._maker.creating(volume, source) as creation,
         ):
+            creation.undo.callback(
+                self.images.discard_clone_snapshot, source.name, volume.name
+            )
             with self.sharing.of_clone():
                 update = super().create_cloned_volume(volume, source)
             if not creation.set_up:

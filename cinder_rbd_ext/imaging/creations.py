@@ -4,8 +4,8 @@
 
 The stock driver creates images in many methods but with few calls. While one
 of these methods runs, a :class:`Creation` is held under the name of the image.
-The calls (:mod:`cinder_rbd_ext.imaging.librbd` and
-:mod:`cinder_rbd_ext.imaging.rbd_import`) get the plan of the image from it and
+The calls (:mod:`cinder_rbd_ext.imaging.librbd`, and ``rbd import`` through
+:mod:`cinder_rbd_ext.imaging.maker`) get the plan of the image from it and
 report the result to it.
 """
 

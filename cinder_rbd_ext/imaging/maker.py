@@ -25,7 +25,7 @@ from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import migration_target
-from cinder_rbd_ext.imaging import rbd_import
+from cinder_rbd_ext.imaging import planned
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -89,17 +89,6 @@ class Maker:
                 ),
             ) as creation,
         ):
-            yield creation
-
-    @contextlib.contextmanager
-    def cloning(
-        self, volume: protocols.Volume, source: protocols.Volume
-    ) -> Iterator[creations.Creation]:
-        """Act as :meth:`creating` for a clone or a copy of a volume."""
-        with self.creating(volume, source) as creation:
-            creation.undo.callback(
-                self._images.discard_clone_snapshot, source.name, volume.name
-            )
             yield creation
 
     @contextlib.contextmanager
@@ -304,18 +293,18 @@ class Maker:
         self, run: Callable[..., Any], *command: object, **kwargs: object
     ) -> Any:
         """Run a command; change an import as the volume requests."""
-        creation = rbd_import.creation_of(command, self.creations)
+        creation = planned.creation_of(command, self.creations)
         if creation is None:
             return run(*command, **kwargs)
         with creation.noting():
             base = self._images.stock_state(
-                rbd_import.object_size_of(command),
+                planned.object_size_of(command),
                 creation.needs_default_striping,
             )
             how = creation.plan(base)
             there_before = self._images.exists(creation.name)
             try:
-                result = run(*rbd_import.rewrite(command, how), **kwargs)
+                result = run(*planned.rewrite(command, how), **kwargs)
             except processutils.ProcessExecutionError:
                 if not there_before:
                     # At once, because the stock driver tries again and no

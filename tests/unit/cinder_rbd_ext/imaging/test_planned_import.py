@@ -5,7 +5,7 @@ from typing import Any
 import ddt
 
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import rbd_import
+from cinder_rbd_ext.imaging import planned
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
@@ -52,7 +52,7 @@ class CreationOfTest(base.TestCase):
 
     def _found(self, *command: Any) -> creations.Creation | None:
         with self.creations.hold(self.creation):
-            return rbd_import.creation_of(command, self.creations)
+            return planned.creation_of(command, self.creations)
 
     def test_import_is_recognised_by_its_command(self) -> None:
         self.assertIs(self.creation, self._found(*_GLANCE))
@@ -68,7 +68,7 @@ class CreationOfTest(base.TestCase):
         self.assertIsNone(self._found())
 
     def test_not_under_way(self) -> None:
-        self.assertIsNone(rbd_import.creation_of(_GLANCE, self.creations))
+        self.assertIsNone(planned.creation_of(_GLANCE, self.creations))
 
 
 @ddt.ddt
@@ -76,19 +76,17 @@ class ObjectSizeTest(base.TestCase):
     @ddt.data((_GLANCE, 4), (_ENCRYPTED, 8), (('rbd', 'import'), 4))
     @ddt.unpack
     def test_object_size(self, command: tuple[Any, ...], mib: int) -> None:
-        self.assertEqual(mib << 20, rbd_import.object_size_of(command))
+        self.assertEqual(mib << 20, planned.object_size_of(command))
 
     def test_order_is_read_from_the_command(self) -> None:
         self.assertEqual(
-            1 << 20, rbd_import.object_size_of(('x', '--order', '20'))
+            1 << 20, planned.object_size_of(('x', '--order', '20'))
         )
 
 
 class RewriteTest(base.TestCase):
     def test_nothing_planned(self) -> None:
-        self.assertEqual(
-            _GLANCE, rbd_import.rewrite(_GLANCE, plan.ImagePlan())
-        )
+        self.assertEqual(_GLANCE, planned.rewrite(_GLANCE, plan.ImagePlan()))
 
     def test_layout_is_passed_in_bytes(self) -> None:
         """Sizes are in bytes: ``--object-size 6M`` is silently rounded."""
@@ -112,14 +110,14 @@ class RewriteTest(base.TestCase):
                 '--stripe-count',
                 '8',
             ),
-            rbd_import.rewrite(_ENCRYPTED, how),
+            planned.rewrite(_ENCRYPTED, how),
         )
 
     def test_layout_over_no_order(self) -> None:
         how = plan.ImagePlan(layout.ImageLayout(1 << 20))
         self.assertEqual(
             ('--object-size', '1048576'),
-            rbd_import.rewrite(('rbd', 'import'), how)[2:4],
+            planned.rewrite(('rbd', 'import'), how)[2:4],
         )
 
     def test_features_that_librbd_sets_are_not_passed(self) -> None:
@@ -137,11 +135,11 @@ class RewriteTest(base.TestCase):
                 '--image-feature',
                 'layering',
             ),
-            rbd_import.rewrite(_GLANCE, how),
+            planned.rewrite(_GLANCE, how),
         )
 
     def test_data_pool(self) -> None:
         self.assertEqual(
             (*_GLANCE, '--data-pool', 'data'),
-            rbd_import.rewrite(_GLANCE, plan.ImagePlan(data_pool='data')),
+            planned.rewrite(_GLANCE, plan.ImagePlan(data_pool='data')),
         )
