@@ -20,10 +20,13 @@ from rbd_volume_options import wire
 #: The options of cinder.conf, which the report of the back end has too, by the
 #: limit that they set.
 LIMITS = {
-    'max_stripe_count': wire.RBD_MAX_STRIPE_COUNT,
-    'require_whole_stripes': wire.RBD_REQUIRE_WHOLE_STRIPES,
-    'min_object_size': wire.RBD_MIN_OBJECT_SIZE,
-    'max_objects': wire.RBD_MAX_OBJECTS,
+    option.removeprefix('rbd_'): option
+    for option in (
+        wire.RBD_MAX_STRIPE_COUNT,
+        wire.RBD_REQUIRE_WHOLE_STRIPES,
+        wire.RBD_MIN_OBJECT_SIZE,
+        wire.RBD_MAX_OBJECTS,
+    )
 }
 
 

@@ -440,7 +440,9 @@ class MigrateTest(base.DriverTestCase):
         # An administrator has reset it.
         self.update(volume, {'migration_status': None})
         # It waits for a minute.
-        with mock.patch.object(volume_use, '_left', return_value=0.0):
+        with mock.patch.object(
+            volume_use, '_left', autospec=True, return_value=0.0
+        ):
             error = self.raised(getattr(self.driver, name), deleted)
         self.assertIsInstance(
             error, (exception.VolumeIsBusy, exception.SnapshotIsBusy)
