@@ -145,3 +145,18 @@ class DisallowedModeTest(base.NovaTestCase):
         self.assertEqual({}, self.told.take())
         self._reboot_server(self.server, hard=True)
         self.check_kept()
+
+
+class RevertTest(base.NovaTestCase):
+    def test_former_host_no_longer_allows_the_mode(self) -> None:
+        """Cinder keeps the mode that the server had on the host."""
+        for host in ('one', 'two'):
+            self.start_compute(host)
+        server = self._create_server(networks='none', host='one')
+        self.attach(server, _HAS)
+        self._migrate_server(server, host='two')
+        self.flags(allowed_modes='none', group='rbd_cache')
+        self.restart_compute_service('one')
+        self.told.take()
+        self._revert_resize(server)
+        self.assertEqual({_HAS: 'writeback'}, self.told.take())

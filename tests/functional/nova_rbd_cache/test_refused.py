@@ -107,6 +107,20 @@ class RefusedTest(base.NovaTestCase):
             seen,
         )
 
+    def test_revert(self) -> None:
+        """nova-rbd-cache recover recognizes it by the last migration."""
+        server = self.made(_VOLUMES[0])
+        self._migrate_server(server, host='two')
+        self.refused = {'one', 'two'}
+        self.assertEqual(
+            ('ERROR', 'one'), self.after(server, revertResize=None)
+        )
+        (last,) = self.api.get_migrations()
+        self.assertEqual(
+            ('migration', 'error', 'two'),
+            (last['migration_type'], last['status'], last['dest_compute']),
+        )
+
     def swapped(self, server: Any, volume: str) -> tuple[Any, ...]:
         """Swap a volume for one that is refused."""
         with contextlib.suppress(client.OpenStackApiException):
