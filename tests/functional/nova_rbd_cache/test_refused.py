@@ -107,7 +107,7 @@ class RefusedTest(base.NovaTestCase):
             seen,
         )
 
-    def test_revert(self) -> None:
+    def test_refused_revert_leaves_server_in_error(self) -> None:
         """nova-rbd-cache recover recognizes it by the last migration."""
         server = self.made(_VOLUMES[0])
         self._migrate_server(server, host='two')
