@@ -10,10 +10,10 @@ ID of the server.
 
 from collections.abc import Mapping
 import dataclasses
+import types
 
 from lxml import etree
 from nova import exception
-from nova import objects
 from nova.virt.libvirt import host as libvirt_host
 
 #: The item of ``connection_info`` that has the ID of the server.
@@ -48,11 +48,11 @@ class Guest:
 def find(host: libvirt_host.Host, server: str) -> Guest | None:
     """Return the guest of a server; None if libvirt has no such guest.
 
-    :raises InternalError: if the query to libvirt fails
+    :raises NovaException: if the query to libvirt fails
     """
     try:
-        # get_guest reads only the ID of the server.
-        guest = host.get_guest(objects.Instance(uuid=server))
+        # Nova reads the ID, and the name for the message of an error.
+        guest = host.get_guest(types.SimpleNamespace(uuid=server, name=server))
     except exception.InstanceNotFound:
         return None
     try:

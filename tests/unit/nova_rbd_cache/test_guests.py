@@ -90,5 +90,26 @@ class NovaHostTest(base.NovaTestCase):
             'VIR_ERR_OPERATION_FAILED',
         )
 
+    def test_lookup_that_libvirt_refuses_names_the_server(self) -> None:
+        """libvirt is restarting."""
+        self.use_libvirt()
+        host = libvirt_host.Host('qemu:///system')
+        fakelibvirt = libvirt_host.libvirt
+
+        class Connection:
+            def lookupByUUIDString(self, uuid: str) -> None:
+                raise fakelibvirt.make_libvirtError(
+                    fakelibvirt.libvirtError,
+                    'cannot receive data',
+                    error_code=fakelibvirt.VIR_ERR_INTERNAL_ERROR,
+                )
+
+        self.patch(host, 'get_connection', Connection)
+        error = self.assertRaises(
+            exception.InternalError, guests.find, host, base.SERVER_ID
+        )
+        self.assertIn(base.SERVER_ID, str(error))
+        self.assertIn('cannot receive data', str(error))
+
     def test_is_what_drivers_are_given(self) -> None:
         self.assertIs(libvirt_host.Host, libvirt_driver.host.Host)
