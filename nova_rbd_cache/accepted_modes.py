@@ -20,15 +20,19 @@ _FOLDER = 'rbd_accepted_modes'
 
 
 class AcceptedModes:
-    """The accepted modes, by the IDs of the server and of the volume."""
+    """The accepted modes, by the ID of the server and the RBD image.
+
+    Cinder migrates a volume to the image of another one, which then gets the
+    ID of the volume. The name of the image stays.
+    """
 
     def __init__(self) -> None:
         #: The modes of servers whose folder Nova removed in a rebuild.
         self._rebuilt: dict[pathlib.Path, str] = {}
 
-    def add(self, server: str, volume: str, mode: str) -> None:
-        """Record the mode of a volume; a failure is only logged."""
-        file = _folder(server) / volume
+    def add(self, server: str, image: str, mode: str) -> None:
+        """Record the mode of an image; a failure is only logged."""
+        file = _folder(server) / image
         new = file.with_suffix('.new')
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -40,15 +44,15 @@ class AcceptedModes:
             new.replace(file)
         except OSError as error:
             LOG.warning(
-                'Could not record cache mode %(mode)s of volume %(id)s: '
+                'Could not record cache mode %(mode)s of RBD image %(image)s: '
                 '%(error)s. If [rbd_cache] allowed_modes is changed, its '
                 'server may not start.',
-                {'mode': mode, 'id': volume, 'error': error},
+                {'mode': mode, 'image': image, 'error': error},
             )
 
-    def mode(self, server: str, volume: str) -> str | None:
+    def mode(self, server: str, image: str) -> str | None:
         """Return the recorded text, which may be damaged; None if unknown."""
-        file = _folder(server) / volume
+        file = _folder(server) / image
         try:
             return file.read_text(encoding='ascii', errors='replace')
         except OSError:

@@ -138,8 +138,9 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         :raises CacheModeRefused: as in :meth:`connect_volume`
         """
         volume = connection_info['serial']
+        image = connection_info['data']['name'].rpartition('/')[2]
         if mode not in self.settings.allowed_modes:
-            if not self._has_had(mode, volume, instance):
+            if not self._has_had(mode, volume, image, instance):
                 raise self._refused(mode.value, connection_info)
             LOG.warning(
                 'Volume %(id)s keeps cache mode %(mode)s of its attachment, '
@@ -147,10 +148,14 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
                 'its server cannot run without the volume',
                 {'id': volume, 'mode': mode.value},
             )
-        self._accepted.add(instance.uuid, volume, mode.value)
+        self._accepted.add(instance.uuid, image, mode.value)
 
     def _has_had(
-        self, mode: cache_modes.CacheMode, volume: str, instance: Any
+        self,
+        mode: cache_modes.CacheMode,
+        volume: str,
+        image: str,
+        instance: Any,
     ) -> bool:
         """Return whether a server has, or had, a volume with a cache mode.
 
@@ -163,7 +168,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             return False
         guest = guests.find(self.host, instance.uuid)
         if guest is None:
-            had = self._accepted.mode(instance.uuid, volume)
+            had = self._accepted.mode(instance.uuid, image)
         else:
             had = guest.disks.get(volume, {}).get('cache')
         return had == mode.value

@@ -249,10 +249,11 @@ class LackingTest(ConnectTestCase):
         self.assertIn('compute-1', self.log.output)
         self.assertNotIn('keeps', self.log.output)
 
-    def check_kept(self) -> None:
+    def check_kept(self, **more: Any) -> None:
         """Check that the disk keeps the mode and that a warning is logged."""
         self.set_options(allowed_modes='none')
-        self.assertEqual('writeback', base.cache_of(self.connect().to_xml()))
+        found = self.connect(**more)
+        self.assertEqual('writeback', base.cache_of(found.to_xml()))
         (line,) = [
             line
             for line in self.log.output.splitlines()
@@ -265,6 +266,17 @@ class LackingTest(ConnectTestCase):
         """The disk keeps its mode at a start or a hard reboot."""
         self.connect()
         self.check_kept()
+
+    def test_volume_that_cinder_has_migrated(self) -> None:
+        """The guest has the former mode until its next hard reboot."""
+        had = {'cache': 'none'}
+        self.host = base.FakeHost(base.guest_xml(driver=had))
+        # Nova connects the image by the ID of a temporary volume.
+        temporary = 'c8d1f3a7-5c8e-4b1c-9a40-0d6b7f3f0003'
+        self.connect(volume_id=temporary)
+        # Nova undefines the guest.
+        self.host = base.FakeHost()
+        self.check_kept(volume_id=temporary, serial=base.VOLUME_ID)
 
     def test_server_returns_to_another_mode(self) -> None:
         """Cinder's record of the attachment changed in the meantime."""
