@@ -12,7 +12,6 @@ from typing import Any
 from nova import exception
 import nova.conf
 from nova.i18n import _
-from nova.virt import block_device
 from nova.virt import driver
 from nova.virt import libvirt
 
@@ -90,8 +89,11 @@ class RBDCacheDriver(WithoutModes):
         :raises MigrationPreCheckError: if a volume has cache mode unsafe and
             the operator does not allow it. The guest stays as it is.
         """
-        volumes = list(_rbd_volumes(block_device_info))
-        if volumes:
+        volumes = [
+            each['connection_info']
+            for each in driver.block_device_info_get_mapping(block_device_info)
+        ]
+        if any(map(_is_rbd, volumes)):
             guest = guests.find(self._host, instance.uuid)
             self._check_unsafe(guest, volumes)
             ours = self._rbd_driver()
@@ -128,11 +130,8 @@ class RBDCacheDriver(WithoutModes):
             )
 
 
-def _rbd_volumes(block_device_info: Any) -> Iterator[Any]:
-    """Return the connection information of each RBD volume."""
-    for each in driver.block_device_info_get_mapping(block_device_info):
-        if each['connection_info']['driver_volume_type'] == 'rbd':
-            yield each['connection_info']
+def _is_rbd(connection_info: Any) -> bool:
+    return bool(connection_info['driver_volume_type'] == 'rbd')
 
 
 def _unsafe_volumes(
@@ -140,18 +139,22 @@ def _unsafe_volumes(
 ) -> Iterator[str]:
     """Return the volumes that the guest has in mode unsafe.
 
-    A mode from ``[libvirt] disk_cachemodes`` is left to the operator.
+    A mode from ``[libvirt] disk_cachemodes`` is left to the operator. After a
+    swap of volumes, the disk keeps the serial number of the former volume,
+    whose attachment is unknown, until the next hard reboot.
     """
     stock = f'network={_UNSAFE.value}' in (
         nova.conf.CONF.libvirt.disk_cachemodes
     )
-    disks = {} if guest is None else guest.disks
-    for info in volumes:
-        volume_id = str(block_device.get_volume_id(info))
-        if disks.get(volume_id, {}).get('cache') != _UNSAFE.value:
+    attached = {info['serial']: info for info in volumes}
+    for serial, attributes in () if guest is None else guest.disks.items():
+        if attributes.get('cache') != _UNSAFE.value:
             continue
-        if not stock or volume.asked(info) is not None:
-            yield volume_id
+        info = attached.get(serial)
+        if info is None or (
+            _is_rbd(info) and not (stock and volume.asked(info) is None)
+        ):
+            yield serial
 
 
 #: The classes of which one takes the place of the stock class.

@@ -21,6 +21,7 @@ from tests.unit.nova_rbd_cache import base
 _NODE = 'compute-1'
 _RP = '11111111-2222-4333-8444-555555555555'
 _SERVER = types.SimpleNamespace(uuid=base.SERVER_ID)
+_OTHER_VOLUME = 'c8d1f3a7-5c8e-4b1c-9a40-0d6b7f3f0003'
 _OTHER = 'CUSTOM_OF_THE_OPERATOR'
 
 
@@ -76,23 +77,29 @@ class TraitsTest(ComputeDriverTestCase):
 class LiveMigrationTest(ComputeDriverTestCase):
     """Live migration of a guest with cache mode ``unsafe``."""
 
-    def migrate(self, mode: str, has: str, kind: str = 'rbd') -> None:
+    def migrate(self, mode: str, has: str, *others: Any, **more: Any) -> None:
         """Run Nova's check on the source host.
 
         :param mode: the mode of the attachment
         :param has: the mode of the guest
+        :param others: the attachments of further volumes
         """
         nova = self.make()
         xml = base.guest_xml(driver={'cache': has})
         nova._host = base.FakeHost(xml)
-        info = base.connection_info(mode or None, driver_volume_type=kind)
-        mapping = {'block_device_mapping': [{'connection_info': info}]}
-        nova.check_can_live_migrate_source(None, _SERVER, None, mapping)
+        infos = [base.connection_info(mode or None, **more), *others]
+        mapping = [{'connection_info': info} for info in infos]
+        nova.check_can_live_migrate_source(
+            None, _SERVER, None, {'block_device_mapping': mapping}
+        )
 
-    def check_refused(self, mode: str) -> None:
+    def check_refused(self, mode: str, **more: Any) -> None:
         """Check that the migration is refused."""
         error = self.assertRaises(
-            exception.MigrationPreCheckError, self.migrate, mode, 'unsafe'
+            exception.MigrationPreCheckError,
+            self.migrate,
+            *(mode, 'unsafe'),
+            **more,
         )
         for word in (base.VOLUME_ID, '[rbd_cache] live_migrate_unsafe'):
             self.assertIn(word, str(error))
@@ -112,8 +119,28 @@ class LiveMigrationTest(ComputeDriverTestCase):
     def test_other_disks_are_migrated(
         self, mode: str, has: str, kind: str
     ) -> None:
-        self.migrate(mode, has, kind)
+        self.migrate(mode, has, driver_volume_type=kind)
         self.assertEqual(['check_can_live_migrate_source'], self.stock)
+
+    def test_disk_of_other_storage_is_not_checked(self) -> None:
+        rbd = base.connection_info(volume_id=_OTHER_VOLUME)
+        self.migrate('', 'unsafe', rbd, driver_volume_type='iscsi')
+        self.assertEqual(['check_can_live_migrate_source'], self.stock)
+
+    @ddt.data((), ('network=unsafe',))
+    def test_swapped_unsafe_disk_is_not_migrated(
+        self, cachemodes: Any
+    ) -> None:
+        """The disk has the serial number of the former volume."""
+        self.set_options('libvirt', disk_cachemodes=list(cachemodes))
+        self.check_refused('none', volume_id=_OTHER_VOLUME)
+
+    def test_volume_that_cinder_has_migrated_is_not_unknown(self) -> None:
+        """Cinder keeps the ID of a temporary volume in the attachment."""
+        attachment = {'volume_id': _OTHER_VOLUME, 'serial': base.VOLUME_ID}
+        self.check_refused('none', **attachment)
+        self.set_options('libvirt', disk_cachemodes=['network=unsafe'])
+        self.migrate('', 'unsafe', **attachment)
 
     def test_operator_may_allow_migration_of_unsafe_disks(self) -> None:
         self.set_options(live_migrate_unsafe=True)
