@@ -20,6 +20,7 @@ from cinder import interface
 from cinder import objects
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
+from oslo_config import cfg
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import exceptions
@@ -47,6 +48,8 @@ from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import errors
+
+cfg.CONF.import_opt('snapshot_same_host', 'cinder.volume.api')
 
 Update = dict[str, Any]
 
@@ -140,9 +143,15 @@ class RBDExtDriver(rbd.RBDDriver):
     def create_volume_from_snapshot(
         self, volume: protocols.Volume, snapshot: protocols.Snapshot
     ) -> Any:
-        """Clone a snapshot of a volume."""
+        """Clone a snapshot of a volume.
+
+        By default, the new volume is on the back end of that volume.
+        """
+        is_here = cfg.CONF.snapshot_same_host
         with (
-            volume_use.using_snapshot(self, snapshot) as source,
+            volume_use.using_snapshot(
+                self, snapshot, is_here=is_here
+            ) as source,
             self._maker.creating(volume, source),
         ):
             return super().create_volume_from_snapshot(volume, snapshot)

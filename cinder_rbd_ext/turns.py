@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The order of deletions: how many run at the same time, and which are next.
+"""The order of long operations: how many run at once, and which are next.
+
+Copies of images (:mod:`cinder_rbd_ext.retype.copying`) have a line, and
+deletions two.
 
 A deletion that removes many objects takes minutes. Such deletions have a
 separate, smaller limit, so that other deletions do not wait for them. In both

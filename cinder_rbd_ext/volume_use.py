@@ -79,13 +79,16 @@ def using_snapshot(
     driver: protocols.Driver,
     snapshot: protocols.Snapshot,
     wait: float = volume_lock.WAIT,
+    is_here: bool = True,
 ) -> Iterator[Any]:
     """Act as :func:`using` for the volume of a snapshot.
 
     The snapshot then refers to the volume as in the database.
+
+    :param is_here: whether the volume must be on the back end of the driver
     """
     with _using(
-        driver, snapshot.volume_id, snapshot._context, wait
+        driver, snapshot.volume_id, snapshot._context, wait, is_here
     ) as current:
         snapshot.volume = current
         # Cinder does not save a snapshot with another volume.
@@ -175,6 +178,7 @@ def _using(
     volume_id: str,
     request_context: protocols.Context,
     wait: float,
+    is_here: bool = True,
 ) -> Iterator[Any]:
     until = time.monotonic() + wait
     while True:
@@ -184,7 +188,8 @@ def _using(
             current = objects.Volume.get_by_id(admin, volume_id)
             current._context = request_context
             if not _is_interrupted(current):
-                _check_is_here(driver, current)
+                if is_here:
+                    _check_is_here(driver, current)
                 yield current
                 return
         if not _left(until):

@@ -42,6 +42,7 @@ class AcceptedModes:
                 # The record matters after the host has lost its power.
                 os.fsync(stream.fileno())
             new.replace(file)
+            self._rebuilt.pop(file, None)
         except OSError as error:
             LOG.warning(
                 'Could not record cache mode %(mode)s of RBD image %(image)s: '

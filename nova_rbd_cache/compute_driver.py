@@ -146,7 +146,7 @@ def _unsafe_volumes(
     stock = f'network={_UNSAFE.value}' in (
         nova.conf.CONF.libvirt.disk_cachemodes
     )
-    attached = {info['serial']: info for info in volumes}
+    attached = {info.get('serial'): info for info in volumes}
     for serial, attributes in () if guest is None else guest.disks.items():
         if attributes.get('cache') != _UNSAFE.value:
             continue

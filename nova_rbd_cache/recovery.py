@@ -182,8 +182,8 @@ class Recovery:
             and last['dest_compute'] != self.host
         ):
             raise NotRecoverable(
-                'Nova did not finish the revert of a migration of this server '
-                f'to {self.host}. Its local disks may be in the folder '
+                'Nova may not have finished the revert of a migration of this '
+                f'server to {self.host}. Its local disks may be in the folder '
                 f'{self.server}_resize there. Restore them as the '
                 'administration guide describes, run openstack server set '
                 f'--state active {self.server} and openstack server stop '

@@ -86,6 +86,7 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import plan as retype_plan
 from cinder_rbd_ext.retype import retypes
@@ -307,8 +308,12 @@ class Migrations:
                     functools.partial(
                         self.retypes.beat, volume.id, mark, held
                     ),
+                    is_limited=False,
                 )
                 reason = stack.enter_context(place)
+            if reason == copying.NO_ROOM:
+                # Cinder's own copy would not fit either.
+                raise copies.CopyFailed(reason=reason)
             if reason:
                 LOG.info(
                     'Volume %(id)s is left to Cinder to migrate: %(reason)s',

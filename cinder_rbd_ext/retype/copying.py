@@ -2,8 +2,10 @@
 
 """How many copies a back end makes at the same time, and the room they need.
 
-A retype that copies holds one of Cinder's threads for requests for hours. If
-more copies are requested than may wait, the volume stays as it is.
+A copy holds one of Cinder's threads for requests for hours. Tenants can
+request retypes: if too many wait, a further one leaves its image unchanged.
+Migrations, which administrators request, always wait: otherwise, Cinder itself
+would copy the data at once.
 """
 
 import collections
@@ -26,14 +28,14 @@ LOG = logging.getLogger(__name__)
 
 #: Maximum number of copies of a back end that run at the same time.
 MOST_AT_ONCE = 4
-#: The same, with those that wait in a thread.
+#: Maximum number of retypes that copy, with those that wait in a thread.
 MOST = 12
 #: Of both, the places that no project can take from all the others.
 FOR_OTHERS = 1
 FOR_OTHERS_WAITING = 4
 
-# Only operators may see how much is free.
-_NO_ROOM = (
+#: Only operators may see how much is free.
+NO_ROOM = (
     'the pool has no room for a second copy of the image; free some space, or '
     'ask the administrator to add storage or to raise the quota'
 )
@@ -53,7 +55,7 @@ class Copying:
         self._driver = driver
         self._line = turns.Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
         self._lock = threading.Lock()
-        #: The number of copies by project, with those that wait.
+        #: The number of retypes by project, with those that wait.
         self._requested: collections.Counter[str] = collections.Counter()
         #: What the copies that run will use, in GiB, by pool.
         self._reserved: dict[str, float] = collections.defaultdict(float)
@@ -65,34 +67,37 @@ class Copying:
         copy: copies.Copy,
         target: plan.ImageState,
         beat: Callable[[], None],
+        is_limited: bool = True,
     ) -> Iterator[str | None]:
-        """Wait for a place and for room, and keep both.
+        """Wait for a place, and keep it and the room for the copy.
 
         :param project: the project of the volume
         :param beat: called every :data:`turns.INTERVAL` seconds of waiting; an
             exception ends it
+        :param is_limited: whether it is refused if too many wait
         :returns: why the image cannot be copied; None if it can
         """
         with contextlib.ExitStack() as held:
             reason = copy.obstacle()
-            if not reason and not self._enter(project):
-                reason = _TOO_MANY
-            elif not reason:
-                held.callback(self._leave, project)
+            if not reason and is_limited:
+                reason = self._enter(project, held)
+            if not reason:
                 held.enter_context(self._line.turn(project, beat=beat))
                 reason = self._reserve(copy, target, beat, held)
             yield reason
 
-    def _enter(self, project: str) -> bool:
+    def _enter(self, project: str, held: contextlib.ExitStack) -> str | None:
+        """Count a request; return that too many wait, or None."""
         with self._lock:
             most = MOST - FOR_OTHERS_WAITING
             if (
                 self._requested.total() >= MOST
                 or self._requested[project] >= most
             ):
-                return False
+                return _TOO_MANY
             self._requested[project] += 1
-            return True
+        held.callback(self._leave, project)
+        return None
 
     def _leave(self, project: str) -> None:
         with self._lock:
@@ -136,7 +141,7 @@ class Copying:
                 'share': capacity.LOW * 100,
             },
         )
-        return _NO_ROOM
+        return NO_ROOM
 
     def _give_back(self, pool: str, used: float) -> None:
         with self._lock:

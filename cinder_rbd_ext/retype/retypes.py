@@ -17,8 +17,9 @@ marker     Cinder has set the status.     Without the marker, the request is
                                           returns the volume to its old status.
                                           Later, the marker alone: the same.
 obstacles  The marker names the image.    As above.
-copy       No obstacle was found.         A partial copy, whose name contains
-                                          the request. It is removed, or stays
+place      No obstacle was found.         As above: the marker alone.
+copy       The copy has its place, and    A partial copy, whose name contains
+           room.                          the request. It is removed, or stays
                                           in the trash as long as a client has
                                           it open; the volume is unchanged.
 verify     The copy is complete.          A copy. It is removed; the volume is

@@ -261,6 +261,9 @@ def _of_record(
     if image.owner not in ('', known.cloud_id, ownership.RELEASED):
         yield _finding(image, '', '', findings.FOREIGN_MARK, image.owner)
     status = known.incomplete.get(name.ident)
+    # An import into several stores has ended in those with a location.
+    if image.pool in known.located.get(name.ident, ()):
+        status = None
     if status and image.modified and now - image.modified > _ABANDONED:
         yield _finding(
             image,
@@ -350,7 +353,10 @@ def _of_volume(
     clashing = image.image_features & features.SINGLE_CLIENT
     if volume.multiattach and clashing:
         yield finding(findings.MULTIATTACH, features.joined(clashing))
-    if configuration.is_settled(volume):
+    # The remedy deletes the snapshot in the volume's own pool, which must be
+    # this one.
+    is_ours = image.owner in ('', known.cloud_id, ownership.RELEASED)
+    if pool == image.pool and is_ours and configuration.is_settled(volume):
         there = {each.name for each in image.snapshots}
         for ident in known.available.get(volume.ident, ()):
             if f'snapshot-{ident}' not in there:

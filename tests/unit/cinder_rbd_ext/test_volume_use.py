@@ -19,6 +19,7 @@ from cinder import objects
 from cinder.tests.unit import utils as cinder_utils
 from cinder.volume.drivers import rbd
 import ddt
+from oslo_config import cfg
 import sqlalchemy
 from sqlalchemy import event
 
@@ -304,6 +305,16 @@ class MigratedTest(UseTestCase):
         self.driver.host = self.volume.host
         self.update(self.volume, {'host': 'another@host#pool'})
         self._check_refused(name)
+
+    def test_snapshot_of_another_back_end_is_cloned_where_cinder_may(
+        self,
+    ) -> None:
+        """Two back ends can have the same pool."""
+        cfg.CONF.set_override('snapshot_same_host', False)
+        self.addCleanup(cfg.CONF.clear_override, 'snapshot_same_host')
+        self.driver.host = self.volume.host
+        self.update(self.volume, {'host': 'another@host#pool'})
+        self.operate('create_from_snapshot')
 
 
 @ddt.ddt

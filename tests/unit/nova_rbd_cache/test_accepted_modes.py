@@ -42,6 +42,9 @@ class AcceptedModesTest(base.NovaTestCase):
         self.assertEqual('unsafe', self.modes.mode(*_KEY))
         self.modes.add(*_KEY, 'none')
         self.assertEqual('none', self.modes.mode(*_KEY))
+        # The server is removed from this host, and comes back.
+        shutil.rmtree(self.folder)
+        self.assertIsNone(self.modes.mode(*_KEY))
 
     def test_server_without_a_folder_is_rebuilt(self) -> None:
         self.modes.keep(base.SERVER_ID)

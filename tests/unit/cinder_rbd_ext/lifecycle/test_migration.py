@@ -244,12 +244,18 @@ class MigrateTest(base.DriverTestCase):
         self._status_now(volume, 'available')
         self.assertEqual((False, None), self._moved(volume))
 
-    def test_without_room_for_a_copy_it_is_left_to_cinder(self) -> None:
+    def test_without_room_for_a_copy_it_fails(self) -> None:
+        """Cinder's own copy would fill the pool."""
         volume = self.made_volume(base.ASKED)
-        self.reserve.return_value = 'no room'
-        self.assertEqual((False, None), self._moved(volume))
-        self.assertIn('left to Cinder to migrate: no room', self.log.output)
+        self.reserve.return_value = copying.NO_ROOM
+        self.assertRaises(copies.CopyFailed, self._moved, volume)
         self.assertIsNone(marker.of_volume(volume.id))
+
+    def test_it_waits_however_many_retypes_wait(self) -> None:
+        volume = self.made_volume(base.ASKED)
+        requested = self.driver._retypes.copying._requested
+        requested[volume.project_id] = copying.MOST
+        self.assertEqual((True, None), self._moved(volume))
 
     def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
         volume = self.made_volume(base.ASKED)

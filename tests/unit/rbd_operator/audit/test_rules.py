@@ -2,6 +2,7 @@
 
 """Unit tests of rbd_operator.audit.rules."""
 
+import dataclasses
 import datetime
 from typing import Any
 
@@ -206,6 +207,10 @@ class RulesTest(base.TestCase):
             modified = _NOW - datetime.timedelta(hours=hours)
             there = facts.pool(facts.image(facts.IDENT, modified=modified))
             self.assertEqual(codes, [x for x, _ in self.found(there, known)])
+        # An import still copies the data to another store.
+        located = {facts.IDENT: frozenset({'volumes'})}
+        elsewhere = dataclasses.replace(known, located=located)
+        self.assertEqual([], self.found(there, elsewhere))
         # The upload has ended.
         complete = facts.known(images=frozenset({facts.IDENT}))
         self.assertEqual([], self.found(there, complete))
@@ -239,6 +244,28 @@ class RulesTest(base.TestCase):
         self.assertEqual([], found(whole, 'in-use'))
         # A service is changing the image.
         self.assertEqual([], found(lacking, 'retyping'))
+
+    @ddt.data(
+        ({'owner': 'another cloud'}, {}),
+        # The back end has another pool, is on another cluster, or is down.
+        ({}, {facts.CINDER_POOL: 'other'}),
+        ({}, {facts.CINDER_POOL: None}),
+        ({}, {'host@other#other': 'volumes'}),
+    )
+    @ddt.unpack
+    def test_snapshot_of_a_volume_that_is_elsewhere_is_not_lost(
+        self, of_image: dict[str, str], backends: dict[str, str | None]
+    ) -> None:
+        """The remedy would delete the snapshot there."""
+        there = facts.pool(facts.image(**of_image))
+        known = facts.known(
+            facts.volume(),
+            snapshots=frozenset({facts.OTHER}),
+            available={facts.IDENT: [facts.OTHER]},
+            **({'backends': backends} if backends else {}),
+        )
+        codes = {each.kind.code for each in rules.of_pool(there, known, _NOW)}
+        self.assertNotIn('volume-snapshot-lost', codes)
 
     def test_slow_deletion(self) -> None:
         size = rules.MANY_OBJECTS * 4 * 2**20
