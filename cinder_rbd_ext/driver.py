@@ -49,8 +49,6 @@ from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import errors
 
-cfg.CONF.import_opt('snapshot_same_host', 'cinder.volume.api')
-
 Update = dict[str, Any]
 
 
@@ -147,6 +145,8 @@ class RBDExtDriver(rbd.RBDDriver):
 
         By default, the new volume is on the back end of that volume.
         """
+        # That module cannot be imported before Cinder's objects.
+        cfg.CONF.import_opt('snapshot_same_host', 'cinder.volume.api')
         is_here = cfg.CONF.snapshot_same_host
         with (
             volume_use.using_snapshot(
