@@ -18,6 +18,7 @@ import uuid
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
+from cinder.scheduler import rpcapi
 from cinder.volume import volume_types
 from cinder.volume.drivers import rbd as stock
 import ddt
@@ -321,6 +322,21 @@ class CopyTest(RetypeTestCase):
         self.assertIn('has no image', log.output)
 
     def test_kept_source_of_a_migrated_volume_is_removed(self) -> None:
+        """Its back end has another pool, which the scheduler reports."""
+        location = f'ceph:{self.cluster.conf}:{self.cluster.fsid}:admin'
+        scheduler = mock.create_autospec(rpcapi.SchedulerAPI, instance=True)
+        scheduler.client = mock.Mock()
+        scheduler.get_pools.return_value = [
+            {
+                'name': 'other@ceph2#ceph2',
+                'capabilities': {'location_info': f'{location}:volumes2'},
+            }
+        ]
+        self.useFixture(
+            fixtures.MockPatchObject(
+                rpcapi, 'SchedulerAPI', autospec=True, return_value=scheduler
+            )
+        )
         for changed in (
             {'host': 'other@ceph2#ceph2'},
             {'_name_id': '11111111-2222-4333-8444-555555555555'},
