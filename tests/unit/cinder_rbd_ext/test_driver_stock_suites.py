@@ -174,7 +174,7 @@ class _OurClass(fixtures.Fixture):
             (
                 volume_use,
                 'using_snapshot',
-                lambda driver, it: _unlocked(driver, it.volume),
+                lambda driver, it, **how: _unlocked(driver, it.volume),
             ),
         ):
             self.useFixture(fixtures.MockPatchObject(holder, name, value))
