@@ -357,9 +357,9 @@ def _of_volume(
     # this one.
     is_ours = image.owner in ('', known.cloud_id, ownership.RELEASED)
     if pool == image.pool and is_ours and configuration.is_settled(volume):
-        there = {each.name for each in image.snapshots}
+        existing = {each.name for each in image.snapshots}
         for ident in known.available.get(volume.ident, ()):
-            if f'snapshot-{ident}' not in there:
+            if f'snapshot-{ident}' not in existing:
                 yield finding(
                     findings.LOST_SNAPSHOT,
                     'it is available in Cinder',

@@ -257,14 +257,15 @@ class RulesTest(base.TestCase):
         self, of_image: dict[str, str], backends: dict[str, str | None]
     ) -> None:
         """The remedy would delete the snapshot there."""
-        there = facts.pool(facts.image(**of_image))
+        scanned = facts.pool(facts.image(**of_image))
         known = facts.known(
             facts.volume(),
             snapshots=frozenset({facts.OTHER}),
             available={facts.IDENT: [facts.OTHER]},
             **({'backends': backends} if backends else {}),
         )
-        codes = {each.kind.code for each in rules.of_pool(there, known, _NOW)}
+        findings = rules.of_pool(scanned, known, _NOW)
+        codes = {each.kind.code for each in findings}
         self.assertNotIn('volume-snapshot-lost', codes)
 
     def test_slow_deletion(self) -> None:
