@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Benchmarks of layouts, image features and cache modes.
 
 A plan (YAML) is expanded into combinations, each of which is measured several

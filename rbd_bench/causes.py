@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Findings of the doctor that can explain a figure."""
 
 from collections.abc import Callable

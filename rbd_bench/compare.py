@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Compares two results of one plan, such as before and after a change."""
 
 import dataclasses

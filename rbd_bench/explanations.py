@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Explanations of the difference of a measured ratio from a published one.
 
 Some explain why a gain is missing. They depend on what was measured, and are

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Facts about the cluster and the client that affect the results."""
 
 from collections.abc import Collection

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Fields of a plan, read and checked one by one."""
 
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The command line and the output of fio."""
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Plots by fio-plot: rate and latency by queue depth and number of jobs.
 
 fio-plot reads the JSON output of fio, a file for each measurement, and writes

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Creates and removes the images of benchmarks, and no others."""
 
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Other load, which disturbs measurements."""
 
 from rbd_bench import plan

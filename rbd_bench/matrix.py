@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The combinations of a plan."""
 
 from collections.abc import Collection

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Plans: data that describes the measurements. Plans are YAML files."""
 
 from collections.abc import Mapping

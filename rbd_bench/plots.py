@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Plots of a report, as SVG files."""
 
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Runs the programs that send requests; they end with this process."""
 
 from collections.abc import Iterator

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Compares published ratios with measured ones."""
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """QEMU's block layer, without a guest.
 
 ``qemu-storage-daemon`` opens the image with the same driver and the same

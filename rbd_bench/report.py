@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The report: Markdown, HTML and plots in the folder of the results."""
 
 from collections.abc import Callable

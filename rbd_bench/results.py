@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Results in a folder, as JSON. They are written after each measurement."""
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A run of a plan, which performs the missing measurements."""
 
 from collections.abc import Callable

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The plans of the package and plans in other files."""
 
 import dataclasses

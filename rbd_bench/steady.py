@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Statistics of repeated measurements, and the steadiness of each."""
 
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Plans in results: read again, and compared."""
 
 from collections.abc import Iterator

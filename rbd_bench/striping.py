@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The possible gain of striping, computed from the number of OSDs.
 
 Requests in flight that go to one object wait for one OSD. Striping spreads

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Summary of the results: tables of ratios, with their winners."""
 
 from collections.abc import Mapping

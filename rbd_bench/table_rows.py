@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Rows of a table: combinations and their measurements."""
 
 from collections.abc import Iterable

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The winner among the rows of a table."""
 
 from collections.abc import Mapping

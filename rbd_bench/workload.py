@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A workload: requests of one kind."""
 
 import dataclasses

@@ -19,7 +19,6 @@ class Unset(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
     """No value. Python's None would look like a cache mode in a table."""
 
     def human_readable(self) -> str:
-        """Return no text."""
         return ''
 
 
@@ -27,7 +26,6 @@ class Size(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
     """A size in bytes, such as ``4 MiB``."""
 
     def human_readable(self) -> str:
-        """Return the size with its unit."""
         return sizes.format_size(self._value)
 
 
@@ -35,7 +33,6 @@ class Allowed(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore
     """The values that are allowed for a key, from the answer of the API."""
 
     def human_readable(self) -> str:
-        """Return the values, or their range, in a few words."""
         option = self._value
         if 'allowed' in option:
             words = [str(each).lower() for each in option['allowed']]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Signals that end a long-running command."""
 
 from collections.abc import Collection

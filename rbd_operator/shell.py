@@ -53,7 +53,6 @@ class EnsureTypes(exit_status.StatusLister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             '--dry-run',
@@ -88,7 +87,6 @@ class EnsureTypes(exit_status.StatusLister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Create the missing types and return the actions."""
         shell: Any = self.app
         api = shell.block_storage()
         pools = answers.record(

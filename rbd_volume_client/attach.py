@@ -173,7 +173,6 @@ class AttachRBDVolume(command.ShowOne):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         add = parser.add_argument
         add('server', metavar='<server>', help='Server (name or ID)')
@@ -209,7 +208,6 @@ class AttachRBDVolume(command.ShowOne):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Attach the volume and return the result."""
         cloud = self.app.client_manager.sdk_connection
         answers.need_extension(cloud.block_storage, _INSTEAD)
         volume = cloud.block_storage.find_volume(

@@ -95,7 +95,6 @@ class CreateRBDVolume(command.ShowOne):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         add = parser.add_argument
         add('name', metavar='<name>', help='Name of the volume')
@@ -119,7 +118,6 @@ class CreateRBDVolume(command.ShowOne):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Create the volume and return Cinder's response."""
         sized = parsed_args.snapshot or parsed_args.source
         if parsed_args.size is None and not sized:
             raise exceptions.CommandError(

@@ -54,7 +54,6 @@ class RBDOptions(command.Lister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             'type',
@@ -65,7 +64,6 @@ class RBDOptions(command.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Table:
-        """Return the table."""
         api = self.app.client_manager.sdk_connection.block_storage
         answers.need_extension(api)
         if parsed_args.type:
@@ -92,7 +90,6 @@ class ShowRBDVolume(command.Lister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             'volume', metavar='<volume>', help='Volume (name or ID)'
@@ -100,7 +97,6 @@ class ShowRBDVolume(command.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Table:
-        """Return the table."""
         api = self.app.client_manager.sdk_connection.block_storage
         ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
         volume = answers.record(api.get(f'/volumes/{ident}'))['volume']

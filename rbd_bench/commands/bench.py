@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """``cinder-rbd-ext bench``: measure a cluster."""
 
 import argparse
@@ -27,7 +26,6 @@ class BenchPlans(lister.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Return a row for each plan."""
         headers = ('Plan', 'Title', 'Combinations', 'Data', 'Minutes')
         with libraries.of_bench():
             from rbd_bench import matrix
@@ -65,7 +63,6 @@ class BenchRun(command.Command):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             'plan',
@@ -111,7 +108,6 @@ class BenchRun(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Measure, and write the report."""
         with libraries.of_bench():
             from rbd_bench import matrix
             from rbd_bench import report
@@ -189,7 +185,6 @@ class BenchReport(command.Command):
     """Write the report of results again."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             'folder', metavar='FOLDER', type=pathlib.Path,
@@ -203,7 +198,6 @@ class BenchReport(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Write the report."""
         with libraries.of_bench():
             from rbd_bench import report
             from rbd_bench import results
@@ -227,7 +221,6 @@ class BenchCompare(lister.Lister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         for name, what in (('first', 'the baseline'), ('second', 'the other')):
             parser.add_argument(
@@ -241,7 +234,6 @@ class BenchCompare(lister.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Return a row for each combination."""
         headers = ('Combination', 'First', 'Second', 'Ratio', 'Result')
         with libraries.of_bench():
             from rbd_bench import compare

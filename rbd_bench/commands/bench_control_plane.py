@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """``cinder-rbd-ext bench control-plane``: compare two volume types."""
 
 import argparse
@@ -44,7 +43,6 @@ class BenchControlPlane(lister.Lister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             '--types',
@@ -85,7 +83,6 @@ class BenchControlPlane(lister.Lister):
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Run rally, write the report, and return a row for each action."""
         with libraries.of_bench():
             from rbd_bench.control_plane import ratios
             from rbd_bench.control_plane import report

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Libraries of the benchmarks, which are an extra of the distribution."""
 
 from collections.abc import Iterator

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Benchmarks of the control plane, with rally.
 
 A plan (YAML) becomes tasks of rally, which sends the requests. Two volume

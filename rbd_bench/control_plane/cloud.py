@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The cloud: the user that rally gets, and checks before and after a run."""
 
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The plan: scenarios of rally, and how often they run."""
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Runs the program ``rally``, with a database of its own in a folder."""
 
 from collections.abc import Callable

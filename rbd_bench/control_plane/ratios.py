@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Ratios of two volume types, from the results of rally."""
 
 from collections.abc import Iterator

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The results and the report of a run, in a folder."""
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Tasks of rally for a plan."""
 
 from collections.abc import Iterator

@@ -32,7 +32,6 @@ class ApplyTypes(exit_status.StatusLister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument(
             'type', metavar='<type>', help='Volume type (name or ID)'
@@ -46,7 +45,6 @@ class ApplyTypes(exit_status.StatusLister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Change the volumes and return those that could not be changed."""
         shell: Any = self.app
         storage = shell.administrator().block_storage
         answers.need_extension(storage)

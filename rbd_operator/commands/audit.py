@@ -55,7 +55,6 @@ class Audit(exit_status.StatusLister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         audit_options.add(parser)
         parser.add_argument(
@@ -117,7 +116,6 @@ class Audit(exit_status.StatusLister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Audit the pools and return the rows."""
         if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
             raise exit_status.UsageError(
                 '--mark needs --pool, and the records of the cloud.'

@@ -149,7 +149,6 @@ class Plan(maintenance.Command):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '-o',
@@ -238,7 +237,6 @@ class Plan(maintenance.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Audit the pools, write the plan and return the rows."""
         path: pathlib.Path = parsed_args.output
         exists = f'{path} exists. Give the name of a new file.'
         if path.exists():
@@ -326,7 +324,6 @@ class Apply(maintenance.Command):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'plan',
@@ -351,7 +348,6 @@ class Apply(maintenance.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Remove the items of the plan and return the rows."""
         header, items = plans.parsed(whole_file.read(parsed_args.plan))
         _require_young(header)
         shell: Any = self.app
@@ -397,5 +393,4 @@ class CloudId(command.Command):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Print the ID."""
         print(uuid.uuid4())

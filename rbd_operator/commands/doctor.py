@@ -32,7 +32,6 @@ class Doctor(exit_status.StatusLister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         for service, path in _FILES.items():
             parser.add_argument(
@@ -68,7 +67,6 @@ class Doctor(exit_status.StatusLister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Check the host and return the rows."""
         read = {
             service: _configuration(
                 getattr(parsed_args, f'{service}_conf'), pathlib.Path(path)

@@ -37,7 +37,6 @@ class Exporter(exit_status.StatusCommand):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         audit_options.add(parser)
         parser.add_argument(
@@ -80,7 +79,6 @@ class Exporter(exit_status.StatusCommand):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        """Export."""
         try:
             exposition = importlib.import_module(_EXPOSITION)
         except ImportError as error:

@@ -47,7 +47,6 @@ class Command(exit_status.StatusLister):
     }
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         ceph_arguments.add(parser)
         return parser

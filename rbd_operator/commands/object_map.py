@@ -21,7 +21,6 @@ class _ObjectMap(maintenance.Command):
     """A command for selected images."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'volume',
@@ -119,7 +118,6 @@ class Check(_ObjectMap):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Read the images and return the rows."""
         shell: Any = self.app
         cluster = ceph_cluster.connected(parsed_args)
         known = records.of_cloud(shell.administrator(), cluster.fsid())
@@ -133,7 +131,6 @@ class _Change(_ObjectMap):
     _action: decisions.Action
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--dry-run',
@@ -153,7 +150,6 @@ class _Change(_ObjectMap):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Change the images and return the rows."""
         if not parsed_args.dry_run and parsed_args.journal is None:
             raise exit_status.UsageError(
                 '--journal is required without --dry-run.'

@@ -59,7 +59,6 @@ class Retype(maintenance.Command):
     }
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
         parser = super().get_parser(prog_name)
         _add_choice(parser)
         _add_limits(parser)
@@ -67,7 +66,6 @@ class Retype(maintenance.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        """Retype the volumes and return the rows."""
         shell: Any = self.app
         service = volume_service.VolumeService(shell.block_storage())
         self._sees_all = (

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.capabilities."""
-
 import dataclasses
 
 import cinder  # noqa: F401 - first of all: it decides about eventlet

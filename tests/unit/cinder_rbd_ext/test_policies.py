@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.policies."""
-
 from cinder import context as cinder_context
 from cinder import policy as cinder_policy
 from cinder.tests.unit import test

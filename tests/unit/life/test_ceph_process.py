@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of tests.life.ceph_process."""
-
 import os
 import pathlib
 import subprocess

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of nova_rbd_cache.program."""
-
 import contextlib
 import io
 import os

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A sample plan and sample results."""
 
 import dataclasses

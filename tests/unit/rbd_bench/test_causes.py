@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.causes."""
-
 from typing import Any
 
 import ddt

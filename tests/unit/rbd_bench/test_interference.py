@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.interference."""
-
 from rbd_bench import interference
 from rbd_bench import results
 from tests.unit import base

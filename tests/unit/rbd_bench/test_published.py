@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.published."""
-
 import ddt
 
 from rbd_bench import plan

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.session."""
-
 from collections.abc import Iterator
 import contextlib
 import dataclasses

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_bench.space."""
-
 import time
 from typing import Any
 from unittest import mock

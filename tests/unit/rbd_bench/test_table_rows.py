@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.table_rows."""
-
 from rbd_bench import steady
 from rbd_bench import table_rows
 from tests.unit import base

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_command_line.ceph_connection."""
-
 import errno
 import pathlib
 import types

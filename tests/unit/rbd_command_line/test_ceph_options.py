@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_command_line.ceph_options."""
-
 import ddt
 
 from rbd_command_line import ceph_options

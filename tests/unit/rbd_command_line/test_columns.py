@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_command_line.columns."""
-
 from typing import Any
 
 from cliff import columns as cliff_columns

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_command_line.findings."""
-
 from rbd_command_line import findings
 from tests.unit import base
 

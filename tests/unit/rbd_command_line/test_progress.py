@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_command_line.progress."""
-
 import io
 import sys
 from unittest import mock

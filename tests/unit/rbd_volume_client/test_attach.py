@@ -39,7 +39,6 @@ class Cloud:
     # Cinder
 
     def get(self, path: str) -> requests.Response:
-        """Respond to GET requests of both services."""
         self._proceed()
         if path == '/volumes/v-id':
             return fake_cloud.response(

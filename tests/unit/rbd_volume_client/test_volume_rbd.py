@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_volume_client.volume_rbd."""
-
 from collections.abc import Iterable
 from typing import Any
 

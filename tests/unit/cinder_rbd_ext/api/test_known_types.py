@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.known_types."""
-
 from typing import Any
 
 from cinder import context as cinder_context

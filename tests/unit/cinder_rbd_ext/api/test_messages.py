@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unit tests of cinder_rbd_ext.api.messages."""
 
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.offers."""
-
 from typing import Any
 
 from cinder_rbd_ext.api import offers

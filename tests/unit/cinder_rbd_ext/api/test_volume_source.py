@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.volume_source."""
-
 import itertools
 from typing import Any
 import uuid

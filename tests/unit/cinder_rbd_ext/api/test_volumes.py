@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.volumes."""
-
 import dataclasses
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.imaging.configuration."""
-
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext.imaging import configuration

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of horizon_volume_opts.admin_images.conversions."""
-
 import datetime
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_bench.commands.bench_cloud."""
-
 import argparse
 from typing import Any
 

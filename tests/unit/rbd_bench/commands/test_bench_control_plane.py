@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.commands.bench_control_plane."""
-
 from importlib import metadata
 import io
 import json

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.commands.libraries."""
-
 from osc_lib import exceptions
 
 from rbd_bench.commands import libraries

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A stand-in for the program rally, which answers with recorded results.
 
 It cannot show that rally accepts its arguments: the results were recorded on
@@ -91,7 +90,6 @@ class Rally:
         (self.folder / 'waits').touch()
 
     def calls(self) -> list[list[str]]:
-        """Return the arguments of each call."""
         return [words for words, _ in self._calls()]
 
     def environments(self) -> list[dict[str, str]]:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Unit tests of rbd_bench.control_plane.ratios."""
-
 import dataclasses
 from typing import Any
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A user of a cloud, and a connection, for tests."""
 
 import types
@@ -12,7 +11,6 @@ PASSWORD = 'a-secret'
 
 
 def user() -> cloud.User:
-    """Return a user."""
     return cloud.user(connection())
 
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_bench.guest.cloud."""
-
 import base64
 import dataclasses
 from typing import Any

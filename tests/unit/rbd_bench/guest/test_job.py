@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_bench.guest.job."""
-
 import dataclasses
 import pathlib
 import shutil

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_bench.paths.deletion."""
-
 from rbd_bench import images
 from rbd_bench import processes
 from rbd_bench.paths import deletion

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_bench.paths.guest."""
-
 import contextlib
 import dataclasses
 import json

@@ -54,27 +54,21 @@ class Image:
         """Close the image."""
 
     def features(self) -> int:
-        """Return the feature mask."""
         return 1
 
     def flags(self) -> int:
-        """Return the flags."""
         return 0
 
     def stat(self) -> dict[str, int]:
-        """Return the sizes."""
         return {'size': 2**23, 'obj_size': 2**22}
 
     def id(self) -> str:
-        """Return the ID."""
         return 'abc'
 
     def stripe_unit(self) -> int:
-        """Return the stripe unit."""
         return 2**22
 
     def stripe_count(self) -> int:
-        """Return the stripe count."""
         return 1
 
     def modify_timestamp(self) -> datetime.datetime:
@@ -86,19 +80,15 @@ class Image:
         raise ImageNotFound
 
     def list_snaps(self) -> list[dict[str, Any]]:
-        """Return no snapshots."""
         return []
 
     def watchers_list(self) -> list[dict[str, Any]]:
-        """Return no watchers."""
         return []
 
     def list_lockers(self) -> list[Any]:
-        """Return no locks."""
         return []
 
     def metadata_list(self) -> list[tuple[str, str]]:
-        """Return the image metadata."""
         return list(self._pool.metadata.items())
 
 
@@ -140,46 +130,37 @@ class Pool:
         self.options: dict[str, str] = {}
 
     def Rados(self, **kwargs: Any) -> 'Pool':
-        """Count a connection."""
         self.connections += 1
         self.options = kwargs['conf']
         return self
 
     def RBD(self) -> 'Pool':
-        """Return the object that lists images."""
         return self
 
     def Image(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> Image:
-        """Open an image."""
         return Image(self, name)
 
     def connect(self) -> None:
-        """Connect."""
         if self.refused:
             self.connections -= 1
             raise Error('made to fail')
 
     def shutdown(self) -> None:
-        """Disconnect."""
         self.connections -= 1
 
     def close(self) -> None:
         """Close the context."""
 
     def open_ioctx(self, pool: str) -> 'Pool':
-        """Return a context."""
         return self
 
     def list_pools(self) -> list[str]:
-        """Return the pools."""
         return ['volumes']
 
     def application_list(self) -> list[str]:
-        """Return the applications."""
         return ['rbd']
 
     def pool_reverse_lookup(self, number: int) -> str:
-        """Return a pool's name."""
         return 'data'
 
     def list(self, ioctx: Any) -> list[str]:
@@ -191,7 +172,6 @@ class Pool:
 
     @contextlib.contextmanager
     def ReadOpCtx(self) -> Iterator[dict[str, Any]]:
-        """Yield an operation."""
         yield {}
 
     def get_omap_vals(
@@ -207,13 +187,11 @@ class Pool:
         return itertools.islice(items(), most), 0
 
     def operate_read_op(self, operation: dict[str, Any], key: str) -> None:
-        """Run an operation."""
         if key not in self.omaps:
             raise ObjectNotFound(key)
         operation['key'] = key
 
     def read(self, key: str) -> bytes:
-        """Return the content of an object."""
         return self.objects[key]
 
     stat = read
@@ -223,15 +201,12 @@ class Pool:
         return 1
 
     def get_fsid(self) -> str:
-        """Return the id of the cluster."""
         return 'fsid'
 
     def get_pool_id(self) -> int:
-        """Return the id of the pool."""
         return 1
 
     def namespace_list(self, ioctx: Any) -> Iterator[str]:
-        """Return no namespaces."""
         return iter(())
 
 

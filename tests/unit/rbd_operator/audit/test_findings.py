@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.audit.findings."""
-
 from rbd_operator.audit import findings
 from tests.unit import base
 

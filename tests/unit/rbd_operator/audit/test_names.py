@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.audit.names."""
-
 import ddt
 
 from rbd_operator.audit import names

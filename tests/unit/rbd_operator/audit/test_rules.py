@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.audit.rules."""
-
 import dataclasses
 import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.audit.run."""
-
 from unittest import mock
 
 from rbd_operator.audit import records

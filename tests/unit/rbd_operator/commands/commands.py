@@ -55,6 +55,5 @@ class CommandTestCase(base.TestCase):
         return shell.main([*words])
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows."""
         found: list[dict[str, Any]] = json.loads(self.out.getvalue())
         return found

@@ -14,7 +14,6 @@ ROUTE = '/os-rbd-volume-options'
 
 
 def response(status: int, body: Any = None) -> requests.Response:
-    """Return the response of an API."""
     made = requests.Response()
     made.status_code = status
     made._content = json.dumps(body or {}).encode()
@@ -57,7 +56,6 @@ class Service:
         return fault(404, 'The resource could not be found.')
 
     def post(self, path: str, json: Any) -> requests.Response:
-        """Record a request."""
         self.posted.append(json)
         return response(202, self.answers[f'POST {path}'])
 
@@ -68,11 +66,9 @@ class Service:
         return types.SimpleNamespace(id=known.get(name, name))
 
     def find_volume(self, name: str, ignore_missing: bool = True) -> Any:
-        """Return a volume by name or ID."""
         return self._find('Volume', name, ignore_missing)
 
     def find_snapshot(self, name: str, ignore_missing: bool = True) -> Any:
-        """Return a snapshot by name or ID."""
         return self._find('Snapshot', name, ignore_missing)
 
     def find_image(self, name: str, ignore_missing: bool = True) -> Any:
@@ -80,7 +76,6 @@ class Service:
         return self._find('Image', name, ignore_missing)
 
     def find_server(self, name: str, ignore_missing: bool = True) -> Any:
-        """Return a server by name or ID."""
         return self._find('Server', name, ignore_missing)
 
 
@@ -98,7 +93,6 @@ class Client:
         self.client_manager = types.SimpleNamespace(sdk_connection=cloud)
 
     def run(self, command: Any, *words: str) -> str:
-        """Run a command and return its output."""
         self.stdout.truncate(0)
         self.stdout.seek(0)
         made = command(self, None)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.commands.apply_types."""
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.commands.audit_options."""
-
 import argparse
 from unittest import mock
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.commands.backend_types."""
-
 from typing import Any
 
 from rbd_operator.commands import backend_types

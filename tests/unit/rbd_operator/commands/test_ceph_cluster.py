@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.commands.ceph_cluster."""
-
 import argparse
 import sys
 from unittest import mock

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.commands.object_map."""
-
 import ddt
 
 from rbd_operator.audit import scan

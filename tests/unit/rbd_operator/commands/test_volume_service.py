@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.commands.volume_service."""
-
 from typing import Any
 
 import ddt
@@ -26,12 +24,10 @@ class _Storage:
         self.requests: list[tuple[str, Any]] = []
 
     def get(self, path: str, **given: Any) -> requests.Response:
-        """Return the answer."""
         self.microversion = given.get('microversion')
         return self.post(path, None)
 
     def post(self, path: str, json: Any) -> requests.Response:
-        """Return the answer."""
         self.requests.append((path, json))
         if isinstance(self.answer, Exception):
             raise self.answer

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.doctor.api_parts."""
-
 from rbd_command_line import findings
 from rbd_operator.doctor import api_parts
 from rbd_volume_options import keys

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.doctor.cinder_parts."""
-
 from cinder.volume.drivers import rbd as stock
 import ddt
 import fixtures

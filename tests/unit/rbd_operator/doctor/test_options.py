@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.doctor.options."""
-
 from cinder.volume.drivers import rbd as cinder_rbd
 import fixtures
 from glance_store._drivers import rbd as glance_rbd

@@ -43,16 +43,13 @@ class Ceph:
         self.mode = ''
 
     def Rados(self, **kwargs: Any) -> 'Ceph':
-        """Return the connection."""
         self.options = kwargs['conf']
         return self
 
     def RBD(self) -> 'Ceph':
-        """Return the object that reads the metadata."""
         return self
 
     def open_ioctx(self, pool: str) -> 'Ceph':
-        """Return the context."""
         self._do('open_ioctx')
         return self
 
@@ -73,7 +70,6 @@ class Ceph:
         }.get(name, '0')
 
     def pool_metadata_list(self, ioctx: Any) -> list[tuple[str, str]]:
-        """Return no metadata."""
         raise KeyError
 
     def _do(self, name: str) -> None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.exporter.exposition."""
-
 import time
 
 from prometheus_client import parser

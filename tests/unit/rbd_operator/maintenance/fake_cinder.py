@@ -39,12 +39,10 @@ class Cinder:
         self._left: dict[str, int] = {}
 
     def add(self, ident: str, **values: Any) -> None:
-        """Add a volume of the former type."""
         given = {'volume_type': 'old', **values}
         self.volumes[ident] = facts.volume(ident, **given)
 
     def change(self, ident: str, **values: Any) -> None:
-        """Change a volume."""
         self.volumes[ident] = dataclasses.replace(
             self.volumes[ident], **values
         )
@@ -70,7 +68,6 @@ class Cinder:
         return ''
 
     def begin(self, ident: str) -> None:
-        """Have a volume retyped."""
         self.requested.append(ident)
         self.change(ident, status='retyping')
         self._left[ident] = self.reads
@@ -82,7 +79,6 @@ class Cinder:
         return retypes.Type(given.upper(), given.lower(), specs)
 
     def listed(self) -> Iterator[records.Volume]:
-        """Yield the volumes."""
         yield from self.volumes.values()
 
     def _answer(self) -> None:

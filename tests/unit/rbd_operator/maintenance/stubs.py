@@ -53,7 +53,6 @@ class Image:
 
     @property
     def librbd(self) -> Any:
-        """The module, as of a cluster."""
         return self
 
     librados = librbd
@@ -71,11 +70,9 @@ class Image:
             raise error
 
     def id(self) -> str:
-        """Return the id."""
         return self.ident
 
     def Image(self, ioctx: Any, name: str, **kwargs: Any) -> Any:
-        """Open the image."""
         if self.error:
             raise self.error
         self.at = None
@@ -88,7 +85,6 @@ class Image:
         self.at = None
 
     def features(self) -> int:
-        """Return the mask."""
         return features.to_mask(self.there)
 
     def flags(self) -> int:
@@ -96,23 +92,18 @@ class Image:
         return self.flags_of[self.at]
 
     def list_snaps(self) -> list[dict[str, Any]]:
-        """Return the snapshot."""
         return [{'id': 7, 'name': 'one', 'namespace': 0}]
 
     def set_snap_by_id(self, ident: int) -> None:
-        """Set it to the snapshot."""
         self.at = ident
 
     def set_snap(self, name: None) -> None:
-        """Set it to the head."""
         self.at = None
 
     def watchers_list(self) -> list[dict[str, Any]]:
-        """Return the watchers."""
         return self.watchers
 
     def list_lockers(self) -> Any:
-        """Return the lock."""
         return self.lockers
 
     def lock_acquire(self, mode: int) -> None:
@@ -120,7 +111,6 @@ class Image:
         self.calls.append('acquire')
 
     def lock_release(self) -> None:
-        """Release the lock."""
         self.calls.append('release')
         self.lockers = []
 

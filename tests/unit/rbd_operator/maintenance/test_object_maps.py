@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.maintenance.object_maps."""
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.maintenance.recorded."""
-
 import sys
 from unittest import mock
 import uuid

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of rbd_operator.maintenance.run."""
-
 from collections.abc import Iterator
 import contextlib
 import dataclasses
