@@ -22,8 +22,16 @@ def advice(librados: Any, error: Exception, conf: str, user: str) -> str:
         return f'{conf} does not exist or cannot be read. Correct the path.'
     number = getattr(error, 'errno', None)
     if number not in (errno.ENOENT, errno.EACCES, errno.EPERM):
-        return f'Check the monitors in {conf} and the network.'
-    keyrings = _keyrings(librados, conf, user)
+        monitors = _option(librados, conf, user, 'mon_host') or 'not set'
+        return (
+            f'The monitors (mon_host) are {monitors}. Correct {conf} if they '
+            'are others. Otherwise, check that a majority of them runs, and '
+            'that no firewall blocks their ports 3300 and 6789.'
+        )
+    keyrings = [
+        str(pathlib.Path(each.strip()))
+        for each in _option(librados, conf, user, 'keyring').split(',')
+    ]
     there = [path for path in keyrings if os.path.exists(path)]
     if not there:
         names = ' or '.join(keyrings)
@@ -48,13 +56,10 @@ def advice(librados: Any, error: Exception, conf: str, user: str) -> str:
     )
 
 
-def _keyrings(librados: Any, conf: str, user: str) -> list[str]:
-    """Return the paths where librados looks for the key of a user."""
+def _option(librados: Any, conf: str, user: str, name: str) -> str:
+    """Return an option as librados reads it, such as the paths of keyrings."""
     client = librados.Rados(conffile=conf, rados_id=user)
     try:
-        return [
-            str(pathlib.Path(each.strip()))
-            for each in client.conf_get('keyring').split(',')
-        ]
+        return str(client.conf_get(name) or '')
     finally:
         client.shutdown()

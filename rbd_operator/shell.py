@@ -39,6 +39,8 @@ from rbd_volume_options import errors
 DISTRIBUTION = 'rbd-volume-options'
 #: Variables one of which selects a cloud.
 _CLOUD = frozenset({'OS_CLOUD', 'OS_AUTH_URL', 'OS_ENDPOINT'})
+#: Seconds for a request to an API, unless clouds.yaml has ``api_timeout``.
+_API_SECONDS = 60.0
 _DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
 
 
@@ -298,6 +300,9 @@ class Shell(app.App):
         if self._connection is None:
             try:
                 connection = openstack.connect(cloud=self.options.os_cloud)
+                # keystoneauth would wait without a limit.
+                if connection.session.timeout is None:
+                    connection.session.timeout = _API_SECONDS
                 connection.authorize()
             except (
                 keystone.ClientException,

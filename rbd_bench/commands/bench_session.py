@@ -11,6 +11,7 @@ from typing import Any
 from osc_lib import exceptions
 
 from rbd_bench.commands import bench_cloud
+from rbd_command_line import ceph_connection
 from rbd_command_line import printable
 from rbd_command_line import progress
 from rbd_command_line import running
@@ -90,9 +91,14 @@ def run(
             f'{folder}'
         )
     except (rados.Error, rbd.Error, facts.Unavailable) as error:
-        failure = exceptions.CommandError(
-            printable.text(f'{parsed_args.ceph_conf}: {error}')
-        )
+        text = f'{parsed_args.ceph_conf}: {error}'
+        if cleaning.measured is None and isinstance(error, rados.Error):
+            # The command could not connect.
+            advice = ceph_connection.advice(
+                rados, error, parsed_args.ceph_conf, parsed_args.ceph_user
+            )
+            text = f'{text}. {advice}'
+        failure = exceptions.CommandError(printable.text(text))
     if failure and cleaning.measured is None:
         raise failure
     return cleaning.measured.results, failure

@@ -33,9 +33,12 @@ Progress = Callable[[int, int], None]
 #: Errors of the cluster or the connection, not of an image.
 _LOST = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.ENOTCONN})
 
+#: Seconds for which a connection waits for a monitor; Ceph's default is 300.
+CONNECT_SECONDS = 30
+_CONNECT_TIMEOUT = 'client_mount_timeout'
 #: Options of Ceph that limit the time an operation waits for the cluster.
 _TIMEOUTS = (
-    'client_mount_timeout',
+    _CONNECT_TIMEOUT,
     'rados_mon_op_timeout',
     'rados_osd_op_timeout',
 )
@@ -86,7 +89,8 @@ class Cluster:
     :param conf: path of ceph.conf
     :param user: name of the Ceph user, without ``client.``
     :param timeout: seconds after which an operation fails; None for the
-        settings of Ceph, which wait without a limit
+        settings of Ceph, which wait without a limit once a monitor has
+        responded
     """
 
     def __init__(
@@ -101,9 +105,9 @@ class Cluster:
         self.librbd = librbd
         self._conf = conf
         self._user = user
-        self._options = {
-            name: str(timeout) for name in _TIMEOUTS if timeout is not None
-        }
+        self._options = {_CONNECT_TIMEOUT: str(CONNECT_SECONDS)}
+        if timeout is not None:
+            self._options = dict.fromkeys(_TIMEOUTS, str(timeout))
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:

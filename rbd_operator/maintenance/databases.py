@@ -187,6 +187,10 @@ class Databases:
         return None
 
 
+#: Seconds for a connection to a database, unless its URL has another limit.
+_CONNECT_SECONDS = 30
+# SQLite has no network.
+_REMOTE = frozenset({'mysql', 'postgresql'})
 # Cinder's default.
 _TEMPLATE = 'volume-%s'
 
@@ -211,15 +215,39 @@ def _engine(config_file: str) -> Any:
             f'{conf.volume_name_template}. Leftovers are recognized by their '
             f'names, with {_TEMPLATE} only. Remove them by hand.'
         )
+    return _connected(config_file, conf.database.connection)
+
+
+def _connected(config_file: str, text: str) -> Any:
+    """Return the engine of a database that accepts connections.
+
+    :param text: URL of the database, with the password
+    """
     library = _sqlalchemy()
     with needed('the driver of the database'):
         try:
-            return library.create_engine(conf.database.connection)
+            url = library.make_url(text)
+            limit = {}
+            has_own = 'connect_timeout' in url.query
+            if url.get_backend_name() in _REMOTE and not has_own:
+                limit['connect_timeout'] = _CONNECT_SECONDS
+            engine = library.create_engine(url, connect_args=limit)
         except (library.exc.ArgumentError, ValueError):
             raise ValueError(
                 f'{config_file}: [database] connection is not a valid URL of '
                 'a database (not shown).'
             ) from None
+    try:
+        # Before an audit, which can take long.
+        engine.connect().close()
+    except library.exc.DBAPIError as error:
+        place = url.host or url.database
+        raise ValueError(
+            f'{config_file}: could not connect to the database at {place}: '
+            f'{error.orig}. Check [database] connection, and that the '
+            'database can be reached from this host.'
+        ) from None
+    return engine
 
 
 def _rows(engine: Any, table: Any, ident: str) -> Iterator[Any]:

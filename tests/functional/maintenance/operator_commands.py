@@ -12,6 +12,8 @@ Its first argument is a JSON object, in which these can be set:
     process that is stopped before its answer is awaited
 ``patience``
     seconds within which a client must answer
+``connect_seconds``
+    seconds within which a monitor must respond
 ``storage``
     URL of Cinder's API; the records are not read then
 """
@@ -33,6 +35,7 @@ import requests
 from rbd_operator import shell
 from rbd_operator.audit import names
 from rbd_operator.audit import records
+from rbd_operator.audit import scan
 from rbd_operator.maintenance import alive
 from rbd_operator.maintenance import object_maps
 
@@ -148,6 +151,8 @@ def main(given: str, path: str, *arguments: str) -> int:
     _Disturbed.freeze_before = settings.get('freeze_before', 0)
     if patience := settings.get('patience'):
         alive.PATIENCE, alive.INTERVAL = patience, 1
+    if seconds := settings.get('connect_seconds'):
+        scan.CONNECT_SECONDS = seconds
 
     def read(*args: Any) -> records.Records:
         return _from_json(pathlib.Path(path).read_text())

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import signal
+import socket
 import time
 from typing import Any
 import uuid
@@ -97,6 +98,27 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
         )
         (lost,) = (row for row in rows if 'data' in row['Kind'])
         self.assertEqual('6 objects', lost['Detail'])
+
+    def test_monitors_that_do_not_respond_are_named_at_once(self) -> None:
+        """Ceph itself waits for five minutes."""
+        with socket.create_server(('127.0.0.1', 0)) as silent:
+            place = f'127.0.0.1:{silent.getsockname()[1]}'
+            conf = self.folder / 'ceph.conf'
+            conf.write_text(
+                f'[global]\nmon_host = {place}\nauth_client_required = none\n'
+            )
+            self.conf = str(conf)
+            for command in (
+                ('audit',),
+                ('audit', '--pool', 'volumes', '--workers', '8'),
+                ('object-map', 'check'),
+            ):
+                began = time.monotonic()
+                done = self.run_command(*command, connect_seconds=2)
+                self.assertEqual(3, done.returncode, done.stderr)
+                self.assertIn(f'(mon_host) are {place}', done.stderr)
+                self.assertIn('RADOS timed out', done.stderr)
+                self.assertLess(time.monotonic() - began, 60)
 
     def test_read_only_user_can_change_nothing(self) -> None:
         name, self.cloud_id = self.volume(), str(uuid.uuid4())

@@ -26,8 +26,12 @@ class AdviceTest(base.TestCase):
         self.keyring = self.folder / 'keyring'
 
     def advice(self, number: int) -> str:
+        options = {
+            'keyring': f'/none, {self.keyring}',
+            'mon_host': '192.0.2.1,192.0.2.2',
+        }
         client = types.SimpleNamespace(
-            conf_get=lambda name: f'/none, {self.keyring}',
+            conf_get=options.get,
             shutdown=lambda: None,
         )
         librados = types.SimpleNamespace(Rados=lambda **kwargs: client)
@@ -38,9 +42,11 @@ class AdviceTest(base.TestCase):
     def test_missing_file(self) -> None:
         self.assertIn(f'{self.conf} does not exist', self.advice(errno.ENOENT))
 
-    def test_monitors_that_do_not_respond(self) -> None:
+    def test_monitors_that_do_not_respond_are_named(self) -> None:
         self.conf.touch()
-        self.assertIn('Check the monitors', self.advice(errno.ETIMEDOUT))
+        advice = self.advice(errno.ETIMEDOUT)
+        self.assertIn('(mon_host) are 192.0.2.1,192.0.2.2', advice)
+        self.assertIn(f'Correct {self.conf}', advice)
 
     def test_missing_keyring_is_named(self) -> None:
         self.conf.touch()

@@ -11,6 +11,8 @@ from unittest import mock
 
 import ddt
 import fixtures
+from keystoneauth1 import exceptions as keystone
+import openstack
 import requests
 
 from rbd_operator import shell
@@ -296,3 +298,20 @@ class CloudTest(base.TestCase):
         self.assertEqual(3, shell.main(['--os-cloud', 'mine', 'audit']))
         self.assertIn('Could not sign in', self.err.getvalue())
         self.assertIn('mine', self.err.getvalue())
+
+    def test_api_that_does_not_respond_ends_the_command(self) -> None:
+        session = mock.MagicMock(timeout=None)
+        cloud = mock.MagicMock(session=session)
+        cloud.authorize.side_effect = keystone.ConnectTimeout('timed out')
+        self.useFixture(fixtures.EnvironmentVariable('OS_CLOUD', 'mine'))
+        connect = mock.patch.object(
+            openstack, 'connect', autospec=True, return_value=cloud
+        )
+        with connect:
+            self.assertEqual(3, shell.main(['audit']))
+            self.assertEqual(60, session.timeout)
+            # api_timeout of clouds.yaml.
+            session.timeout = 5.0
+            shell.main(['audit'])
+        self.assertEqual(5, session.timeout)
+        self.assertIn('sign in to the cloud: timed out', self.err.getvalue())

@@ -132,10 +132,15 @@ class BenchSessionTest(base.TestCase):
         self.assertFalse((self.folder / 'report.html').exists())
 
     def test_no_connection(self) -> None:
+        conf = self.folder / 'ceph.conf'
+        conf.touch()
+        self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF', str(conf)))
+        self.cluster.config['mon_host'] = '192.0.2.1'
         self.cluster.fail('Rados.connect', fake_rados.OSError(110))
         status, text = self.run_command()
         self.assertEqual(1, status)
-        self.assertIn('errno 110', text)
+        self.assertIn(f'{conf}: [errno 110]', text)
+        self.assertIn('(mon_host) are 192.0.2.1', text)
 
     def test_first_interrupt_asks_for_a_second(self) -> None:
         stream = mock.create_autospec(io.StringIO, instance=True)

@@ -67,8 +67,9 @@ class ScanTest(base.TestCase):
             },
             self.pool.options,
         )
+        # Changes wait for the cluster, once it has responded.
         self.cluster.pools()
-        self.assertEqual({}, self.pool.options)
+        self.assertEqual({'client_mount_timeout': '30'}, self.pool.options)
 
     def test_no_connection(self) -> None:
         self.pool.refused = True

@@ -30,6 +30,11 @@ INSERT INTO volume_admin_metadata VALUES ('gone', 'rbd:recorded_by',
 INSERT INTO volume_admin_metadata VALUES ('moved', 'other', 'h@rbd');
 """
 
+_DRIVER_ERRORS = (
+    *('Error', 'InterfaceError'),
+    *('OperationalError', 'ProgrammingError'),
+)
+
 
 class DatabasesTest(base.TestCase):
     def setUp(self) -> None:
@@ -94,10 +99,34 @@ class DatabasesTest(base.TestCase):
 
     def test_database_that_fails_is_an_answer_for_one_image(self) -> None:
         stored = databases.Databases(
-            self.config('[database]\nconnection = sqlite:////none/none\n')
+            self.config('[database]\nconnection = sqlite://\n')
         )
+        # It has no tables.
         for method in (stored.volumes, stored.backup):
             self.assertRaises(outcomes.NotAnswered, method, 'gone')
+
+    def test_database_that_does_not_respond_ends_a_command_at_once(
+        self,
+    ) -> None:
+        driver = mock.MagicMock(
+            paramstyle='format',
+            **dict.fromkeys(_DRIVER_ERRORS, RuntimeError),
+        )
+        driver.connect.side_effect = RuntimeError('timed out')
+        for query, limit in (('', 30), ('?connect_timeout=5', 5)):
+            path = self.config(
+                '[database]\n'
+                f'connection = mysql+pymysql://a:secret@base/b{query}\n'
+            )
+            with mock.patch.dict(sys.modules, {'pymysql': driver}):
+                error = self.assertRaises(
+                    ValueError, databases.Databases, path
+                )
+            self.assertIn(f'{path}: could not connect', str(error))
+            self.assertIn('at base: timed out', str(error))
+            self.assertNotIn('secret', str(error))
+            arguments = driver.connect.call_args.kwargs
+            self.assertEqual(limit, arguments['connect_timeout'])
 
     def test_names_of_another_template_are_refused(self) -> None:
         path = self.config(
