@@ -249,10 +249,11 @@ class Migrations:
 
         Cinder copies them without Nova if the volume had no attachment when
         the migration was requested. Changes of an instance would be lost. It
-        does not copy snapshots, and deletes the former image.
+        does not copy snapshots, nor data beyond the size in the request, and
+        deletes the former image.
 
-        :raises CopyFailed: if the volume was attached, is used, or has
-            snapshots since then
+        :raises CopyFailed: if the volume was attached or extended, is used,
+            or has snapshots since then
         """
         admin = context.get_admin_context()
         if objects.SnapshotList.get_all_for_volume(admin, volume.id):
@@ -261,9 +262,15 @@ class Migrations:
                 'by Cinder does not copy. Delete them, and request the '
                 'migration again'
             )
+        current = objects.Volume.get_by_id(admin, volume.id)
+        if current.size != volume.size:
+            raise copies.CopyFailed(
+                reason=f'Volume {volume.id} has {current.size} GiB, and had '
+                f'{volume.size} GiB when its migration was requested. Request '
+                'the migration again'
+            )
         if volume.volume_attachment:
             return
-        current = objects.Volume.get_by_id(admin, volume.id)
         with self._images.opened(volume.name, read_only=True) as image:
             has_watcher = bool(list(image.watchers_list()))
         if (

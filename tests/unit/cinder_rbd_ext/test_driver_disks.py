@@ -127,6 +127,19 @@ class SectorSizeTest(base.DriverTestCase):
             *(self.admin, volume, target),
         )
 
+    def test_volume_extended_since_the_request_is_not_copied(self) -> None:
+        """The copy would have the size in the request."""
+        volume = self.made_volume()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        # Recovery took the request for lost, and it is received later.
+        db.volume_update(self.admin, volume.id, {'size': volume.size + 1})
+        error = self.assertRaises(
+            copies.CopyFailed,
+            self.driver.before_volume_copy,
+            *(self.admin, volume, target),
+        )
+        self.assertIn('when its migration was requested', str(error))
+
     def test_volume_with_a_snapshot_is_not_copied(self) -> None:
         """Cinder would delete the former image, and its snapshots with it."""
         volume = self.made_volume()
