@@ -373,12 +373,11 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
         request_id = context.request_id
-        with self._retypes.ending_if_given_up(volume.id):
-            self._retypes.announce(request_id, volume, new_type)
-            with volume_use.replacing(volume):
-                return self._retypes.retype(
-                    request_id, volume, new_type, stock
-                )
+        with (
+            self._retypes.announced(request_id, volume, new_type) as settle,
+            volume_use.replacing(volume, settle),
+        ):
+            return self._retypes.retype(request_id, volume, new_type, stock)
 
     def _stock_retype(
         self,
@@ -405,8 +404,8 @@ class RBDExtDriver(rbd.RBDDriver):
         move = functools.partial(super().migrate_volume, context, volume)
         request_id = context.request_id
         with (
-            self._migrations.announced(request_id, volume, host),
-            volume_use.replacing(volume) as held,
+            self._migrations.announced(request_id, volume, host) as settle,
+            volume_use.replacing(volume, settle) as held,
         ):
             result = self._migrations.migrate(
                 request_id, volume, host, move, held

@@ -9,6 +9,7 @@ snapshots. Inside the lock (:mod:`cinder_rbd_ext.volume_lock`), the volume is
 read again from the database, with its admin metadata, in one query.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import threading
@@ -153,7 +154,9 @@ def using_image(
 
 @contextlib.contextmanager
 def replacing(
-    volume: protocols.Volume, wait: float = volume_lock.WAIT
+    volume: protocols.Volume,
+    settle: Callable[[], None],
+    wait: float = volume_lock.WAIT,
 ) -> Iterator[volume_lock.Held]:
     """Hold the lock of a volume alone, after requests accepted earlier.
 
@@ -161,6 +164,9 @@ def replacing(
     because it might not wait long enough. A request that is not served in time
     is not waited for: its service may have been killed.
 
+    :param settle: removes what an earlier retype or migration has left.
+        Otherwise, requests would wait for the end of that one, and this one
+        for them.
     :raises VolumeLocked: if the lock could not be taken in time
     """
     until = time.monotonic() + wait
@@ -169,6 +175,7 @@ def replacing(
             if not _left(until) or not _is_requested(volume.id):
                 yield held
                 return
+            settle()
         time.sleep(min(_PAUSE, _left(until)))
 
 

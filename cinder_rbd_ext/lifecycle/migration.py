@@ -121,22 +121,34 @@ class Migrations:
     @contextlib.contextmanager
     def announced(
         self, request_id: str, volume: protocols.Volume, host: Any
-    ) -> Iterator[None]:
+    ) -> Iterator[Callable[[], None]]:
         """Have a marker during the wait for the lock.
 
         Without a marker, the volume would keep its status after a kill. The
         marker of an earlier migration does not apply to the status any more.
         That of a retype never applies to it, and the retype may be running.
+
+        :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
+            calls before it lets others use the image
         """
         pool = self._other_pool(host)
-        if pool:
+
+        def announce() -> None:
+            if not pool:
+                return
             earlier = marker.of_volume(volume.id)
             if earlier is None and not self._no_access(pool):
                 marker.write(volume.id, self._marker(request_id, volume, host))
             elif earlier and earlier.pool and earlier.request != request_id:
                 marker.disown(volume.id, earlier.request)
+
+        def settle() -> None:
+            self.retypes.settle_other(request_id, volume.id)
+            announce()
+
+        announce()
         try:
-            yield
+            yield settle
         except Exception:
             mark = marker.of_volume(volume.id)
             if mark and mark.request == request_id and not mark.source_id:
@@ -187,9 +199,7 @@ class Migrations:
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request
         """
-        earlier = marker.of_volume(volume.id)
-        if earlier and earlier.request != request_id:
-            self.retypes.settle_earlier(volume.id)
+        self.retypes.settle_other(request_id, volume.id)
         try:
             return self._migrated(request_id, volume, host, move, held)
         except Exception:

@@ -203,41 +203,46 @@ class Retypes:
         #: The copies that are made, also by migrations.
         self.copying = copying.Copying(driver)
 
-    def announce(
+    @contextlib.contextmanager
+    def announced(
         self,
         request_id: str,
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
-    ) -> None:
-        """Write a marker before the wait for the lock.
+    ) -> Iterator[Callable[[], None]]:
+        """Have a marker during the wait for the lock.
 
         The sooner it is written, the shorter a kill leaves the volume in
         ``retyping``. It is not a begun retype, for which others wait.
-        """
-        if marker.of_volume(volume.id) is None:
-            marker.begin(
-                volume.id, marker.Marker(request_id, new_type.id, source_id='')
-            )
 
-    @contextlib.contextmanager
-    def ending_if_given_up(self, volume_id: str) -> Iterator[None]:
-        """Let a failure end a retype that was given up meanwhile.
+        After any failure but :class:`Superseded`, Cinder's manager migrates
+        the volume or writes its former status.
 
-        After any other failure, Cinder's manager migrates the volume or
-        writes its former status.
-
+        :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
+            calls before it lets others use the image
         :raises Superseded: instead of an error, if the volume no longer has
             the status of a retype, or its lock has expired, so that recovery
             acts
         """
+
+        def announce() -> None:
+            if marker.of_volume(volume.id) is None:
+                mark = marker.Marker(request_id, new_type.id, source_id='')
+                marker.begin(volume.id, mark)
+
+        def settle() -> None:
+            self.settle_other(request_id, volume.id)
+            announce()
+
         try:
-            yield
+            announce()
+            yield settle
         except volume_lock.LockLost as error:
-            raise self._superseded(volume_id) from error
+            raise self._superseded(volume.id) from error
         except Exception as error:
             # Without the database, nobody knows: it is waited for.
-            if self._repeated(volume_id, lambda: _is_given_up(volume_id)):
-                raise self._superseded(volume_id) from error
+            if self._repeated(volume.id, lambda: _is_given_up(volume.id)):
+                raise self._superseded(volume.id) from error
             raise
 
     def retype(
@@ -258,15 +263,13 @@ class Retypes:
         :raises Superseded: if the volume no longer has the status of a retype
         """
         with volume_lock.exclusive(volume.id) as held:
-            earlier = marker.of_volume(volume.id)
-            is_own = earlier is not None and earlier.request == request_id
             if not is_retyping(volume.id):
                 # It may have waited so long that the request was given up.
-                if is_own:
+                earlier = marker.of_volume(volume.id)
+                if earlier and earlier.request == request_id:
                     self._settle_given_up(volume.id)
                 raise self._superseded(volume.id)
-            if earlier and not is_own:
-                self.settle_earlier(volume.id)
+            self.settle_other(request_id, volume.id)
             source_id = self.image_id(volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
             marker.begin(volume.id, mark)
@@ -733,8 +736,8 @@ class Retypes:
         except Exception:
             LOG.exception('Could not check the keys of volume %s', volume.id)
 
-    def settle_earlier(self, volume_id: str) -> None:
-        """Act as :meth:`settle` before another retype or migration.
+    def settle_other(self, request_id: str, volume_id: str) -> None:
+        """Act as :meth:`settle` if the marker is that of another request.
 
         If the former back end of the volume has no service any more, the
         marker is forgotten, and both images stay: the audit reports them.
@@ -742,10 +745,12 @@ class Retypes:
         :raises VolumeBackendAPIException: if the former back end of the volume
             must remove the former image or the copy first
         """
+        mark = marker.of_volume(volume_id)
+        if mark is None or mark.request == request_id:
+            return
         admin = context.get_admin_context()
         volume = objects.Volume.get_by_id(admin, volume_id)
-        mark = marker.read(volume.admin_metadata)
-        if not mark or mark.is_stale or not is_unsaved(volume, mark):
+        if mark.is_stale or not is_unsaved(volume, mark):
             self.settle(volume_id, wait=copies.WATCHED_FOR)
         left = marker.of_volume(volume_id)
         if left is None:

@@ -360,13 +360,42 @@ class ReplacingTest(UseTestCase):
             self.snapshot.save()
 
         self.at_pause(serve)
-        with volume_use.replacing(self.volume):
+        with volume_use.replacing(self.volume, lambda: None):
             self.assertEqual([True], served)
+
+    def test_accepted_request_does_not_wait_for_an_earlier_retype(
+        self,
+    ) -> None:
+        """It would wait for that one, and the new retype for the request."""
+        self.snapshot.status = 'creating'
+        self.snapshot.save()
+        self.update(self.volume, {'status': 'retyping'})
+        image_id = self.driver._retypes.image_id(self.volume.name)
+        marker.write(self.volume.id, marker.Marker('earlier', '', image_id))
+        served = []
+
+        def serve() -> None:
+            with volume_use.using_snapshot(self.driver, self.snapshot, 0.1):
+                served.append(True)
+            self.snapshot.status = 'available'
+            self.snapshot.save()
+
+        self.at_pause(serve)
+        announced = self.driver._retypes.announced(
+            'later', self.volume, self.make_type()
+        )
+        with (
+            announced as settle,
+            volume_use.replacing(self.volume, settle, wait=1.0),
+        ):
+            self.assertEqual([True], served)
+        mark = marker.of_volume(self.volume.id)
+        self.assertEqual('later', mark and mark.request)
 
     def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
         self.snapshot.status = 'deleting'
         self.snapshot.save()
-        with volume_use.replacing(self.volume, 0.2) as held:
+        with volume_use.replacing(self.volume, lambda: None, 0.2) as held:
             held.check_is_held()
 
 

@@ -362,11 +362,11 @@ class MigrateTest(base.DriverTestCase):
             {'host': mark.left, 'binary': 'cinder-volume', 'topic': 'volume'},
         )
         # It may start again, and then removes the image.
-        error = self.raised(own.settle_earlier, volume.id)
+        error = self.raised(own.settle_other, '', volume.id)
         self.assertIn(f'remove cinder-volume {mark.left}', str(error))
         self.assertEqual(mark, marker.of_volume(volume.id))
         db.service_destroy(self.admin, service.id)
-        own.settle_earlier(volume.id)
+        own.settle_other('', volume.id)
         self.assertIsNone(marker.of_volume(volume.id))
         # Neither image is removed.
         self.assertEqual([volume.name], self.cluster.names())

@@ -182,17 +182,17 @@ class RetypeTest(base.DriverTestCase):
         """
         volume = self.made_volume()
         before = self._mask(volume)
-        announce = retypes.Retypes.announce
+        replacing = volume_use.replacing
 
-        def announced(*args: Any) -> None:
-            announce(*args)
+        def given_back(*args: Any) -> Any:
             if not is_marked:
                 # Another service has settled the marker.
                 marker.forget(volume.id)
             status = {'status': 'in-use'}
             db.volume_update(self.admin, volume.id, status)
+            return replacing(*args)
 
-        with mock.patch.object(retypes.Retypes, 'announce', announced):
+        with mock.patch.object(volume_use, 'replacing', given_back):
             self.assertRaises(
                 retypes.Superseded,
                 self._retype,
@@ -207,7 +207,7 @@ class RetypeTest(base.DriverTestCase):
         self,
     ) -> None:
         volume = self.made_volume()
-        self.driver._retypes.announce('req', volume, self.make_type())
+        marker.begin(volume.id, marker.Marker('req', 'type', source_id=''))
         with mock.patch.object(
             retypes.Retypes,
             'settle',
