@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+import dataclasses
 
 from rbd_command_line import findings
 from rbd_volume_options import definitions
@@ -59,6 +60,110 @@ def number(values: Values, name: str, default: float) -> float:
         return default
 
 
+@dataclasses.dataclass(frozen=True)
+class _Rule:
+    """Values of options that an operator should look at.
+
+    :ivar names: options, of which one finding names the first with such a
+        value
+    :ivar applies: returns whether a value, empty if unknown, is such a value
+    """
+
+    names: tuple[str, ...]
+    applies: Callable[[str], bool]
+    remedy: str
+    severity: Severity = Severity.WARNING
+
+
+def _is(*texts: str) -> Callable[[str], bool]:
+    return lambda text: text in texts
+
+
+def _is_not(*texts: str) -> Callable[[str], bool]:
+    return lambda text: text not in ('', *texts)
+
+
+def _is_zero(text: str) -> bool:
+    return number({'': text}, '', 1) == 0
+
+
+def _lacks_lock(text: str) -> bool:
+    """Return whether default features, a mask or names, lack the lock."""
+    try:
+        mask = int(text or features.to_mask({features.EXCLUSIVE_LOCK}))
+        names = features.from_mask(mask)
+    except ValueError:
+        names = frozenset(each.strip() for each in text.split(','))
+    return features.EXCLUSIVE_LOCK not in names
+
+
+_RULES = (
+    _Rule(
+        ('rbd_blocklist_expire_seconds',),
+        lambda text: number({'': text}, '', 0) != 0,
+        'Remove the option. A host that comes back after this time can write '
+        'to images whose exclusive lock another host has taken meanwhile.',
+    ),
+    _Rule(
+        ('rbd_blocklist_on_break_lock',),
+        _is('false'),
+        'Remove the option. A host that lost its connection can write to '
+        'images whose exclusive lock another host has taken meanwhile.',
+    ),
+    _Rule(
+        ('rbd_default_features',),
+        _lacks_lock,
+        'Remove the option. New images have no exclusive lock and no object '
+        'map unless their volume type requests one, so that Ceph does not '
+        'keep two hosts from writing to the same image.',
+    ),
+    _Rule(
+        (_CACHE,),
+        _is('false'),
+        'Remove the option. Clients other than QEMU, such as cinder-volume, '
+        'write without a cache. QEMU sets it by the cache mode of each disk.',
+        Severity.NOTICE,
+    ),
+    _Rule(
+        ('rbd_cache_policy',),
+        _is('writethrough'),
+        'Remove the option. With it, cache mode writeback is as slow as '
+        'writethrough.',
+    ),
+    _Rule(
+        ('rbd_cache_size', 'rbd_cache_max_dirty'),
+        _is_zero,
+        'Remove the option. With it, cache mode writeback is as slow as '
+        'writethrough.',
+    ),
+    _Rule(
+        ('rbd_cache_writethrough_until_flush',),
+        _is('false'),
+        'Remove the option. A guest that sends no flushes loses data if the '
+        'host fails, and cache mode unsafe loses data in a live migration.',
+    ),
+    _Rule(
+        ('ms_client_mode',),
+        lambda text: text.startswith('secure'),
+        'Encryption costs about 30 % of the random reads that one guest can '
+        'do. Use crc if the network is trusted.',
+        Severity.NOTICE,
+    ),
+    _Rule(
+        ('rbd_read_from_replica_policy',),
+        _is_not('default'),
+        'Remove the option. An OSD that meets a media error while it serves '
+        'such a read stops (https://tracker.ceph.com/issues/70909).',
+    ),
+    _Rule(
+        (_EXCLUDED,),
+        _is_not('0'),
+        'Remove the option. Limits on reads and writes do not apply to these '
+        'requests.',
+    ),
+)
+
+
 def check(subject: str, values: Values) -> Iterator[Finding]:
     """Check the options of a client.
 
@@ -66,16 +171,13 @@ def check(subject: str, values: Values) -> Iterator[Finding]:
     :param values: by the names of the options; without unknown options
     """
     problems = [
-        finding
-        for rule in (
-            *(_blocklist_expiry, _blocklist, _features, _cache),
-            *(_policy, _size, _until_flush, _timeout, _messenger),
-            *(_replica_reads, _excluded, _limits),
-        )
-        if (finding := rule(subject, values))
+        *(_named(subject, values, rule) for rule in _RULES),
+        _timeout(subject, values),
+        _limits(subject, values),
     ]
-    yield from problems
-    if not problems:
+    findings_of_client = [each for each in problems if each]
+    yield from findings_of_client
+    if not findings_of_client:
         yield Finding(f'Ceph options of {subject}', 'as expected')
 
 
@@ -83,144 +185,12 @@ def _seen(values: Values, name: str) -> str:
     return f'{name} = {values.get(name, "")}'
 
 
-def _blocklist_expiry(subject: str, values: Values) -> Finding | None:
-    name = 'rbd_blocklist_expire_seconds'
-    if number(values, name, 0) == 0:
-        return None
-    return Finding(
-        subject,
-        _seen(values, name),
-        Severity.WARNING,
-        'Remove the option. A host that comes back after this time can write '
-        'to images whose exclusive lock another host has taken meanwhile.',
-    )
-
-
-def _blocklist(subject: str, values: Values) -> Finding | None:
-    name = 'rbd_blocklist_on_break_lock'
-    if values.get(name) != 'false':
-        return None
-    return Finding(
-        subject,
-        _seen(values, name),
-        Severity.WARNING,
-        'Remove the option. A host that lost its connection can write to '
-        'images whose exclusive lock another host has taken meanwhile.',
-    )
-
-
-def _replica_reads(subject: str, values: Values) -> Finding | None:
-    name = 'rbd_read_from_replica_policy'
-    if values.get(name, 'default') in ('', 'default'):
-        return None
-    return Finding(
-        subject,
-        _seen(values, name),
-        Severity.WARNING,
-        'Remove the option. An OSD that meets a media error while it serves '
-        'such a read stops (https://tracker.ceph.com/issues/70909).',
-    )
-
-
-def _excluded(subject: str, values: Values) -> Finding | None:
-    if values.get(_EXCLUDED, '') in ('', '0'):
-        return None
-    return Finding(
-        subject,
-        _seen(values, _EXCLUDED),
-        Severity.WARNING,
-        'Remove the option. Limits on reads and writes do not apply to these '
-        'requests.',
-    )
-
-
-def _limits(subject: str, values: Values) -> Finding | None:
-    there = [
-        name
-        for name, default in _LIMITS.items()
-        if values.get(name, '') not in ('', '0', default)
-    ]
-    if not there:
-        return None
-    return Finding(
-        subject,
-        ', '.join(_seen(values, name) for name in there),
-        Severity.WARNING,
-        'Remove the options, and set limits in volume types. They apply to '
-        'all images, where a volume does not set the same option: a burst '
-        'lets volumes exceed their limits, and a limit slows down backups and '
-        'copies.',
-    )
-
-
-def _features(subject: str, values: Values) -> Finding | None:
-    name = 'rbd_default_features'
-    configured = values.get(name, '')
-    try:
-        mask = int(configured or features.to_mask({features.EXCLUSIVE_LOCK}))
-        there = features.from_mask(mask)
-    except ValueError:
-        there = frozenset(each.strip() for each in configured.split(','))
-    if features.EXCLUSIVE_LOCK in there:
-        return None
-    return Finding(
-        subject,
-        _seen(values, name),
-        Severity.WARNING,
-        'Remove the option. New images have no exclusive lock and no object '
-        'map unless their volume type requests one, so that Ceph does not '
-        'keep two hosts from writing to the same image.',
-    )
-
-
-def _cache(subject: str, values: Values) -> Finding | None:
-    if values.get(_CACHE) != 'false':
-        return None
-    return Finding(
-        subject,
-        _seen(values, _CACHE),
-        Severity.NOTICE,
-        'Remove the option. Clients other than QEMU, such as cinder-volume, '
-        'write without a cache. QEMU sets it by the cache mode of each disk.',
-    )
-
-
-def _policy(subject: str, values: Values) -> Finding | None:
-    if values.get('rbd_cache_policy') != 'writethrough':
-        return None
-    return Finding(
-        subject,
-        _seen(values, 'rbd_cache_policy'),
-        Severity.WARNING,
-        'Remove the option. With it, cache mode writeback is as slow as '
-        'writethrough.',
-    )
-
-
-def _size(subject: str, values: Values) -> Finding | None:
-    for name in ('rbd_cache_size', 'rbd_cache_max_dirty'):
-        if number(values, name, 1) == 0:
-            return Finding(
-                subject,
-                _seen(values, name),
-                Severity.WARNING,
-                'Remove the option. With it, cache mode writeback is as slow '
-                'as writethrough.',
-            )
+def _named(subject: str, values: Values, rule: _Rule) -> Finding | None:
+    for name in rule.names:
+        if rule.applies(values.get(name, '')):
+            seen = _seen(values, name)
+            return Finding(subject, seen, rule.severity, rule.remedy)
     return None
-
-
-def _until_flush(subject: str, values: Values) -> Finding | None:
-    name = 'rbd_cache_writethrough_until_flush'
-    if values.get(name) != 'false':
-        return None
-    return Finding(
-        subject,
-        _seen(values, name),
-        Severity.WARNING,
-        'Remove the option. A guest that sends no flushes loses data if the '
-        'host fails, and cache mode unsafe loses data in a live migration.',
-    )
 
 
 def _timeout(subject: str, values: Values) -> Finding | None:
@@ -246,16 +216,22 @@ def _timeout(subject: str, values: Values) -> Finding | None:
     )
 
 
-def _messenger(subject: str, values: Values) -> Finding | None:
-    name = 'ms_client_mode'
-    if not values.get(name, '').startswith('secure'):
+def _limits(subject: str, values: Values) -> Finding | None:
+    changed = [
+        name
+        for name, default in _LIMITS.items()
+        if values.get(name, '') not in ('', '0', default)
+    ]
+    if not changed:
         return None
     return Finding(
         subject,
-        _seen(values, name),
-        Severity.NOTICE,
-        'Encryption costs about 30 % of the random reads that one guest can '
-        'do. Use crc if the network is trusted.',
+        ', '.join(_seen(values, name) for name in changed),
+        Severity.WARNING,
+        'Remove the options, and set limits in volume types. They apply to '
+        'all images, where a volume does not set the same option: a burst '
+        'lets volumes exceed their limits, and a limit slows down backups and '
+        'copies.',
     )
 
 
