@@ -4,7 +4,6 @@
 
 import dataclasses
 
-from rbd_bench import facts
 from rbd_bench import fields
 from rbd_bench import interference
 from rbd_bench import results
@@ -111,4 +110,4 @@ def differences(
 
 
 def _facts(measured: results.Results) -> dict[str, str]:
-    return {'cluster': measured.fsid, **facts.flat(measured.environment)}
+    return {'cluster': measured.fsid, **stored.flat(measured.environment)}

@@ -18,10 +18,6 @@ from rbd_bench import plan
 from rbd_bench import results
 from rbd_bench import steady
 from rbd_bench import striping
-from rbd_volume_options import errors
-from rbd_volume_options import keys
-from rbd_volume_options import layout
-from rbd_volume_options import options
 
 #: Percent of a core from which on fio itself is the limit.
 _BUSY = 90
@@ -68,27 +64,18 @@ Explain = Callable[[Side, Side, results.Results], str]
 def _osds(of: Side, to: Side, measured: results.Results) -> str:
     """Explain the gain that the number of OSDs allows."""
     osds = int(measured.environment.get('osds', 0))
-    image, work = layout_of(of.cell.keys), of.cell.work
+    image, work = plan.layout_of(of.cell.keys), of.cell.work
     size = measured.settings.image_size
-    plain = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
     gain = striping.gain(image, work, size, osds)
     before, after = (
-        striping.osds_at_work(striping.objects_at_work(each, work, size), osds)
-        for each in (plain, image)
+        striping.busy_osds(each, work, size, osds)
+        for each in (striping.PLAIN, image)
     )
     return (
         f'The pool uses {osds} OSDs. {work.in_flight} requests in flight '
         f'are expected to keep {before:.1f} of them busy with the default '
         f'layout and {after:.1f} with {image}. Striping can therefore gain a '
         f'factor of {gain:.2f} at most.'
-    )
-
-
-def layout_of(wanted: plan.Keys) -> layout.ImageLayout:
-    """Return the layout of keys."""
-    parsed = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
-    return layout.ImageLayout(
-        parsed.object_size or layout.DEFAULT_OBJECT_SIZE, parsed.striping
     )
 
 
@@ -162,7 +149,7 @@ def _objects(of: Side, to: Side, measured: results.Results) -> str:
     if not to.spread:
         return ''
     size = fields.size('size', to.cell.values['size'])
-    number = layout_of(to.cell.keys).object_count(size)
+    number = plan.layout_of(to.cell.keys).object_count(size)
     seconds = 1 / to.spread.median
     return (
         f'Without an object map librbd requested the deletion of all '

@@ -267,16 +267,3 @@ def observe(cluster: Any, seconds: float) -> dict[str, Any]:
         'client_load_average': os.getloadavg()[0],
         'time': time.strftime('%Y-%m-%d %H:%M:%S %z'),
     }
-
-
-def flat(nested: Mapping[str, Any], start: str = '') -> dict[str, str]:
-    """Return facts as texts, by names such as ``pool.replicas``."""
-    items: dict[str, str] = {}
-    for name, value in nested.items():
-        if isinstance(value, Mapping):
-            items.update(flat(value, f'{start}{name}.'))
-        elif isinstance(value, list):
-            items[f'{start}{name}'] = ', '.join(map(str, value))
-        else:
-            items[f'{start}{name}'] = str(value)
-    return items

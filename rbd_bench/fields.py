@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 from typing import TypeVar
 
+import yaml
+
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
 
 T = TypeVar('T')
 
 _NAME = 'text of up to 60 printable characters without "=" and "/"'
-_UNITS = {'T': 2**40}
+_TIB = 2**40
 
 
 def refused(where: str, value: object, reason: str, allowed: str) -> Exception:
@@ -24,6 +26,17 @@ def refused(where: str, value: object, reason: str, allowed: str) -> Exception:
     :param where: the path of the field in the plan
     """
     return errors.OptionError(where, value, reason, allowed)
+
+
+def from_yaml(text: str) -> Any:
+    """Return the content of a plan.
+
+    :raises OptionError: if it is not YAML
+    """
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise refused('PLAN', str(error), 'not YAML', 'YAML') from None
 
 
 class Fields:
@@ -48,10 +61,10 @@ class Fields:
                     'unknown key',
                     ', '.join(sorted(allowed)),
                 )
-        self._given = content
+        self._values = content
 
     def __contains__(self, key: str) -> bool:
-        return key in self._given
+        return key in self._values
 
     def path(self, key: str) -> str:
         """Return the path of a key."""
@@ -59,14 +72,16 @@ class Fields:
 
     def raw(self, key: str, default: Any = None) -> Any:
         """Return the value of a key, unchecked."""
-        return self._given.get(key, default)
+        return self._values.get(key, default)
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return a mapping, unchecked; an empty one if it is missing.
 
         :raises OptionError: if it is not a mapping
         """
-        value = self._given.get(key) or {}
+        value = self._values.get(key)
+        if value is None:
+            return {}
         if not isinstance(value, Mapping):
             raise refused(self.path(key), value, 'not a mapping', 'a mapping')
         return value
@@ -76,17 +91,17 @@ class Fields:
 
         :raises OptionError: if it is not a list
         """
-        value = self._given.get(key) or []
+        value = self._values.get(key) or []
         if not isinstance(value, list):
             raise refused(self.path(key), value, 'not a list', 'a list')
         return value
 
-    def text(self, key: str, default: str | None = None) -> str:
+    def text(self, key: str) -> str:
         """Return a text.
 
         :raises OptionError: if it is missing or not a text
         """
-        value = self._given.get(key, default)
+        value = self._values.get(key)
         if not isinstance(value, str) or not value.strip():
             raise refused(self.path(key), value, 'not a text', 'a text')
         return value.strip()
@@ -96,7 +111,7 @@ class Fields:
 
         :raises OptionError: if it is missing or not a name
         """
-        return name(self.path(key), self._given.get(key))
+        return name(self.path(key), self._values.get(key))
 
     def number(
         self, key: str, low: int, high: int, default: int | None = None
@@ -105,23 +120,23 @@ class Fields:
 
         :raises OptionError: if it is missing or out of range
         """
-        return number(self.path(key), self._given.get(key, default), low, high)
+        return number(
+            self.path(key), self._values.get(key, default), low, high
+        )
 
-    def size(self, key: str, default: int | None = None) -> int:
+    def size(self, key: str) -> int:
         """Return a size in bytes.
 
         :raises OptionError: if it is missing or not a size
         """
-        return size(self.path(key), self._given.get(key, default))
+        return size(self.path(key), self._values.get(key))
 
-    def choice(
-        self, key: str, allowed: Collection[str], default: str | None = None
-    ) -> str:
+    def choice(self, key: str, allowed: Collection[str]) -> str:
         """Return one of several values.
 
         :raises OptionError: for any other value
         """
-        return choice(self.path(key), self._given.get(key, default), allowed)
+        return choice(self.path(key), self._values.get(key), allowed)
 
     def each(
         self, key: str, read: Callable[[str, Any], T], default: Any = None
@@ -131,7 +146,7 @@ class Fields:
         :param read: takes the path and the item
         :raises OptionError: if it is missing, empty or not a list
         """
-        value = self._given.get(key, default)
+        value = self._values.get(key, default)
         where = self.path(key)
         if not isinstance(value, list) or not value:
             raise refused(where, value, 'not a list', 'a list of values')
@@ -180,7 +195,7 @@ def size(where: str, value: Any) -> int:
     text = str(value).removesuffix('iB') if isinstance(value, str) else ''
     if text.endswith('T'):
         whole = sizes.parse_size(where, text.removesuffix('T'))
-        return whole * _UNITS['T']
+        return whole * _TIB
     return sizes.parse_size(where, value)
 
 

@@ -17,7 +17,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import options
 
 PREFIX = 'cinder-rbd-ext-bench-'
 #: Name of the file with the names of a folder's images.
@@ -299,12 +298,10 @@ def arguments(wanted: plan.Keys, defaults: int) -> dict[str, Any]:
 
     :param defaults: librbd's default features, as a mask
     """
-    parsed = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    parsed = plan.parsed_keys(wanted)
     result: dict[str, Any] = {}
     if parsed.object_size or parsed.striping:
-        image = layout.ImageLayout(
-            parsed.object_size or layout.DEFAULT_OBJECT_SIZE, parsed.striping
-        )
+        image = plan.layout_of(wanted)
         layout.check_unit(image)
         result['order'] = image.order
     if parsed.striping:
@@ -326,7 +323,7 @@ def differences(image: Any, wanted: plan.Keys) -> list[str]:
 
     What the keys do not set is not compared.
     """
-    parsed = options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+    parsed = plan.parsed_keys(wanted)
     there = features.from_mask(image.features())
     pairs: list[tuple[str, Any, Any]] = []
     if parsed.object_size:

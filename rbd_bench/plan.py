@@ -8,8 +8,6 @@ import dataclasses
 import re
 from typing import Any
 
-import yaml
-
 from rbd_bench import fields
 from rbd_bench import workload
 from rbd_volume_options import cache_modes
@@ -59,19 +57,24 @@ def _keys(where: str, content: Any) -> Keys:
 def _check(where: str, wanted: Keys) -> None:
     """Check that librbd accepts the keys."""
     try:
-        parsed = options.parse(
-            wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
-        )
-        layout.check_unit(
-            layout.ImageLayout(
-                parsed.object_size or layout.DEFAULT_OBJECT_SIZE,
-                parsed.striping,
-            )
-        )
+        layout.check_unit(layout_of(wanted))
     except errors.OptionError as error:
         raise fields.refused(
             f'{where}.{error.key}', error.value, error.reason, error.allowed
         ) from None
+
+
+def parsed_keys(wanted: Keys) -> options.VolumeOptions:
+    """Return the values of keys."""
+    return options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
+
+
+def layout_of(wanted: Keys) -> layout.ImageLayout:
+    """Return the layout of keys."""
+    parsed = parsed_keys(wanted)
+    return layout.ImageLayout(
+        parsed.object_size or layout.DEFAULT_OBJECT_SIZE, parsed.striping
+    )
 
 
 def check_together(
@@ -218,13 +221,9 @@ def parse(text: str, short: bool = False) -> Plan:
 
     :raises OptionError: for an invalid value
     """
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise fields.refused('PLAN', str(error), 'not YAML', 'YAML') from None
     top = fields.Fields(
         '',
-        content,
+        fields.from_yaml(text),
         ('name', 'title', 'source', 'settings', 'short', 'runs', 'published'),
     )
     settings = top.mapping('settings')

@@ -15,8 +15,6 @@ from typing import Any
 import jinja2
 
 from rbd_bench import causes
-from rbd_bench import explanations
-from rbd_bench import facts
 from rbd_bench import interference
 from rbd_bench import matrix
 from rbd_bench import plan
@@ -24,6 +22,7 @@ from rbd_bench import plots
 from rbd_bench import published
 from rbd_bench import results
 from rbd_bench import steady
+from rbd_bench import stored
 from rbd_bench import striping
 from rbd_bench import summary
 from rbd_bench import winners
@@ -161,7 +160,7 @@ def _model(
             f'{name} {value}'
             for name, value in dataclasses.asdict(measured.settings).items()
         ),
-        'environment': facts.flat(measured.environment),
+        'environment': stored.flat(measured.environment),
         'runs': runs,
         'tables': tables,
         'types': volume_types(tables),
@@ -188,8 +187,7 @@ def _gains(
     if len(run.layouts) < 2 or not run.workloads or not osds:
         return []
     layouts = {
-        name: explanations.layout_of(wanted)
-        for name, wanted in run.layouts.items()
+        name: plan.layout_of(wanted) for name, wanted in run.layouts.items()
     }
     return [
         (

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
@@ -92,8 +93,14 @@ class Results:
 
 
 def raw_name(repetition: int, cell: str) -> str:
-    """Return the name of the file for the output of fio."""
-    return f'{repetition}-{re.sub("[^A-Za-z0-9=.]+", "-", cell)}.json'
+    """Return the name of the file for the output of fio.
+
+    A file name can be shorter than the identity of a combination, and names
+    can differ only in characters that it does not contain.
+    """
+    start = f'{repetition}-{re.sub("[^A-Za-z0-9=.]+", "-", cell)}'
+    digest = hashlib.sha256(cell.encode()).hexdigest()[:8]
+    return f'{start[:150]}-{digest}.json'
 
 
 def save(folder: pathlib.Path, results: Results) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import hashlib
 import itertools
 import pathlib
 import tempfile
@@ -249,7 +248,7 @@ class Session:
         measure: surroundings.Measure,
     ) -> results.Sample:
         """Return a measurement, or its error."""
-        file = _raw_name(repetition, cell.ident)
+        file = results.raw_name(repetition, cell.ident)
         key = (cell.run.name, cell.run.path, cell.ident, dict(cell.values))
         before = facts.counters(self._target.cluster)
         try:
@@ -275,17 +274,6 @@ class Session:
             figures.series[: self._settings.runtime],
             raw='' if cell.run.path == plan.DELETION else file,
         )
-
-
-def _raw_name(repetition: int, cell: str) -> str:
-    """Return the name of the file for the output of fio.
-
-    A file name can be shorter than the identity of a combination, and names
-    can differ only in characters that it does not contain.
-    """
-    start = results.raw_name(repetition, cell).removesuffix('.json')
-    digest = hashlib.sha256(cell.encode()).hexdigest()[:8]
-    return f'{start[:150]}-{digest}.json'
 
 
 def _failing(error: Exception) -> surroundings.Measure:

@@ -28,31 +28,19 @@ NOT_SHOWN = 'not shown'
 DISTURBED = 'not shown: the machine or the cluster had other load'
 
 
-@dataclasses.dataclass(frozen=True)
-class Steadiness:
-    """How steady a measurement was.
+def is_steady(series: Sequence[float]) -> bool | None:
+    """Return whether a series of values, one for each second, is steady.
 
-    :ivar steady: None if there were too few values
-    :ivar range: highest minus lowest average of a window, as a part of the
-        average
-    :ivar slope: change along the fitted line, as a part of the average
+    :returns: None if there are too few values
     """
-
-    steady: bool | None
-    range: float
-    slope: float
-
-
-def check(series: Sequence[float]) -> Steadiness:
-    """Return how steady a series of values is, one for each second."""
     average = statistics.fmean(series) if series else 0.0
     if len(series) < WINDOWS or average <= 0:
-        return Steadiness(None, 0.0, 0.0)
+        return None
     windows = _windows(series)
     width = (max(windows) - min(windows)) / average
     line = statistics.linear_regression(range(WINDOWS), windows)
     slope = abs(line.slope) * (WINDOWS - 1) / average
-    return Steadiness(width <= RANGE and slope <= SLOPE, width, slope)
+    return width <= RANGE and slope <= SLOPE
 
 
 def _windows(series: Sequence[float]) -> list[float]:

@@ -79,9 +79,12 @@ def joined(items: list[str]) -> str:
 
 def _fields(whole_plan: plan.Plan) -> dict[str, str]:
     fields = dataclasses.asdict(whole_plan)
-    return dict(
-        _flat('', {x: y for x, y in fields.items() if x not in _TEXTS})
-    )
+    return flat({x: y for x, y in fields.items() if x not in _TEXTS})
+
+
+def flat(nested: Mapping[str, Any]) -> dict[str, str]:
+    """Return values as texts, by names such as ``pool.replicas``."""
+    return dict(_flat('', nested))
 
 
 def _flat(where: str, content: Any) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,9 @@ requests go to many objects even without striping.
 from rbd_bench import workload
 from rbd_volume_options import layout
 
+#: The default layout, without striping.
+PLAIN = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
+
 
 def osds_at_work(objects: float, osds: int) -> float:
     """Return the expected number of OSDs that store some objects.
@@ -42,6 +45,16 @@ def objects_at_work(
     return float(objects * (1 - (1 - 1 / objects) ** requests))
 
 
+def busy_osds(
+    image: layout.ImageLayout,
+    work: workload.Workload,
+    size: int,
+    osds: int,
+) -> float:
+    """Return the expected number of OSDs that requests in flight access."""
+    return osds_at_work(objects_at_work(image, work, size), osds)
+
+
 def gain(
     image: layout.ImageLayout,
     work: workload.Workload,
@@ -53,7 +66,5 @@ def gain(
     This is the number of busy OSDs, relative to an image that is not striped.
     The costs of a layout, such as more requests, are not part of it.
     """
-    plain = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
-    before = osds_at_work(objects_at_work(plain, work, size), osds)
-    after = osds_at_work(objects_at_work(image, work, size), osds)
-    return after / before if before else 1.0
+    before = busy_osds(PLAIN, work, size, osds)
+    return busy_osds(image, work, size, osds) / before if before else 1.0

@@ -65,7 +65,7 @@ def row(
 
 
 def _unsteady(samples: list[results.Sample]) -> int | None:
-    steadiness = [steady.check(each.series).steady for each in samples]
+    steadiness = [steady.is_steady(each.series) for each in samples]
     told = [each for each in steadiness if each is not None]
     return told.count(False) if told else None
 

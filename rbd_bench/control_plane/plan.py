@@ -8,8 +8,6 @@ import importlib.resources
 import pathlib
 from typing import Any
 
-import yaml
-
 from rbd_bench import fields
 
 FILE = 'plan.yaml'
@@ -109,13 +107,8 @@ def parse(text: str) -> Plan:
 
     :raises OptionError: for an invalid value
     """
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise fields.refused('plan', str(error), 'not YAML', 'YAML') from None
-    top = fields.Fields(
-        '', content, ('name', 'title', 'settings', 'scenarios')
-    )
+    names = ('name', 'title', 'settings', 'scenarios')
+    top = fields.Fields('', fields.from_yaml(text), names)
     scenarios = top.each('scenarios', _scenario)
     if len({each.name for each in scenarios}) < len(scenarios):
         raise fields.refused(
@@ -159,7 +152,7 @@ def _scenario(where: str, content: Any) -> Scenario:
         raise fields.refused(
             section.path('servers'), servers, 'not a boolean', 'true, false'
         )
-    actions = _mapping(section, 'actions')
+    actions = section.mapping('actions')
     if not actions or not all(isinstance(x, str) for x in actions.values()):
         raise fields.refused(
             section.path('actions'),
@@ -170,8 +163,8 @@ def _scenario(where: str, content: Any) -> Scenario:
     return Scenario(
         name=section.name('name'),
         rally=section.text('rally'),
-        arguments=_mapping(section, 'arguments'),
-        contexts=_mapping(section, 'contexts'),
+        arguments=section.mapping('arguments'),
+        contexts=section.mapping('contexts'),
         volumes=section.number('volumes', 1, 100),
         actions={
             fields.name(section.path('actions'), key): value
@@ -179,12 +172,3 @@ def _scenario(where: str, content: Any) -> Scenario:
         },
         servers=servers,
     )
-
-
-def _mapping(section: fields.Fields, key: str) -> Mapping[str, Any]:
-    value = section.raw(key, {})
-    if not isinstance(value, Mapping):
-        raise fields.refused(
-            section.path(key), value, 'not a mapping', 'names and values'
-        )
-    return value

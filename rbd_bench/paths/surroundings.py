@@ -22,38 +22,6 @@ from rbd_bench import space
 _MESSENGERS = ('ms_client_mode', 'ms_mon_client_mode')
 
 
-def write_client_conf(
-    folder: pathlib.Path,
-    base: pathlib.Path,
-    user: str,
-    *,
-    cache: bool,
-    secure: bool,
-) -> pathlib.Path:
-    """Write a configuration file and return its path.
-
-    The file is a copy of the operator's, with options in the section of the
-    user. They override other sections and the options that the monitors store.
-
-    :param base: the configuration file of the operator
-    :param cache: whether to enable the cache of librbd. QEMU overrides this.
-    :param secure: whether messages are encrypted
-    """
-    lines = [f'[client.{user}]', f'rbd_cache = {str(cache).lower()}']
-    # The operator's file may set either mode.
-    mode = 'secure' if secure else 'crc secure'
-    lines += [f'{option} = {mode}' for option in _MESSENGERS]
-    # The file keeps its name, because Ceph derives the name of the cluster
-    # from it.
-    name = f'{"cache" if cache else "plain"}-{"secure" if secure else "crc"}'
-    path = folder / name / base.name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(
-        base.read_text().rstrip() + '\n\n' + '\n'.join(lines) + '\n'
-    )
-    return path
-
-
 #: Measures a combination. Takes the file for the output of fio.
 Measure = Callable[[matrix.Cell, pathlib.Path], fio.Figures]
 
@@ -115,14 +83,30 @@ class Surroundings:
     say: Callable[[str], None]
 
     def conf(self, *, cache: bool, secure: bool) -> pathlib.Path:
-        """Return the path of a ceph.conf; see :mod:`client_conf`."""
-        return write_client_conf(
-            self.scratch,
-            self.target.conf,
-            self.target.user,
-            cache=cache,
-            secure=secure,
-        )
+        """Write a configuration file and return its path.
+
+        The file is a copy of the operator's, with options in the section of
+        the user. They override other sections and the options that the
+        monitors store.
+
+        :param cache: whether to enable the cache of librbd. QEMU overrides
+            this.
+        :param secure: whether messages are encrypted
+        """
+        base = self.target.conf
+        lines = [f'[client.{self.target.user}]']
+        lines.append(f'rbd_cache = {str(cache).lower()}')
+        # The operator's file may set either mode.
+        mode = 'secure' if secure else 'crc secure'
+        lines += [f'{option} = {mode}' for option in _MESSENGERS]
+        # The file keeps its name, because Ceph derives the name of the cluster
+        # from it.
+        name = f'{"cache" if cache else "plain"}-{mode.partition(" ")[0]}'
+        path = self.scratch / name / base.name
+        path.parent.mkdir(exist_ok=True)
+        text = base.read_text().rstrip()
+        path.write_text('\n'.join([text, '', *lines, '']))
+        return path
 
     def engine(self, name: str) -> list[str]:
         """Return the options of fio that send requests through librbd."""

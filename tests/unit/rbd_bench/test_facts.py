@@ -116,12 +116,6 @@ class FactsTest(base.TestCase):
             {'conf_rbd_cache': 'false'}, facts.overrides(librbd, ioctx)
         )
 
-    def test_facts_are_flattened_for_comparison(self) -> None:
-        self.assertEqual(
-            {'a.b': '1', 'c': 'x, y'},
-            facts.flat({'a': {'b': 1}, 'c': ['x', 'y']}),
-        )
-
     def test_refused_command(self) -> None:
         error = self.assertRaises(
             facts.Unavailable, facts.command, _Cluster(), 'osd tree'

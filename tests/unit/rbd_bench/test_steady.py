@@ -24,15 +24,15 @@ class SteadyTest(base.TestCase):
     def test_series_is_steady_within_its_limit(
         self, series: list[float], expected: bool | None
     ) -> None:
-        self.assertIs(expected, steady.check(series).steady)
+        self.assertIs(expected, steady.is_steady(series))
 
     @ddt.data(60, 300, 3600)
     def test_noise_of_single_seconds(self, seconds: int) -> None:
         noise = random.Random(1)
         series = [noise.gauss(100, 5) for _ in range(seconds)]
-        self.assertTrue(steady.check(series).steady)
+        self.assertTrue(steady.is_steady(series))
         falling = [x - 15 * at / seconds for at, x in enumerate(series)]
-        self.assertFalse(steady.check(falling).steady)
+        self.assertFalse(steady.is_steady(falling))
 
     @ddt.data(
         ([110, 111, 112], [100, 101, 102], False),

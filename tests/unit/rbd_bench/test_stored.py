@@ -50,6 +50,12 @@ class StoredTest(base.TestCase):
             stored.differences(samples.parsed(), swapped),
         )
 
+    def test_facts_are_flattened_for_comparison(self) -> None:
+        self.assertEqual(
+            {'a.b': '1', 'c': 'x, y'},
+            stored.flat({'a': {'b': 1}, 'c': ['x', 'y']}),
+        )
+
     def test_long_lists_are_cut(self) -> None:
         self.assertEqual('a; b', stored.joined(['a', 'b']))
         self.assertEqual(

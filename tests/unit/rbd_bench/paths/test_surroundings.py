@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import pathlib
 
-import fixtures
-
-from rbd_bench.paths import surroundings
-from tests.unit import base as unit_base
 from tests.unit.rbd_bench.paths import base
 
 
@@ -24,21 +21,16 @@ class SurroundingsTest(base.PathTestCase):
         self.assertEqual(3, self.fio.call_args[0][3])
         self.assertTrue(self.raw().parent.is_dir())
 
-
-class ClientConfTest(unit_base.TestCase):
     def test_written_configuration_includes_the_original(self) -> None:
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        conf = folder / 'east.conf'
+        conf = self.folder / 'east.conf'
         conf.write_text('[global]\nfsid = 1\n[client.me]\nrbd_cache = true')
+        target = dataclasses.replace(self.around.target, conf=conf)
+        around = dataclasses.replace(self.around, target=target)
         not_encrypted = (
             'ms_client_mode = crc secure\nms_mon_client_mode = crc secure\n'
         )
-        plain = surroundings.write_client_conf(
-            folder, conf, 'me', cache=False, secure=False
-        )
-        secure = surroundings.write_client_conf(
-            folder, conf, 'me', cache=True, secure=True
-        )
+        plain = around.conf(cache=False, secure=False)
+        secure = around.conf(cache=True, secure=True)
         self.assertNotEqual(plain, secure)
         # Ceph takes the cluster's name from the file name.
         self.assertEqual('east.conf', plain.name)
@@ -50,9 +42,4 @@ class ClientConfTest(unit_base.TestCase):
         self.assertIn(
             'rbd_cache = true\nms_client_mode = secure\n', secure.read_text()
         )
-        self.assertEqual(
-            plain,
-            surroundings.write_client_conf(
-                folder, conf, 'me', cache=False, secure=False
-            ),
-        )
+        self.assertEqual(plain, around.conf(cache=False, secure=False))
