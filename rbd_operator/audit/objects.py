@@ -160,6 +160,22 @@ def id_of(librados: Any, ioctx: Any, name: str) -> tuple[str, int] | None:
     return ident, ioctx.get_last_version()
 
 
+def named_at(
+    librados: Any, ioctx: Any, name: str
+) -> datetime.datetime | None:
+    """Return when an image got its name; None without an ID object.
+
+    librbd writes the object when it creates, renames or restores an image.
+    """
+    try:
+        _, modified = ioctx.stat(f'rbd_id.{name}')
+    except librados.ObjectNotFound:
+        return None
+    return datetime.datetime.fromtimestamp(
+        time.mktime(modified), datetime.timezone.utc
+    )
+
+
 def has_header(librados: Any, ioctx: Any, ident: str) -> bool:
     """Return whether an image has a header."""
     try:

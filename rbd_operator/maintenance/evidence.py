@@ -48,9 +48,9 @@ NEVER_RECORDED = outcomes.Reason(
 )
 LATER = outcomes.Reason(
     'later-than-deletion',
-    'it has the mark of the cloud, and was created after its owner was '
-    'deleted',
-    'Find out who created it. List <pool>/<id> in the file of --approve to '
+    'it has the mark of the cloud, and was created, renamed or restored from '
+    'the trash after its owner was deleted',
+    'Find out who did it, and why. List <pool>/<id> in the file of --approve to '
     'remove it.',
 )
 FOREIGN_POOL = outcomes.Reason(
@@ -224,8 +224,11 @@ class Evidence:
             )
 
     def _has_record(self, name: names.Name) -> bool:
-        if name.owner in (_Owner.UNKNOWN, _Owner.BACKUP_IMAGE):
+        if name.owner is _Owner.UNKNOWN:
             return False
+        if name.owner is _Owner.BACKUP_IMAGE:
+            # Without a snapshot, the image as a whole is a backup.
+            return name.ident in self.known.backed_up
         if name.owner in OF_RETYPES:
             volume = self._volume(name.ident)
             return volume is not None and volume.status == 'retyping'
@@ -273,7 +276,8 @@ class Evidence:
         :param name: the name of the image
         :param owner: the owner in its valid mark; empty without one
         :param owners: the result of :meth:`owners_in`
-        :param created: time of its creation; None if it has no header
+        :param created: when it was created, renamed or restored; None if it
+            has no header
         :raises Refused: without a proof
         """
         if not owners:

@@ -194,7 +194,10 @@ class Item:
 
 @dataclasses.dataclass
 class _Facts:
-    """What an open image shows."""
+    """What an open image shows.
+
+    :ivar created: when it was created, or got its name if that was later
+    """
 
     size: int = 0
     signs: list[datetime.datetime] = dataclasses.field(default_factory=list)
@@ -330,6 +333,11 @@ class Examiner:
             if opened.id() != at.ident:
                 raise _Refused(CHANGED, f'the image has the ID {opened.id()}')
             facts = self._facts(at, opened)
+        # Somebody who restored or renamed an image wants to keep it.
+        named = objects.named_at(self._rados, at.ioctx, at.image)
+        if named and facts.created:
+            facts.signs.append(named)
+            facts.created = max(facts.created, named)
         self._require_retyped(at)
         return facts
 

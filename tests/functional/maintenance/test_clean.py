@@ -323,6 +323,18 @@ class CleanTest(testtools.TestCase):
         rbd.RBD().trash_move(self.ceph.ioctx(pool), name, delay)
         return ident
 
+    def restored(self, name: str) -> str:
+        """Move an image to the trash and restore it; return its name."""
+        ident = self.trashed(name)
+        rbd.RBD().trash_restore(self.ceph.ioctx(), ident, name)
+        return name
+
+    def renamed(self, name: str) -> str:
+        """Rename an image and back; return its name."""
+        rbd.RBD().rename(self.ceph.ioctx(), name, 'kept')
+        rbd.RBD().rename(self.ceph.ioctx(), 'kept', name)
+        return name
+
     def remove_objects(self, *keys: str) -> None:
         """Lose objects of the pool ``volumes``."""
         for key in keys:
@@ -436,6 +448,7 @@ class CleanTest(testtools.TestCase):
             [sys.executable, '-c', _LOCK, self.ceph.conf, stale], check=False
         )
         self.assertEqual(-signal.SIGKILL, killed.returncode)
+        restored, renamed = self.deleted(), self.marked()
 
         self.services.delete_now()
         time.sleep(1.1)
@@ -444,7 +457,9 @@ class CleanTest(testtools.TestCase):
         later = f'{self.now:%Y-%m-%d %H:%M:%S}'
         self.keep |= {
             self.deleted(at=later): 'too-young',
-            # Restored after the deletion.
+            self.restored(restored): 'later-than-deletion',
+            self.renamed(renamed): 'later-than-deletion',
+            # Imported after the deletion.
             self.deleted(): 'later-than-deletion',
             self.marked(): 'later-than-deletion',
         }

@@ -53,9 +53,7 @@ class KilledTest(testtools.TestCase):
         self.garbage = {
             self.image(f'{uuid.uuid4()}_disk', _CLOUD) for _ in range(_NUMBER)
         }
-        # An image that is younger than the deletion of its owner is kept.
-        time.sleep(1.1)
-        (self.folder / 'deleted').touch()
+        self._delete_owners()
 
     def _add_output(self, exc_info: object) -> None:
         lines = self.output.read_text().splitlines()[-100:]
@@ -169,8 +167,14 @@ class KilledTest(testtools.TestCase):
             self.assertTrue(self.is_clean())
             self._begin_again()
 
+    def _delete_owners(self) -> None:
+        # An image that was created or restored later is kept.
+        time.sleep(1.1)
+        (self.folder / 'deleted').touch()
+
     def _begin_again(self) -> None:
         self._restore()
+        self._delete_owners()
         (self.folder / 'journal').unlink(missing_ok=True)
 
     def is_clean(self) -> bool:

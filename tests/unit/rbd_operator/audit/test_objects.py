@@ -5,6 +5,7 @@
 The functional tests read and change objects on a cluster.
 """
 
+import time
 from typing import Any
 from unittest import mock
 
@@ -18,6 +19,12 @@ class ObjectsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.pool: Any = stubs.Pool()
+
+    def test_time_of_a_name_is_that_of_its_object(self) -> None:
+        self.assertIsNone(objects.named_at(self.pool, self.pool, 'a'))
+        self.pool.stat = lambda key: (len(key), time.localtime(1000))
+        named = objects.named_at(self.pool, self.pool, 'a')
+        self.assertEqual(1000, named.timestamp() if named else None)
 
     def test_each_entry_of_the_trash_is_read(self) -> None:
         self.pool.omaps['rbd_trash'] = {

@@ -253,6 +253,20 @@ class EvidenceTest(base.TestCase):
             outcomes.Refused, self.made().require_no_record, name
         )
 
+    def test_image_of_a_volume_with_backups_may_be_one(self) -> None:
+        """A backup that is not incremental has no snapshot."""
+        name = names.Name(names.Owner.BACKUP_IMAGE, facts.OTHER)
+        proofs = self.made(approved='volumes/abc')
+        proofs.require_no_record(name)
+        known = dataclasses.replace(
+            proofs.known, backed_up=frozenset({facts.OTHER})
+        )
+        proofs = dataclasses.replace(proofs, known=known)
+        error = self.assertRaises(
+            outcomes.Refused, proofs.require_no_record, name
+        )
+        self.assertIs(evidence.RECORDED, error.reason)
+
     def test_retype_of_a_migrated_volume_is_seen(self) -> None:
         """The image has another ID than the volume."""
         proofs = self.made(volume=facts.volume(status='retyping'))

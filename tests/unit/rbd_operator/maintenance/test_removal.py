@@ -133,6 +133,11 @@ class RemovalTest(base.TestCase):
         )
         self.id_of = patch.start()
         self.addCleanup(patch.stop)
+        patch = mock.patch.object(
+            objects, 'named_at', autospec=True, return_value=None
+        )
+        self.named_at = patch.start()
+        self.addCleanup(patch.stop)
         cluster: Any = self.image
         self.examiner = removal.Examiner(
             cluster, self.proofs, removal.Rules(48 * _HOUR, _HOUR)
@@ -165,6 +170,18 @@ class RemovalTest(base.TestCase):
 
     def test_last_access_counts_for_the_age(self) -> None:
         self.image.accessed = self.image.created + 1.5 * _HOUR
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(removal.TOO_YOUNG, error.reason)
+
+    def test_restored_image_is_as_young_as_its_name(self) -> None:
+        """A restoration from the trash changes nothing else."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.named_at.return_value = now - 1.5 * _HOUR
+        item = self.item()
+        *_, created = self.proofs.proof.call_args.args
+        self.assertEqual(self.named_at.return_value, created)
+        self.assertEqual(created.isoformat(), item.last_sign)
+        self.named_at.return_value = now
         error = self.assertRaises(outcomes.Refused, self.item)
         self.assertIs(removal.TOO_YOUNG, error.reason)
 
