@@ -160,9 +160,7 @@ def id_of(librados: Any, ioctx: Any, name: str) -> tuple[str, int] | None:
     return ident, ioctx.get_last_version()
 
 
-def named_at(
-    librados: Any, ioctx: Any, name: str
-) -> datetime.datetime | None:
+def named_at(librados: Any, ioctx: Any, name: str) -> datetime.datetime | None:
     """Return when an image got its name; None without an ID object.
 
     librbd writes the object when it creates, renames or restores an image.

@@ -103,8 +103,18 @@ def _examiner(
 ) -> removal.Examiner:
     """Return the examiner of a plan, or of its execution.
 
-    :raises ValueError: if a database is that of another cloud
+    :raises ValueError: if a database is that of another cloud, or may be
     """
+    for config_file, there, what in (
+        (header.cinder_config, known.volumes, 'volume'),
+        (header.glance_config, known.images, 'image in Glance'),
+    ):
+        if config_file and not there:
+            raise ValueError(
+                f'The cloud {header.cloud} has no {what} by which the '
+                f'database of {config_file} can be recognized as its own. '
+                'Create one, or leave out the file.'
+            )
     if header.cinder_config:
         maintenance.require_volumes(stored, header.cinder_config, known)
     for ident in (

@@ -50,8 +50,8 @@ LATER = outcomes.Reason(
     'later-than-deletion',
     'it has the mark of the cloud, and was created, renamed or restored from '
     'the trash after its owner was deleted',
-    'Find out who did it, and why. List <pool>/<id> in the file of --approve to '
-    'remove it.',
+    'Find out who did it. List <pool>/<id> in the file of --approve to remove '
+    'it.',
 )
 FOREIGN_POOL = outcomes.Reason(
     'foreign-pool',
@@ -394,8 +394,10 @@ class Evidence:
         if image.owner is _Owner.BACKUP_IMAGE:
             is_here = backup is not None and backup.container == pool
         else:
+            # Cinder's record of an unmanaged volume is that of a deleted one.
             is_here = any(
                 pool in map(self._pool_of, row.backends)
+                and not (row.is_deleted and image.owner is _Owner.VOLUME)
                 for row in self.stored.volumes(image.ident)
             )
         if name.owner is not _Owner.BACKUP:

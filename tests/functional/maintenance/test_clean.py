@@ -706,6 +706,11 @@ class CleanTest(testtools.TestCase):
         names_gone.add(
             f'volumes/{self.snapshot(self.live, f"volume-{gone}.clone_snap")}'
         )
+        unmanaged = self.deleted()
+        ownership.write_named(self.ceph.ioctx(), unmanaged, ownership.RELEASED)
+        keep[self.snapshot(unmanaged, f'volume-{gone}.clone_snap')] = (
+            'owner-unknown'
+        )
 
     def _plant_garbage(self) -> None:
         """Plant images and entries of the trash that must go."""

@@ -151,6 +151,18 @@ class CleanTest(commands.CommandTestCase):
         self.assertNotIn('secret', self.err.getvalue())
         self.connected.assert_not_called()
 
+    def test_database_that_may_be_that_of_another_cloud_is_refused(
+        self,
+    ) -> None:
+        path = self.path.with_name('service.conf')
+        path.write_text('[database]\nconnection = sqlite://\n')
+        self.known = facts.known()
+        for service, what in (('cinder', 'volume'), ('glance', 'image')):
+            status = self.plan(f'--{service}-config', str(path))
+            self.assertEqual(3, status)
+            self.assertIn(f'has no {what}', self.err.getvalue())
+        self.assertFalse(self.path.exists())
+
     def test_line_that_a_person_deletes_stays(self) -> None:
         self.plan()
         first = self.path.read_text().splitlines()[0]

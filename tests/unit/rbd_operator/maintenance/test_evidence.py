@@ -339,3 +339,34 @@ class EvidenceTest(base.TestCase):
                 self.assertRaises(
                     outcomes.Refused, proofs.proof_of_snapshot, *arguments
                 )
+
+    @ddt.data(
+        (names.Owner.VOLUME, False, True),
+        # The volume may have been unmanaged.
+        (names.Owner.VOLUME, True, False),
+        (names.Owner.DELETED_SOURCE, True, True),
+    )
+    @ddt.unpack
+    def test_snapshot_of_an_image_that_was_given_away_is_not_proven(
+        self, owner: names.Owner, is_deleted: bool, is_proof: bool
+    ) -> None:
+        proofs: Any = self.made()
+        rows = {
+            facts.IDENT: dataclasses.replace(_DELETED, is_deleted=is_deleted),
+            facts.OTHER: _DELETED,
+        }
+        proofs.stored.volumes.side_effect = lambda ident: [rows[ident]]
+        arguments = (
+            'volumes',
+            names.Name(owner, facts.IDENT),
+            names.Name(names.Owner.CLONE, facts.OTHER),
+            {names.Owner.VOLUME},
+        )
+        if is_proof:
+            text = proofs.proof_of_snapshot(*arguments).text
+            self.assertIn('deleted record of clone', text)
+            return
+        error = self.assertRaises(
+            outcomes.Refused, proofs.proof_of_snapshot, *arguments
+        )
+        self.assertIs(evidence.UNKNOWN, error.reason)
