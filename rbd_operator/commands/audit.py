@@ -173,9 +173,10 @@ def _marked(
     cluster = ceph_cluster.connected(parsed_args)
     now = records.CloudNow(cloud)
     number = changed = unanswered = 0
+    copies = evidence.copied_disks(audited.scans)
     for scanned in audited.scans:
         with cluster.connected(scanned.pool) as (_, ioctx):
-            for image in evidence.unmarked(scanned, known, stored):
+            for image in evidence.unmarked(scanned, known, stored, copies):
                 try:
                     text, version = ownership.text_and_version(
                         cluster.librados, ioctx, image.ident
@@ -210,11 +211,18 @@ def _marked(
                     changed += 1
                     continue
                 number += 1
+    done = f'{number} images marked'
+    if copies:
+        done = (
+            f'{done}. Several of the pools have {len(copies)} disks of '
+            'servers of the same names, which were not marked: name only '
+            'pools that Nova uses'
+        )
     if not changed and not unanswered:
-        return f'{number} images marked'
+        return done
     return (
-        f'{number} images marked. {changed} were changed meanwhile, and '
-        f'{unanswered} requests were not answered; run the command again.'
+        f'{done}. {changed} were changed meanwhile, and {unanswered} '
+        'requests were not answered; run the command again.'
     )
 
 

@@ -8,6 +8,9 @@ by its ID. A name proves nothing: clouds share pools, and administrators copy
 images.
 """
 
+import collections
+from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 import datetime
@@ -87,6 +90,7 @@ def unmarked(
     scanned: scan.PoolScan,
     known: records.Records,
     stored: databases.Databases,
+    copies: Container[str] = (),
 ) -> Iterator[images.Image]:
     """Yield the images of this cloud's resources that lack its mark.
 
@@ -94,6 +98,8 @@ def unmarked(
     a Glance image whose location does not name it: tenants choose the ids of
     Glance images, such as that of an image of another cloud. A volume of the
     stock driver gets no mark, because it would keep it when it is unmanaged.
+
+    :param copies: the result of :func:`copied_disks`
     """
     for image in scanned.found:
         name = names.of_image(image.name)
@@ -109,11 +115,27 @@ def unmarked(
                 known, stored, name.ident
             )
         else:
-            is_ours = name.owner is _Owner.SERVER_DISK and name.ident in (
-                known.servers or ()
+            is_ours = (
+                name.owner is _Owner.SERVER_DISK
+                and name.ident in (known.servers or ())
+                and image.name not in copies
             )
         if is_ours and image.owner in ('', ownership.RELEASED):
             yield image
+
+
+def copied_disks(scans: Iterable[scan.PoolScan]) -> frozenset[str]:
+    """Return the names of the disks of servers that several pools have.
+
+    Nova does not tell which of them is the disk, and which is a copy.
+    """
+    numbers = collections.Counter(
+        image.name
+        for scanned in scans
+        for image in scanned.found
+        if names.of_image(image.name).owner is _Owner.SERVER_DISK
+    )
+    return frozenset(name for name, number in numbers.items() if number > 1)
 
 
 def _pools_of_image(

@@ -15,6 +15,7 @@ from rbd_operator.audit import images
 from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_operator.commands import ceph_cluster
+from rbd_volume_options import ownership
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.audit import stubs
@@ -130,6 +131,20 @@ class AuditTest(base.TestCase):
         self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
         self.assertNotIn('secret', self.err.getvalue())
         self.connected.assert_not_called()
+
+    def test_disk_of_a_server_that_two_pools_have_is_not_marked(self) -> None:
+        self.pool.images = [f'{facts.IDENT}_disk']
+        self.known = facts.known(
+            servers=frozenset({facts.IDENT}), cloud_id=facts.OTHER
+        )
+        self._patch(ownership, 'text_and_version', return_value=('', 1))
+        marked = self._patch(ownership, 'write')
+        for pools, number in (('ab', 0), ('a', 1)):
+            words = [word for pool in pools for word in ('--pool', pool)]
+            self.audit('--mark', *words)
+            self.assertEqual(number, marked.call_count)
+            self.assertIn(f'{number} images marked', self.err.getvalue())
+        self.assertIn('have 1 disks of servers', self.err.getvalue())
 
     def test_wrong_options_have_the_status_of_wrong_arguments(self) -> None:
         self.assertEqual(64, self.audit('--mark'))
