@@ -2,6 +2,8 @@
 
 """The options of a volume type, from the response of Cinder's extension."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -10,6 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from horizon_volume_opts import answers
+from horizon_volume_opts import qos
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -44,7 +47,7 @@ class UserOffer:
     :ivar name: the name of the type
     :ivar reason: why there are no options; None if there are options
     :ivar ident: the ID of the type
-    :ivar limits_on_use: the limits on reads and writes, by Cinder's names
+    :ivar limits_on_use: the limits on reads and writes of QoS specs
     :ivar is_invalid: whether the response for the type is invalid
     :ivar options: the description of each key in Cinder's response, with the
         code of a default's origin in place of its name
@@ -137,6 +140,36 @@ class UserOffer:
             ),
             tenant_options=self.settable,
         )
+
+    def limits_in_words(self, kept: Collection[str] = ()) -> str:
+        """Return the limits on reads and writes that the type sets, if any.
+
+        :param kept: the keys of a volume, which override those of the type
+        """
+        own = {
+            qos.name_of(each.name, qualifier): str(value)
+            for each in keys.LIMITS
+            for qualifier, value in self._of_limit(each, kept)
+            if value
+        }
+        return ', '.join(
+            filter(None, (qos.text(self.limits_on_use), qos.text(own)))
+        )
+
+    def _of_limit(
+        self, each: keys.LimitKeys, kept: Collection[str]
+    ) -> Iterator[tuple[str, Any]]:
+        limit = self.options.get(each.limit, {})
+        if each.limit not in kept:
+            if self.origin(each.limit) is Origin.VOLUME_TYPE:
+                yield '', self.default(each.limit)
+            else:
+                yield '_per_gb', limit.get(wire.PER_GIB)
+                yield '_per_gb_min', limit.get(wire.PER_GIB_MINIMUM)
+                largest = limit.get('maximum', each.largest)
+                yield '_per_gb_max', largest < each.largest and largest
+        if self.origin(each.burst) is Origin.VOLUME_TYPE:
+            yield '_max', each.burst not in kept and self.default(each.burst)
 
     def check(
         self,

@@ -14,7 +14,6 @@ from typing import Any
 from django.utils import safestring
 
 from horizon_volume_opts import offers
-from horizon_volume_opts import qos
 from rbd_volume_options import wire
 
 #: The fields of a description that scripts use.
@@ -64,7 +63,7 @@ def packed(
     types: dict[str, Any] = {}
     limits: dict[str, list[str]] = {}
     for name, offer in by_type.items():
-        if limited := qos.text(offer.limits_on_use):
+        if limited := offer.limits_in_words():
             limits.setdefault(limited, []).append(name)
         if offer.reason is not None:
             types[name] = offer.reason

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from rbd_volume_options import sizes
 
 _KNOWN = re.compile(
-    '(total|read|write)_(iops|bytes)_sec(_max|_per_gb|_per_gb_min)?'
+    '(total|read|write)_(iops|bytes)_sec(_max|_per_gb(?:_min|_max)?)?'
 )
 _TEXTS: dict[str, Any] = {
     'total_iops': _('%(number)s operations per second'),
@@ -26,8 +26,16 @@ _QUALIFIED: dict[str | None, Any] = {
     '_max': _('%(limit)s for a short time'),
     '_per_gb': _('%(limit)s for each GiB of the volume'),
     '_per_gb_min': _('at least %(limit)s'),
+    #: Not a name of QoS specs.
+    '_per_gb_max': _('at most %(limit)s'),
 }
 _DECIMAL = ((10**9, 'GB'), (10**6, 'MB'), (10**3, 'kB'))
+
+
+def name_of(limited: str, qualifier: str) -> str:
+    """Return the name in QoS specs of what one of our limits is about."""
+    name = limited.replace('bps', 'bytes')
+    return f'{name if "_" in name else f"total_{name}"}_sec{qualifier}'
 
 
 def text(limits: Mapping[str, str]) -> str:

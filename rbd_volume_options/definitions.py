@@ -149,7 +149,8 @@ class Option:
         types do not restrict the option
     :ivar shared_reason: why
     :ivar bounds: the bounds in responses that no back end changes
-    :ivar maximum_key: the key of volume types that limits the value further
+    :ivar rules: the keys of volume types with a rule about the value, by field
+        of responses
     :ivar narrowed: returns the bounds of back ends and of a multi-attach type
     :ivar invalid: a text that is refused, whose error says what is allowed
     """
@@ -189,7 +190,9 @@ class Option:
     bounds: Mapping[str, Any] = dataclasses.field(
         default_factory=dict, hash=False
     )
-    maximum_key: str = ''
+    rules: Mapping[str, str] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
     narrowed: Callable[[Sequence[limits.Limits], bool], dict[str, Any]] = (
         lambda bounds, multiattach: {}
     )
@@ -507,7 +510,11 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
         ),
         unset=Phrase('Default: no limit, unless the volume type has one'),
         item=f'rbd_qos_{each.name}_limit',
-        maximum_key=each.maximum,
+        rules={
+            'maximum': each.maximum,
+            wire.PER_GIB: each.per_gib,
+            wire.PER_GIB_MINIMUM: each.minimum,
+        },
         **of_volume,
     )
     yield _of_limit(
@@ -530,7 +537,7 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
         ),
         unset=Phrase('Default: no burst'),
         item=f'rbd_qos_{each.name}_burst',
-        maximum_key=each.maximum,
+        rules={'maximum': each.maximum},
         **of_volume,
     )
     yield _of_limit(

@@ -109,7 +109,11 @@ def option_schema(option: definitions.Option) -> Document:
     return {
         'type': 'object',
         'description': str(option.summary),
-        'properties': {**required, **_OPTIONAL.get(option.value_type, {})},
+        'properties': {
+            **required,
+            **dict.fromkeys(option.rules, _POSITIVE),
+            **_OPTIONAL.get(option.value_type, {}),
+        },
         'required': list(required),
         'additionalProperties': False,
     }

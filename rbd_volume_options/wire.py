@@ -71,6 +71,10 @@ DEFAULT_FROM = 'default_from'
 MAXIMUM_OBJECTS = 'maximum_objects'
 POWER_OF_TWO = 'power_of_two'
 TOGETHER_WITH = 'together_with'
+#: Fields of a limit on reads and writes: what the volume type sets for each
+#: GiB of a volume, and the smallest limit that follows from it.
+PER_GIB = 'per_gib'
+PER_GIB_MINIMUM = 'per_gib_minimum'
 #: Field of rbd:data_pool: the pools that the clusters of all back ends have.
 CANDIDATES = 'candidates'
 

@@ -201,9 +201,9 @@ def of_type(
             wire.DEFAULT_FROM: choice.origin.label if choice else None,
             **option.bounds_of(backends, is_shared),
         }
-        largest = _default_of(option.maximum_key, defaults, is_shared=False)
-        if largest:
-            answer['options'][option.key]['maximum'] = largest.value
+        for field, key in option.rules.items():
+            if rule := _default_of(key, defaults, is_shared=False):
+                answer['options'][option.key][field] = rule.value
         if is_pool and shows_pools:
             answer['options'][option.key][wire.CANDIDATES] = offer.data_pools
     return answer

@@ -83,11 +83,13 @@ def on_options(
 ) -> Iterator[Any]:
     """Yield a sentence about the changeable options that a type sets.
 
+    Limits on reads and writes have a sentence of their own.
+
     :param kept: as for :func:`on_image`
     """
     values = [
         f'{wording.label(key)}: {wording.value_of(key, offer.default(key))}'
-        for key in (each.key for each in definitions.changeable())
+        for key in (o.key for o in definitions.changeable() if not o.rules)
         if key not in kept
         and _sets(offer, key)
         and offer.default(key) is not None

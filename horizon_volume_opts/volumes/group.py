@@ -139,7 +139,7 @@ def _row(bound: Any) -> dict[str, Any]:
         'unset': wording.default(None, None, key) if is_more else '',
         # The maximum of all types, if a type can have a smaller one.
         'maximum': str(option.bounds['maximum'])
-        if option and option.maximum_key
+        if option and option.rules
         else '',
         'is_chosen': bool(bound.errors or bound.value()),
         'boxes': list(_boxes(bound)),

@@ -14,7 +14,6 @@ from openstack_dashboard.dashboards.project.volumes import views
 from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
 from horizon_volume_opts import packing
-from horizon_volume_opts import qos
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import effects
@@ -114,7 +113,7 @@ def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
     kept = own.keys() - set(removed)
     yield from effects.on_image(state, offer, kept, bool(removed))
     yield from effects.on_options(offer, kept)
-    if limits := qos.text(offer.limits_on_use):
+    if limits := offer.limits_in_words(kept):
         yield _LIMITS % {'limits': limits}
 
 

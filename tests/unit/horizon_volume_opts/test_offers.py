@@ -23,6 +23,9 @@ from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
 
 
+_BY_TYPE = {'default_from': 'volume type'}
+
+
 def _offer(**changes: Any) -> offers.UserOffer:
     return offers.UserOffer.of(fake_cloud.offered('rbd', **changes))
 
@@ -61,6 +64,52 @@ class OfferTestCase(base.TestCase):
     def test_limits_come_from_the_answer(self) -> None:
         limits = _offer(stripe_count={'maximum': 5}).limits
         self.assertEqual(5, limits.max_stripe_count)
+
+    @ddt.data(
+        ({}, ''),
+        ({'iops_limit': {'default': 500}}, ''),
+        (
+            {'iops_limit': {'default': 500, 'maximum': 900, **_BY_TYPE}},
+            '500 operations per second',
+        ),
+        (
+            {'read_bps_burst': {'default': 2**20, **_BY_TYPE}},
+            '1 MiB per second for reads for a short time',
+        ),
+        (
+            {'write_iops_limit': {'maximum': 500}},
+            'at most 500 writes per second',
+        ),
+        (
+            {
+                'iops_limit': {
+                    'per_gib': 3,
+                    'per_gib_minimum': 100,
+                    'maximum': 5000,
+                }
+            },
+            '3 operations per second for each GiB of the volume, '
+            'at least 100 operations per second, '
+            'at most 5,000 operations per second',
+        ),
+    )
+    @ddt.unpack
+    def test_limits_of_the_type_in_words(
+        self, changes: dict[str, Any], words: str
+    ) -> None:
+        offer = _offer(**changes)
+        self.assertEqual(words, offer.limits_in_words())
+        kept = [f'rbd:{name}' for name in changes]
+        self.assertEqual('', offer.limits_in_words(kept))
+
+    def test_limits_of_qos_specs_stand_beside_those_of_keys(self) -> None:
+        answer = fake_cloud.offered('rbd', iops_limit={'per_gib': 3})
+        offer = offers.UserOffer.of(
+            {**answer, 'qos_limits': fake_cloud.LIMITS}
+        )
+        words = offer.limits_in_words()
+        self.assertIn('500 reads per second, ', words)
+        self.assertIn(', 3 operations per second for each GiB', words)
 
     @ddt.data(
         {'rbd:object_size': '8M'},

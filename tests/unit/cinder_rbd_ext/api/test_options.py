@@ -245,6 +245,15 @@ class AnswersTest(unit_base.TestCase):
         for each in others:
             self.assertEqual(each.largest, told[each.limit]['maximum'])
 
+    def test_rules_of_the_type_about_a_limit_are_shown(self) -> None:
+        limit, other, *_ = keys.LIMITS
+        specs = {limit.per_gib: '3', limit.minimum: '100'}
+        told = _answer(specs)['options']
+        self.assertEqual(3, told[limit.limit]['per_gib'])
+        self.assertEqual(100, told[limit.limit]['per_gib_minimum'])
+        self.assertNotIn('per_gib', told[limit.burst])
+        self.assertNotIn('per_gib', told[other.limit])
+
     def test_object_map_alone(self) -> None:
         found = self._defaults({keys.OBJECT_MAP: 'false'})
         self.assertEqual((False, 'volume type'), found[keys.OBJECT_MAP])

@@ -45,15 +45,17 @@ class EffectsTestCase(base.TestCase):
 
     def test_options_that_the_type_sets_are_named(self) -> None:
         changes = {
-            'bps_limit': {'default': 104857600, **_BY_TYPE},
-            'iops_limit': {'default': 500},
-            'iops_burst': {'default': 900, **_BY_TYPE},
+            'discard': {'default': True, **_BY_TYPE},
+            'detect_zeroes': {'default': 'unmap', **_BY_TYPE},
+            'compression_hint': {'default': 'compressible'},
+            # The limits are shown in another sentence.
+            'iops_limit': {'default': 500, **_BY_TYPE},
         }
         offer = offers.UserOffer.of(fake_cloud.offered('t', **changes))
-        (text,) = effects.on_options(offer, ['rbd:iops_burst'])
-        self.assertIn('bytes per second: 100 MiB.', str(text))
-        self.assertNotIn('500', str(text))
-        self.assertNotIn('900', str(text))
+        (text,) = effects.on_options(offer, ['rbd:discard'])
+        self.assertIn('Detect zeroes: unmap.', str(text))
+        for words in ('Yes', 'compressible', '500'):
+            self.assertNotIn(words, str(text))
         offer = offers.UserOffer.of(fake_cloud.offered('t'))
         self.assertEqual([], list(effects.on_options(offer, [])))
 

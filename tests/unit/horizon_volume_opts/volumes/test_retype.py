@@ -101,6 +101,18 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         self.assertIn('limits the volume to 500 reads', found['alike'])
         self.assertNotIn('limits', found['small'])
 
+    def test_limits_that_follow_from_the_size_are_shown(self) -> None:
+        self.volume['metadata']['rbd:bps_limit'] = '1M'
+        self.cloud.types.append(
+            fake_cloud.offered(
+                'by-size', iops_limit={'per_gib': 3}, bps_limit={'per_gib': 9}
+            )
+        )
+        text = self.effects()['by-size']
+        self.assertIn('limits the volume to 3 operations per second', text)
+        # A key of the volume overrides its type.
+        self.assertNotIn('9', text)
+
     def test_accepted_type_is_set(self) -> None:
         self.check_done(self.post())
         self.assertEqual('alike', self.volume['volume_type'])
