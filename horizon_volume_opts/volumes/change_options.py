@@ -45,7 +45,7 @@ _OF_ATTACHMENTS = _(
     ' keep the value: detach the volume and attach it again.'
 )
 _TAKES_EFFECT = _('A change takes effect %(when)s.')
-_NOT_OFFERED = _('%(option)s cannot be changed: %(reason)s.')
+_NOT_OFFERED = _('Cannot be changed: %(options)s. Reason: %(reason)s.')
 
 
 class ChangeOptionsForm(forms.SelfHandlingForm):
@@ -68,9 +68,16 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             )
             for option in definitions.changeable()
         }
-        notes = [self._add(*each) for each in self._choices.items()]
+        labels: dict[str, list[str]] = {}
+        for name, choice in self._choices.items():
+            if reason := self._add(name, choice):
+                label = wording.label(choice.option.key)
+                labels.setdefault(reason, []).append(label)
         #: Why options cannot be changed.
-        self.notes = list(filter(None, notes))
+        self.notes = [
+            str(_NOT_OFFERED % {'options': ', '.join(each), 'reason': reason})
+            for reason, each in labels.items()
+        ]
         if self._is_unavailable:
             self.notes = [str(_UNAVAILABLE)]
         last_refusal = attach.last_refusal(volume)
@@ -86,21 +93,20 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
         listed = changeable.choices(
             choice.option, choice.offer, choice.in_force
         )
-        note = None
+        reason = None
         if choice.reason or choice.is_shared:
             # Cinder may know values that the user cannot set.
             listed = listed[:1]
-            note = choice.reason or choice.shared_reason
+            reason = choice.reason or choice.shared_reason
         if posted and posted not in (*dict(listed), choice.before):
             listed = [*listed, (posted, posted)]
         has_value = choice.before or posted or self._is_unavailable
-        if note and not has_value:
-            # The value can neither be set nor removed.
-            return self._note(choice, note)
-        self.fields[name] = changeable.field(
-            choice.option, listed, choice.before
-        )
-        return self._note(choice, note) if note else None
+        # Without a reason, or to remove the value.
+        if has_value or not reason:
+            self.fields[name] = changeable.field(
+                choice.option, listed, choice.before
+            )
+        return reason
 
     @property
     def effects(self) -> list[tuple[str, str]]:
@@ -117,16 +123,6 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             )
             for option in (self._choices[name].option for name in self.fields)
         ]
-
-    @staticmethod
-    def _note(choice: changeable.Choice, reason: str) -> str:
-        return str(
-            _NOT_OFFERED
-            % {
-                'option': wording.label(choice.option.key),
-                'reason': reason,
-            }
-        )
 
     def clean(self) -> Any:
         """Check the values against the offer of the volume type."""

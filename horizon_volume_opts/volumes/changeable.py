@@ -18,7 +18,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import wire
 
 _SHARED = _('Not available: %(reason)s.')
-_NOT_ALLOWED = _('you may not set it for volumes of this type')
+_NOT_ALLOWED = _('not allowed for volumes of this type')
 _NO_TYPE = _('the volume type of this volume has no RBD volume options')
 _YES_OR_NO = [('true', wording.YES), ('false', wording.NO)]
 

@@ -20,6 +20,7 @@ from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_volume_options import features
 from rbd_volume_options import ownership
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 #: Number of objects from which the deletion of an image without a valid map is
@@ -235,7 +236,7 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     needed = any(each.children for each in image.snapshots)
     owner = names.of_image(image.name).owner
     if owner is names.Owner.DELETED_SOURCE and not needed:
-        yield finding(findings.DELETED_SOURCE, f'{image.size} bytes')
+        yield finding(findings.DELETED_SOURCE, sizes.format_size(image.size))
     if owner in (names.Owner.RETYPE_COPY, names.Owner.RETYPED_SOURCE):
         yield finding(findings.RETYPE_LEFT, owner.value)
 
@@ -297,7 +298,7 @@ def orphan(image: images.Image, known: records.Records) -> _Found:
     ):
         kind = findings.ORPHAN_BACKUP_IMAGE
     if kind:
-        yield _finding(image, '', '', kind, f'{image.size} bytes')
+        yield _finding(image, '', '', kind, sizes.format_size(image.size))
 
 
 def _has_backup(image: images.Image, known: records.Records) -> bool:

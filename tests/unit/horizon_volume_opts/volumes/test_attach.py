@@ -103,7 +103,7 @@ class ShownTestCase(AttachTestCase):
         self.cloud.types[0] = fake_cloud.offered(
             'rbd', cache_mode={'settable': False}
         )
-        self.check_none('you may not set it')
+        self.check_none('not allowed for volumes')
 
     def test_stock_form_without_the_extension(self) -> None:
         self.cloud.types = []

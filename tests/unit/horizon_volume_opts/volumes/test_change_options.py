@@ -146,7 +146,13 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
 
     def test_not_allowed(self) -> None:
         self.cloud.types = [fake_cloud.offered('rbd', **_NONE)]
-        self.check_note('you may not set it for volumes of this type')
+        self.check_note('not allowed for volumes of this type')
+
+    def test_options_that_cannot_be_changed_have_one_reason(self) -> None:
+        self.cloud.types = [fake_cloud.offered('rbd', **_NONE)]
+        (note,) = self.client.get(_PAGE).context['form'].notes
+        self.assertIn('Cannot be changed: Cache mode, ', note)
+        self.assertIn('Compression hint', note)
 
     def test_type_of_another_driver(self) -> None:
         self.volume['volume_type'] = 'lvm'

@@ -317,6 +317,11 @@ class OrphansTest(base.TestCase):
             self.assertEqual([], list(rules.orphan(image, known)))
             self.assertEqual(1, len([*rules.orphan(image, facts.known())]))
 
+    def test_size_of_an_orphan_has_a_unit(self) -> None:
+        image = facts.image(facts.IDENT)
+        (found,) = rules.orphan(image, facts.known())
+        self.assertEqual('1 GiB', found.detail)
+
     def test_backup_that_cinder_has_keeps_its_image(self) -> None:
         snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')
         image = facts.image(
