@@ -22,7 +22,6 @@ from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
 
-
 _BY_TYPE = {'default_from': 'volume type'}
 
 

@@ -49,6 +49,8 @@ _CONTRACT = {
     'MAXIMUM_OBJECTS': 'maximum_objects',
     'POWER_OF_TWO': 'power_of_two',
     'TOGETHER_WITH': 'together_with',
+    'PER_GIB': 'per_gib',
+    'PER_GIB_MINIMUM': 'per_gib_minimum',
     'CANDIDATES': 'candidates',
     'QOS_LIMITS': 'qos_limits',
     'FROM_VOLUME_METADATA': 'volume metadata',

@@ -31,6 +31,9 @@ class NotesTestCase(horizon_case.HorizonTestCase):
             ('/project/backups/b/restore/', 'of the default volume type'),
             ('/project/volumes/accept_transfer/', 'keeps its RBD layout'),
             ('/project/volumes/v/create_snapshot/', 'from the snapshot'),
+            ('/project/volumes/v/upload_to_image/', 'layout of its store'),
+            ('/project/volume_groups/g/clone_group/', 'of their sources'),
+            ('/project/vg_snapshots/s/create_group/', 'of their sources'),
         ):
             self.assertIn(words, self.page(path))
             # From the cache, after the first page.
