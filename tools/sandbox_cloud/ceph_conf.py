@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
-import secrets
-import struct
-import time
+import subprocess
 
 Caps = Mapping[str, str]
 
@@ -99,10 +96,12 @@ log file = /dev/null
 
 
 def new_key() -> str:
-    """Return a new cephx secret, like ceph-authtool --gen-key."""
-    # CryptoKey: type AES (1), creation time, length, 16 random bytes.
-    header = struct.pack('<hiih', 1, int(time.time()), 0, 16)
-    return base64.b64encode(header + secrets.token_bytes(16)).decode()
+    """Return a new cephx secret, of the type that this release of Ceph needs.
+
+    Ceph 20.2.4 refuses the type of earlier releases (CVE-2025-30156).
+    """
+    command = ['ceph-authtool', '--gen-print-key']
+    return subprocess.check_output(command, text=True).strip()
 
 
 def keyring_section(name: str, key: str, caps: Caps) -> str:
