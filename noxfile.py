@@ -162,17 +162,17 @@ def _program(session: nox.Session, module: str, *options: str) -> None:
     _end(session)
 
 
-def _debian(session: nox.Session, part: str) -> None:
-    """Run a part on Debian 13, in a separate folder."""
+def _debian(session: nox.Session, suite: str, part: str) -> None:
+    """Run a part on another release of Debian, in a separate folder."""
     if INSIDE:
         packages.bring(part, LOG)
         return _stestr(session, part)
     packages.bring('platform', LOG)
-    root = venvs.cache() / 'trixie'
+    root = venvs.cache() / suite
     env = {**os.environ, 'RBD_TEST_INSIDE': '1'}
     with tempfile.TemporaryDirectory() as scratch:
         tree.export(pathlib.Path(scratch))
-        command = [str(ROOT / 'tools/runner/debian.sh'), root.name, str(root)]
+        command = [str(ROOT / 'tools/runner/debian.sh'), suite, str(root)]
         command += [scratch, part, '--', *session.posargs]
         status = subprocess.run(command, env=env)
     for path in (root / 'srv' / 'results').glob('*/*.*'):
@@ -230,5 +230,6 @@ def materials(session: nox.Session) -> None:
     bill_of_materials.write(str(venv.uv), venv.program('python'))
 
 
-_part('platform', DEBIAN, _debian, 'functional')
-_part('packages', DEBIAN, _debian, 'packages')
+_part('platform', DEBIAN, _debian, 'trixie', 'functional')
+_part('platform-forky', DEBIAN[1:], _debian, 'forky', 'functional')
+_part('packages', DEBIAN, _debian, 'trixie', 'packages')

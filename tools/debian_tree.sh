@@ -19,9 +19,15 @@ function need_tree {
         grep --max-count 1 ^http || echo http://deb.debian.org/debian/)
     # The certificates now: their package could not be installed after those of
     # the machine are mounted over them.
+    # The script of all these releases: debootstrap of Debian 12 does not know
+    # the name forky.
     debootstrap --variant=minbase \
         --include=python3,python3-venv,ca-certificates \
-        "$suite" "$root.partial" "$mirror" >"$root.log"
+        "$suite" "$root.partial" "$mirror" \
+        /usr/share/debootstrap/scripts/sid >"$root.log"
+    # The lists of testing expire after a week, which a mirror may miss.
+    echo 'Acquire::Check-Valid-Until "false";' \
+        >"$root.partial/etc/apt/apt.conf.d/expired"
     # Do not start daemons, and do not wait for the disk.
     install -m 755 /dev/stdin "$root.partial/usr/sbin/policy-rc.d" \
         <<<$'#!/bin/sh\nexit 101'
