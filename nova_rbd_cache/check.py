@@ -11,6 +11,7 @@ from typing import Any
 from nova import version
 from nova.virt.libvirt import driver
 from oslo_utils import importutils
+from oslo_utils import versionutils
 
 from nova_rbd_cache import contract
 from nova_rbd_cache import plugin
@@ -19,7 +20,9 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
+from rbd_volume_options import discard_granularity
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 #: The entry point, as in setup.cfg.
@@ -175,7 +178,15 @@ def libvirt(conf: Any) -> Finding:
         module: Any = importutils.import_module('libvirt')
         connection = module.openReadOnly(uri)
         try:
-            return f'{uri}: version {connection.getLibVersion()}'
+            version = connection.getLibVersion()
+            shown = versionutils.convert_version_to_str(version)
+            oldest = discard_granularity.OLDEST_LIBVIRT
+            if version < versionutils.convert_version_to_int(oldest):
+                shown += (
+                    f'; volumes with {keys.DISCARD_GRANULARITY} are refused: '
+                    f'it requires {oldest}'
+                )
+            return f'{uri}: version {shown}'
         finally:
             connection.close()
 

@@ -99,9 +99,9 @@ def _stock_disk() -> Any:
     return stock
 
 
-def _written(made: Any) -> dict[str, str]:
-    """Return the attributes of the ``driver`` element in a disk's XML."""
-    written = etree.fromstring(made.to_xml()).find('driver')
+def _written(made: Any, element: str = 'driver') -> dict[str, str]:
+    """Return the attributes of an element in a disk's XML."""
+    written = etree.fromstring(made.to_xml()).find(element)
     return {} if written is None else dict(written.attrib)
 
 
@@ -118,10 +118,12 @@ def _disk() -> str | None:
 
 def _tuned_disk() -> str | None:
     """Check that the XML of a disk has the attributes of a tuned one."""
-    expected = disk.Tuning(io_thread=1, queues=4, detect_zeroes='unmap')
-    written = _written(disk.TunedDisk.tuned(_stock_disk(), expected))
-    if not expected.attributes.items() <= written.items():
-        return f'a disk with {expected.attributes} has {written}'
+    expected = disk.Tuning(1, 4, 'unmap', discard_granularity=4096)
+    tuned = disk.TunedDisk.tuned(_stock_disk(), expected)
+    written = {**_written(tuned), **_written(tuned, 'blockio')}
+    named = {**expected.attributes, **expected.block_io}
+    if not named.items() <= written.items():
+        return f'a disk with {named} has {written}'
     return None
 
 

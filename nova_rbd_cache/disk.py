@@ -5,6 +5,7 @@
 import dataclasses
 from typing import Any
 
+from lxml import etree
 from nova.virt.libvirt import config
 
 from rbd_volume_options import cache_modes
@@ -17,11 +18,13 @@ class Tuning:
     :ivar io_thread: the number of an I/O thread of the guest
     :ivar queues: how many queues the disk has
     :ivar detect_zeroes: how QEMU treats writes of zeros
+    :ivar discard_granularity: the smallest discard in bytes
     """
 
     io_thread: int | None = None
     queues: int | None = None
     detect_zeroes: str | None = None
+    discard_granularity: int | None = None
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -32,6 +35,13 @@ class Tuning:
             'detect_zeroes': self.detect_zeroes,
         }
         return {k: str(v) for k, v in words.items() if v is not None}
+
+    @property
+    def block_io(self) -> dict[str, str]:
+        """Attributes of the ``blockio`` element in the disk's XML."""
+        if self.discard_granularity is None:
+            return {}
+        return {'discard_granularity': str(self.discard_granularity)}
 
 
 class TunedDisk(config.LibvirtConfigGuestDisk):
@@ -54,6 +64,12 @@ class TunedDisk(config.LibvirtConfigGuestDisk):
         element = super().format_dom()
         for name, value in self.tuning.attributes.items():
             element.find('driver').set(name, value)
+        for name, value in self.tuning.block_io.items():
+            # Nova writes this element if the disk has a sector size.
+            block_io = element.find('blockio')
+            if block_io is None:
+                block_io = etree.SubElement(element, 'blockio')
+            block_io.set(name, value)
         return element
 
 

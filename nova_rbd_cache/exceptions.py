@@ -20,6 +20,15 @@ class CacheModeRefused(exception.Invalid):
     )
 
 
+class DiscardGranularityRefused(exception.Invalid):
+    """A volume requests a discard granularity that libvirt would ignore."""
+
+    msg_fmt = _(
+        'Volume %(volume_id)s requests %(key)s, which requires libvirt '
+        '%(oldest)s or later; the compute host has libvirt %(version)s'
+    )
+
+
 class CannotRegister(exception.NovaException):
     """The plug-in is enabled but cannot be registered in nova-compute."""
 

@@ -19,7 +19,7 @@ from nova.virt.libvirt import host as libvirt_host
 #: The item of ``connection_info`` that has the ID of the server.
 SERVER = 'instance'
 #: Attributes of a disk that a running guest cannot change.
-TUNING = frozenset({'iothread', 'queues'})
+TUNING = frozenset({'iothread', 'queues', 'discard_granularity'})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +28,9 @@ class Guest:
 
     :ivar running: whether it is running or paused
     :ivar io_threads: how many I/O threads it has
-    :ivar disks: the attributes of the ``driver`` element of each disk, by the
-        serial number of the disk, which is the ID of a volume
+    :ivar disks: the attributes of the ``driver`` and ``blockio`` elements of
+        each disk, by the serial number of the disk, which is the ID of a
+        volume
     """
 
     running: bool
@@ -38,7 +39,7 @@ class Guest:
 
     @property
     def has_tuned_disks(self) -> bool:
-        """Whether a disk has an I/O thread or a number of queues."""
+        """Whether a live migration must keep attributes of a disk."""
         return any(
             not TUNING.isdisjoint(attributes)
             for attributes in self.disks.values()
@@ -71,7 +72,8 @@ def _parse(xml: str, running: bool) -> Guest:
     tree = etree.fromstring(xml)
     disks = {}
     for disk in tree.iter('disk'):
-        serial, driver = disk.findtext('serial'), disk.find('driver')
+        serial = disk.findtext('serial')
         if serial:
-            disks[serial] = {} if driver is None else dict(driver.attrib)
+            elements = disk.findall('driver') + disk.findall('blockio')
+            disks[serial] = {k: v for e in elements for k, v in e.items()}
     return Guest(running, int(tree.findtext('iothreads', '0')), disks)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Selection of the I/O thread and queues for a disk in its guest."""
+"""Selection of a disk's I/O thread, queues and granularity in its guest."""
 
+import dataclasses
 from typing import Any
 
 from oslo_log import log as logging
@@ -17,44 +18,51 @@ IO_THREAD = 1
 
 
 def choose(
-    wanted: settings.DiskSettings, stock: Any, host: Any, connection_info: Any
+    wanted: settings.DiskSettings,
+    stock: Any,
+    host: Any,
+    connection_info: Any,
+    granularity: int | None = None,
 ) -> disk.Tuning:
-    """Return the I/O thread and queues of a disk.
+    """Return the I/O thread, the queues and the granularity of a disk.
 
     :param wanted: the operator's settings
     :param stock: the disk of the stock driver
     :param host: Nova's object for libvirt
     :param connection_info: the connection information from Cinder
+    :param granularity: the requested discard granularity in bytes
     """
     server = connection_info.get(guests.SERVER)
+    guest = guests.find(host, server) if server else None
+    if guest and guest.running and stock.serial in guest.disks:
+        # A live migration. The disk keeps its configuration, whatever the
+        # settings and the keys are now: libvirt rejects a changed one for a
+        # running guest.
+        return _as_it_is(guest.disks[stock.serial])
+    tuned = disk.Tuning(discard_granularity=granularity)
     if not (_can_have(stock) and server):
         # If the server is unknown, its guest may not have an I/O thread.
-        return disk.Tuning()
-    guest = guests.find(host, server)
-    if guest is None:
-        return _tuning(wanted, wanted.iothread)
-    if guest.running and stock.serial in guest.disks:
-        # A live migration. The disk keeps its configuration, whatever the
-        # settings are now: libvirt rejects changed queues for a running guest.
-        return _as_it_is(guest.disks[stock.serial])
-    if wanted.iothread and not guest.io_threads:
+        return tuned
+    io_thread = wanted.iothread
+    if io_thread and guest and not guest.io_threads:
+        io_thread = False
         LOG.warning(
             'Volume %s gets no I/O thread, because its server was started by '
             'a release of Nova without I/O threads. To add one, stop and '
             'start the server, or reboot it hard.',
             stock.serial,
         )
-    return _tuning(wanted, wanted.iothread and guest.io_threads > 0)
+    return dataclasses.replace(
+        tuned,
+        io_thread=IO_THREAD if io_thread else None,
+        queues=wanted.queues,
+    )
 
 
 def _can_have(stock: Any) -> bool:
-    """Return whether a disk is virtio-blk on RBD; others support neither."""
+    """Return whether a disk is virtio-blk on RBD, for a thread and queues."""
     target = (stock.source_protocol, stock.source_device, stock.target_bus)
     return target == ('rbd', 'disk', 'virtio')
-
-
-def _tuning(wanted: settings.DiskSettings, io_thread: bool) -> disk.Tuning:
-    return disk.Tuning(IO_THREAD if io_thread else None, wanted.queues)
 
 
 def _as_it_is(attributes: Any) -> disk.Tuning:
@@ -62,4 +70,8 @@ def _as_it_is(attributes: Any) -> disk.Tuning:
         value = attributes.get(name)
         return None if value is None else int(value)
 
-    return disk.Tuning(number('iothread'), number('queues'))
+    return disk.Tuning(
+        number('iothread'),
+        number('queues'),
+        discard_granularity=number('discard_granularity'),
+    )

@@ -2,8 +2,9 @@
 
 """The stock volume driver with the cache mode of the attachment.
 
-Disks also get how they treat writes of zeros, if the attachment has that, and
-an I/O thread and queues, if the operator configures it.
+Disks also get how they treat writes of zeros and their discard granularity, if
+the attachment has that, and an I/O thread and queues, if the operator
+configures it.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ import nova.conf
 from nova.virt import block_device
 from nova.virt.libvirt.volume import net
 from oslo_log import log as logging
+from oslo_utils import versionutils
 
 from nova_rbd_cache import accepted_modes
 from nova_rbd_cache import disk
@@ -22,6 +24,7 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
+from rbd_volume_options import discard_granularity
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -47,14 +50,17 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def connect_volume(  # type: ignore[no-untyped-def]
         self, connection_info, instance
     ):
-        """Connect a volume, if this host accepts its cache mode.
+        """Connect a volume, if this host accepts what it requests.
 
         Nova connects a volume before it requests the disk, and on the
         destination of a live migration.
 
         :raises CacheModeRefused: for an unknown mode, or a mode that this
             host does not allow and that the disk has not had before
+        :raises DiscardGranularityRefused: if libvirt would ignore it
         """
+        if _granularity(connection_info) is not None:
+            self._check_libvirt(connection_info)
         mode = self._mode(connection_info)
         if mode is not None and not connection_info.get('multiattach'):
             self._check(mode, connection_info, instance)
@@ -101,14 +107,23 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def _tuned(self, stock: Any, connection_info: Any) -> Any:
         """Return the disk with what Nova does not support, if anything.
 
-        libvirt is not queried if no disk of the guest can have an I/O thread
-        or queues.
+        libvirt is not queried if the disk can have nothing that a live
+        migration must keep.
         """
         server = connection_info.get(guests.SERVER)
+        granularity = _granularity(connection_info)
         tuned = disk.Tuning()
-        if self.settings.disks.given or server in self._tuned_servers:
+        if (
+            granularity is not None
+            or self.settings.disks.given
+            or server in self._tuned_servers
+        ):
             tuned = tuning.choose(
-                self.settings.disks, stock, self.host, connection_info
+                self.settings.disks,
+                stock,
+                self.host,
+                connection_info,
+                granularity,
             )
         tuned = dataclasses.replace(
             tuned, detect_zeroes=_detect_zeroes(connection_info)
@@ -116,6 +131,21 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         if tuned == disk.Tuning():
             return stock
         return disk.TunedDisk.tuned(stock, tuned)
+
+    def _check_libvirt(self, connection_info: Any) -> None:
+        """Check that libvirt gives disks their discard granularity.
+
+        :raises DiscardGranularityRefused: if it would ignore it
+        """
+        version = self.host.get_connection().getLibVersion()
+        oldest = discard_granularity.OLDEST_LIBVIRT
+        if version < versionutils.convert_version_to_int(oldest):
+            raise exceptions.DiscardGranularityRefused(
+                volume_id=_volume_id(connection_info),
+                key=keys.DISCARD_GRANULARITY,
+                oldest=oldest,
+                version=versionutils.convert_version_to_str(version),
+            )
 
     def _mode(self, connection_info: Any) -> cache_modes.CacheMode | None:
         """Return the mode of an attachment, if any.
@@ -196,6 +226,14 @@ def asked(connection_info: Any) -> str | None:
     """Return the mode that Cinder recorded with an attachment, if any."""
     mode: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
     return mode
+
+
+def _granularity(connection_info: Any) -> int | None:
+    """Return the discard granularity that Cinder recorded, if any."""
+    granularity: int | None = connection_info['data'].get(
+        wire.CONNECTION_DISCARD_GRANULARITY
+    )
+    return granularity
 
 
 def _detect_zeroes(connection_info: Any) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import re
 
 from rbd_command_line import findings
+from rbd_volume_options import discard_granularity
+from rbd_volume_options import keys
 
 #: The first release of Ceph with the new I/O path of librbd.
 OLDEST_CEPH = 16
@@ -59,7 +61,9 @@ def check_host(run: Run) -> Iterator[Finding]:
         shown = (_shown(run, program) for program in programs)
         text = next((each for each in shown if each), '')
         number = _NUMBER.search(text)
-        if number:
+        if number and programs is LIBVIRT:
+            yield _check_libvirt(number[0])
+        elif number:
             yield Finding(subject, number[0])
         else:
             yield Finding(
@@ -69,6 +73,23 @@ def check_host(run: Run) -> Iterator[Finding]:
                 'Run the command where nova-compute starts its servers, such '
                 'as in the container of libvirt.',
             )
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split('.')]
+
+
+def _check_libvirt(version: str) -> Finding:
+    oldest = discard_granularity.OLDEST_LIBVIRT
+    if _numbers(version) >= _numbers(oldest):
+        return Finding('libvirt', version)
+    return Finding(
+        'libvirt',
+        version,
+        Severity.NOTICE,
+        f'Volumes with {keys.DISCARD_GRANULARITY} are refused on this host. '
+        f'The key requires libvirt {oldest} or later.',
+    )
 
 
 def _shown(run: Run, program: str) -> str:

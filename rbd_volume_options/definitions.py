@@ -18,6 +18,7 @@ import functools
 from typing import Any
 
 from rbd_volume_options import cache_modes
+from rbd_volume_options import discard_granularity
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -135,6 +136,8 @@ class Option:
     :ivar inherited: whether a volume made from a volume or a snapshot has the
         value of its source
     :ivar item: the item of the connection or of the image's configuration
+    :ivar for_layout: returns the value for the layout of an image, which is
+        None if unknown; None for no value
     :ivar connection_items: returns the items of ``connection_info['data']``
         for a value
     :ivar offered: whether a compute host must offer the value, so that an
@@ -177,6 +180,9 @@ class Option:
     family: str = ''
     inherited: bool = False
     item: str = ''
+    for_layout: Callable[[Any, layout.ImageLayout | None], Any] = (
+        lambda value, image_layout: value
+    )
     connection_items: Callable[[Any], dict[str, Any]] = lambda value: {}
     offered: bool = False
     needs_plug_in: bool = False
@@ -606,6 +612,11 @@ SET_DISCARD = Policy(
     wire.POLICY_SET_DISCARD, 'Set or change whether a volume accepts discards'
 )
 
+SET_DISCARD_GRANULARITY = Policy(
+    wire.POLICY_SET_DISCARD_GRANULARITY,
+    'Set or change the discard granularity of a volume',
+)
+
 SET_DETECT_ZEROES = Policy(
     wire.POLICY_SET_DETECT_ZEROES,
     'Set or change how writes of zeros to a volume are treated',
@@ -921,6 +932,49 @@ OPTIONS: dict[str, Option] = {
             connection_items=lambda value: {wire.CONNECTION_DISCARD: value},
             bounds={'allowed': [False, True]},
             suggestions=('true', 'false'),
+        ),
+        Option(
+            key=keys.DISCARD_GRANULARITY,
+            kind=Kind.CONNECTION,
+            value_type=ValueType.WORD,
+            title=Phrase('Discard granularity'),
+            summary=Phrase(
+                'smallest discard that the disk in the server reports'
+            ),
+            description=(
+                'Smallest discard that the disk in the server reports: layout '
+                '(the smallest size that frees an object of the volume) or a '
+                'power of two from 4 KiB to 1 GiB. Only on compute hosts with '
+                'the Nova plug-in and libvirt 9.7 or later.'
+            ),
+            when_to_use=Phrase(
+                'Leave the default, unless discards of the operating system '
+                'fail: Windows 11 requires a larger one than the default. '
+                'layout saves discards that free no object.'
+            ),
+            parse=discard_granularity.parse,
+            conf_type='discard granularity',
+            conf_help=(
+                'Default discard granularity of the disks in servers: layout '
+                '(the smallest size that frees an object of the volume) or a '
+                'power of two from 4 KiB to 1 GiB. The metadata and the type '
+                'of a volume override it with rbd:discard_granularity. '
+                'Compute hosts with an older libvirt than 9.7 refuse volumes '
+                'with a granularity. If unset, QEMU decides.'
+            ),
+            policy=SET_DISCARD_GRANULARITY,
+            attribute=wire.ATTRIBUTE_DISCARD_GRANULARITY,
+            unset=Phrase('Default: set by QEMU'),
+            fixed=False,
+            takes_effect=Phrase('at the next attachment'),
+            item=wire.CONNECTION_DISCARD_GRANULARITY,
+            for_layout=discard_granularity.in_bytes,
+            connection_items=lambda value: {
+                wire.CONNECTION_DISCARD_GRANULARITY: value
+            },
+            needs_plug_in=True,
+            choices=discard_granularity.EXPLANATIONS,
+            suggestions=(discard_granularity.OF_LAYOUT, '32KiB', '4MiB'),
         ),
         Option(
             key=keys.DETECT_ZEROES,

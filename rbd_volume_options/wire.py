@@ -42,6 +42,7 @@ ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
 ATTRIBUTE_LIMITS = f'{ALIAS}:limits'
 ATTRIBUTE_COMPRESSION_HINT = f'{ALIAS}:compression_hint'
 ATTRIBUTE_DISCARD = f'{ALIAS}:discard'
+ATTRIBUTE_DISCARD_GRANULARITY = f'{ALIAS}:discard_granularity'
 ATTRIBUTE_DETECT_ZEROES = f'{ALIAS}:detect_zeroes'
 ATTRIBUTE_SECTOR_SIZE = f'{ALIAS}:sector_size'
 #: The cache mode of each attachment, by the attachment's ID.
@@ -120,6 +121,7 @@ POLICY_SET_CACHE_MODE = f'{POLICY}:set_cache_mode'
 POLICY_SET_COMPRESSION_HINT = f'{POLICY}:set_compression_hint'
 POLICY_SET_LIMITS = f'{POLICY}:set_limits'
 POLICY_SET_DISCARD = f'{POLICY}:set_discard'
+POLICY_SET_DISCARD_GRANULARITY = f'{POLICY}:set_discard_granularity'
 POLICY_SET_DETECT_ZEROES = f'{POLICY}:set_detect_zeroes'
 POLICY_SET_SECTOR_SIZE = f'{POLICY}:set_sector_size'
 POLICY_SET_EXTRA_SPECS = f'{POLICY}:set_extra_specs'
@@ -203,6 +205,8 @@ CONNECTION_PHYSICAL_BLOCK_SIZE = 'physical_block_size'
 
 # Items of ``connection_info['data']`` that only the Nova plug-in applies.
 CONNECTION_DETECT_ZEROES = 'detect_zeroes'
+#: In bytes.
+CONNECTION_DISCARD_GRANULARITY = 'discard_granularity'
 
 # The record in the admin metadata of a volume, about the image that was
 # created. Layout, features and data pool have the names of their keys.

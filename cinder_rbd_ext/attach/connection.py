@@ -68,10 +68,19 @@ def items(
     result: dict[str, Any] = {}
     if mode is not None:
         result[wire.CONNECTION_CACHE_MODE] = mode.value
+    image = record.of_volume(current, current.admin_metadata)
+    image_layout = image.layout if image else None
     for key, value in values.items():
         option = definitions.OPTIONS[key]
-        if has_plug_in or not option.needs_plug_in:
-            result.update(option.connection_items(value))
+        for_layout = option.for_layout(value, image_layout)
+        if for_layout is None:
+            LOG.warning(
+                'Volume %(id)s is connected without %(key)s: the layout of '
+                'its image is not recorded',
+                {'id': current.id, 'key': key},
+            )
+        elif has_plug_in or not option.needs_plug_in:
+            result.update(option.connection_items(for_layout))
         elif consumer is requester.Consumer.SERVER:
             LOG.warning(
                 'Volume %(id)s is connected to host %(host)s without %(key)s: '

@@ -99,6 +99,7 @@ class AttributesTest(base.CloudTestCase):
             self.assertIsNone(made.pop('data_pool'))
             self.assertIsNone(made.pop('compression_hint'))
             self.assertEqual({}, made.pop('discard'))
+            self.assertEqual({}, made.pop('discard_granularity'))
             self.assertEqual({}, made.pop('detect_zeroes'))
             self.assertEqual({}, made.pop('limits'))
             self.assertIsNone(made.pop('sector_size'))

@@ -351,3 +351,35 @@ class DetectZeroesTest(base.DriverTestCase):
         volume.save()
         self.assertEqual({}, self.items(volume))
         self.assertIn(logged, self.log.output)
+
+
+class DiscardGranularityTest(base.DriverTestCase):
+    def granularity(self, volume: Any, **connector: Any) -> Any:
+        """Return the item of a new connection; None if it has none."""
+        connector = {**_CONNECTOR, 'rbd_cache_modes': ['none'], **connector}
+        data = self.driver.initialize_connection(volume, connector)['data']
+        return data.get('discard_granularity')
+
+    def test_nothing_is_requested_by_default(self) -> None:
+        self.assertIsNone(self.granularity(self.made_volume()))
+
+    def test_size_of_the_layout_is_that_of_an_object_set(self) -> None:
+        kind = self.make_type(rbd_discard_granularity='layout')
+        striped = {
+            keys.OBJECT_SIZE: '1M',
+            keys.STRIPE_UNIT: '64K',
+            keys.STRIPE_COUNT: '8',
+        }
+        for metadata, expected in (
+            ({}, 4 << 20),
+            (striped, 8 << 20),
+            ({keys.DISCARD_GRANULARITY: '32K'}, 32768),
+        ):
+            volume = self.made_volume(metadata, volume_type=kind)
+            self.assertEqual(expected, self.granularity(volume))
+
+    def test_volume_without_a_record_has_none_of_its_layout(self) -> None:
+        volume = self.made_volume({keys.DISCARD_GRANULARITY: 'layout'})
+        record.forgotten(volume.id)
+        self.assertIsNone(self.granularity(volume))
+        self.assertIn('its image is not recorded', self.log.output)

@@ -66,12 +66,18 @@ class FakeHost:
 
     :ivar asked: how often it was queried for the guest
     :ivar xml: the XML of the guest
+    :ivar libvirt: the version of libvirt
     """
 
     def __init__(self, xml: str = '', running: bool = True) -> None:
         self.asked = 0
         self.xml = xml
         self.running = running
+        self.libvirt = 11003000
+
+    def get_connection(self) -> Any:
+        """Return the connection to libvirt."""
+        return types.SimpleNamespace(getLibVersion=lambda: self.libvirt)
 
     def get_guest(self, instance: Any) -> Any:
         """Return Nova's object for the guest."""
@@ -86,15 +92,17 @@ class FakeHost:
         """Return no passphrase: the volumes are not encrypted."""
 
 
-def guest_xml(threads: int = 1, driver: Any = None) -> str:
+def guest_xml(threads: int = 1, driver: Any = None, block_io: str = '') -> str:
     """Return the XML of a guest.
 
     :param driver: the driver attributes of the volume's disk, if attached
+    :param block_io: its element ``blockio``
     """
     disk = ''
     if driver:
         words = ' '.join(f'{k}="{v}"' for k, v in driver.items())
-        disk = f'<disk><driver {words}/><serial>{VOLUME_ID}</serial></disk>'
+        serial = f'<serial>{VOLUME_ID}</serial>'
+        disk = f'<disk><driver {words}/>{block_io}{serial}</disk>'
     count = f'<iothreads>{threads}</iothreads>' if threads else ''
     other = '<disk><driver name="qemu" iothread="9"/></disk>'
     devices = f'<devices>{other}{disk}</devices>'

@@ -134,7 +134,7 @@ class LibvirtTest(base.NovaTestCase):
 
     def test_libvirt_is_reached_at_the_configured_uri(self) -> None:
         connection = types.SimpleNamespace(
-            getLibVersion=lambda: 9000000, close=lambda: None
+            getLibVersion=lambda: 9007000, close=lambda: None
         )
         self.set_options('libvirt', connection_uri='qemu+unix:///session')
         found = self._libvirt(
@@ -143,7 +143,19 @@ class LibvirtTest(base.NovaTestCase):
             )
         )
         self.assertTrue(found.ok)
-        self.assertEqual('qemu+unix:///session: version 9000000', found.detail)
+        self.assertEqual('qemu+unix:///session: version 9.7.0', found.detail)
+        connection.getLibVersion = lambda: 9000000
+        found = self._libvirt(
+            lambda name: types.SimpleNamespace(
+                openReadOnly=lambda uri: connection
+            )
+        )
+        self.assertTrue(found.ok)
+        self.assertEqual(
+            'qemu+unix:///session: version 9.0.0; volumes with '
+            'rbd:discard_granularity are refused: it requires 9.7.0',
+            found.detail,
+        )
 
     def test_not_there(self) -> None:
         def missing(name: str) -> None:

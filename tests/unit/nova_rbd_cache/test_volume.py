@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 import ddt
+from lxml import etree
 from nova import objects
 from nova.virt import fake
 from nova.virt.libvirt import driver
@@ -15,6 +16,7 @@ from nova.virt.libvirt.volume import volume as stock_volume
 
 from nova_rbd_cache import contract
 from nova_rbd_cache import exceptions
+from nova_rbd_cache import guests
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
 from tests.unit.nova_rbd_cache import base
@@ -207,6 +209,101 @@ class DetectZeroesTest(VolumeTestCase):
         found = base.driver_of(self.config(nova, info).to_xml())
         self.assertEqual('2', found['queues'])
         self.assertEqual('on', found['detect_zeroes'])
+
+
+@ddt.ddt
+class DiscardGranularityTest(VolumeTestCase):
+    """The smallest discard that the disk reports."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.host = base.FakeHost()
+
+    def xml(self, granularity: int | None = 4096, **data: Any) -> Any:
+        """Return the XML of a disk, after Nova connected the volume."""
+        nova = self.make_driver()
+        info = base.connection_info('none')
+        info['data'].update(data)
+        if granularity is not None:
+            info['data']['discard_granularity'] = granularity
+        self.patch(nova._get_volume_driver(info), 'host', self.host)
+        nova._connect_volume(None, info, _server(), encryption={})
+        parser = etree.XMLParser(remove_blank_text=True)
+        return etree.fromstring(self.config(nova, info).to_xml(), parser)
+
+    def granularity(self, *args: Any) -> str | None:
+        """Return the granularity in the XML of a disk."""
+        found: str | None = (
+            self.xml(*args).find('blockio').get('discard_granularity')
+        )
+        return found
+
+    def test_disk_differs_from_one_without_it_in_it_only(self) -> None:
+        found = self.xml()
+        block_io = found.find('blockio')
+        self.assertEqual({'discard_granularity': '4096'}, block_io.attrib)
+        found.remove(block_io)
+        without = self.xml(granularity=None)
+        self.assertIsNone(without.find('blockio'))
+        self.assertEqual(etree.tostring(without), etree.tostring(found))
+
+    def test_sector_size_and_granularity_are_in_one_element(self) -> None:
+        sizes: dict[str, Any] = {
+            'logical_block_size': '512',
+            'physical_block_size': '4096',
+        }
+        (found,) = self.xml(**sizes).findall('blockio')
+        self.assertEqual(
+            {**sizes, 'discard_granularity': '4096'}, found.attrib
+        )
+
+    @ddt.data('8192', None)
+    def test_running_guest_keeps_what_it_has(self, had: str | None) -> None:
+        """In a live migration, libvirt rejects another one."""
+        element = f'<blockio discard_granularity="{had}"/>' if had else ''
+        xml = base.guest_xml(driver={'cache': 'none'}, block_io=element)
+        self.host = base.FakeHost(xml)
+        block_io = self.xml().find('blockio')
+        self.assertEqual(
+            had,
+            None if block_io is None else block_io.get('discard_granularity'),
+        )
+
+    def test_running_guest_keeps_it_when_nothing_is_requested(self) -> None:
+        element = '<blockio discard_granularity="8192"/>'
+        xml = base.guest_xml(driver={'cache': 'none'}, block_io=element)
+        nova = self.make_driver()
+        info = base.connection_info()
+        ours = nova._get_volume_driver(info)
+        self.patch(ours, 'host', base.FakeHost(xml))
+        had = {base.VOLUME_ID: {'discard_granularity': '8192'}}
+        ours.note_migrated(base.SERVER_ID, guests.Guest(True, 0, had))
+        self.assertIn(
+            'discard_granularity="8192"', self.config(nova, info).to_xml()
+        )
+
+    def test_stopped_guest_gets_what_is_requested(self) -> None:
+        element = '<blockio discard_granularity="8192"/>'
+        xml = base.guest_xml(driver={'cache': 'none'}, block_io=element)
+        self.host = base.FakeHost(xml, running=False)
+        self.assertEqual('4096', self.granularity())
+
+    @ddt.data((9006999, True), (9007000, False), (11003000, False))
+    @ddt.unpack
+    def test_libvirt_that_would_ignore_it_is_refused(
+        self, version: int, refused: bool
+    ) -> None:
+        self.host.libvirt = version
+        self.xml(granularity=None)
+        if not refused:
+            self.assertEqual('4096', self.granularity())
+            return
+        error = self.assertRaises(
+            exceptions.DiscardGranularityRefused, self.xml
+        )
+        self.assertIn('rbd:discard_granularity', str(error))
+        self.assertIn('libvirt 9.7.0 or later', str(error))
+        self.assertIn('has libvirt 9.6.999', str(error))
 
 
 def _server(host: str = 'compute-1') -> Any:

@@ -89,6 +89,7 @@ class OptionsTestCase(base.TestCase):
                 'rbd:compression_hint',
                 *(key for each in keys.LIMITS for key in _keys_of(each)),
                 'rbd:discard',
+                'rbd:discard_granularity',
                 'rbd:detect_zeroes',
                 'rbd:sector_size',
                 'rbd:boot_from_4096',
@@ -110,7 +111,7 @@ class OptionsTestCase(base.TestCase):
             'rbd:object_map, rbd:features, rbd:cache_mode, rbd:iops_*, '
             'rbd:read_iops_*, rbd:write_iops_*, rbd:bps_*, rbd:read_bps_*, '
             'rbd:write_bps_*, rbd:compression_hint, rbd:discard, '
-            'rbd:detect_zeroes, rbd:sector_size'
+            'rbd:discard_granularity, rbd:detect_zeroes, rbd:sector_size'
         )
         self.assertEqual(in_a_volume, definitions.names(_VOLUME))
         self.assertEqual(

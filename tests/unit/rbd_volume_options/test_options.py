@@ -42,6 +42,10 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
         {'plain': {keys.COMPRESSION_HINT: 'compressible'}},
     ),
     'rbd:discard': ('off', {'plain': {keys.DISCARD: False}}),
+    'rbd:discard_granularity': (
+        '4096',
+        {'plain': {keys.DISCARD_GRANULARITY: '4KiB'}},
+    ),
     'rbd:detect_zeroes': ('unmap', {'plain': {keys.DETECT_ZEROES: 'unmap'}}),
     'rbd:sector_size': ('512e', {'plain': {keys.SECTOR_SIZE: '512e'}}),
     'rbd:boot_from_4096': (

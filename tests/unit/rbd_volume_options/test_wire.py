@@ -120,6 +120,13 @@ _CONTRACT = {
     'POLICY_SET_DISCARD': 'volume_extension:rbd_volume_options:set_discard',
     'ATTRIBUTE_DISCARD': 'os-rbd-volume-options:discard',
     'CONNECTION_DISCARD': 'discard',
+    'POLICY_SET_DISCARD_GRANULARITY': (
+        'volume_extension:rbd_volume_options:set_discard_granularity'
+    ),
+    'ATTRIBUTE_DISCARD_GRANULARITY': (
+        'os-rbd-volume-options:discard_granularity'
+    ),
+    'CONNECTION_DISCARD_GRANULARITY': 'discard_granularity',
     'POLICY_SET_DETECT_ZEROES': (
         'volume_extension:rbd_volume_options:set_detect_zeroes'
     ),

@@ -22,6 +22,7 @@ _NAMES = (
     'compression_hint',
     'limits',
     'discard',
+    'discard_granularity',
     'detect_zeroes',
     'sector_size',
     'origins',
@@ -39,6 +40,7 @@ _SHOWN = {
     'compression_hint': None,
     'limits': {},
     'discard': {},
+    'discard_granularity': {},
     'detect_zeroes': {},
     'sector_size': None,
     'origins': None,
@@ -109,7 +111,7 @@ class AttributesTest(base.ApiTestCase):
         for made in (None, {'rbd:object_size': 'x'}, elsewhere):
             volume = self.volume(made=made)
             wanted: dict[str, Any] = dict.fromkeys(_NAMES)
-            objects = 'cache_modes', 'discard', 'detect_zeroes', 'limits'
+            objects = [name for name in _NAMES if _SHOWN[name] == {}]
             wanted |= {name: {} for name in objects}
             self.assertEqual(wanted, self.shown_of(volume))
 
