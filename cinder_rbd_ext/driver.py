@@ -42,7 +42,6 @@ from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
-from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
@@ -477,7 +476,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
             with self._busy_after_timeout(volume.name):
-                migration_away.finished(volume)
+                migration.finished(volume)
                 self._retypes.prepare_deletion(volume)
             self._deletions.in_turn(volume, super().delete_volume)
 

@@ -2,6 +2,7 @@
 
 """The cache mode and the disk of a connection, by the driver."""
 
+import contextlib
 import functools
 import sys
 from typing import Any
@@ -15,17 +16,20 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.attach import cache_mode
-from cinder_rbd_ext.attach import conf_rbd_cache
 from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
+from cinder_rbd_ext.imaging import configuration
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
+
+# librbd's source of a value that neither the image nor its pool sets.
+_BY_CLIENT = 0
 
 
 def items(
@@ -136,7 +140,7 @@ def _agreed(
         judge(agreed.error, agreed)
     if agreed.asked:
         try:
-            conf_rbd_cache.check(agreed.asked, _cache_override(driver, volume))
+            check_cache(agreed.asked, _cache_override(driver, volume))
         except errors.OptionError as error:
             agreed = cache_mode.overridden(agreed, error, connector, earlier)
             judge(error, agreed)
@@ -220,7 +224,7 @@ def _cache_override(
     """
     try:
         with rbd.RADOSClient(driver) as client:
-            stored = releases.off_the_hub(conf_rbd_cache.stored)
+            stored = releases.off_the_hub(stored_cache)
             override: bool | None = stored(
                 driver.rados, client.ioctx, volume.name
             )
@@ -231,7 +235,7 @@ def _cache_override(
         LOG.debug('Opening image %s: %s', volume.name, error)
     try:
         with driver.images.opened(volume.name, read_only=True) as image:
-            return conf_rbd_cache.of_image(image)
+            return cache_of_image(image)
     except (driver.rbd.Error, exception.VolumeBackendAPIException) as error:
         if blocklisting.is_repeated(driver, error):
             raise
@@ -240,3 +244,56 @@ def _cache_override(
             {'name': volume.name, 'error': error},
         )
         return None
+
+
+def cache_of_image(image: protocols.Image) -> bool | None:
+    """Return ``rbd_cache`` as set on an image or its pool; None if unset.
+
+    This setting overrides the one that QEMU derives from its cache mode,
+    because librbd reads it when the image is opened
+    (``librbd::ImageCtx::apply_metadata``).
+    """
+    for option in image.config_list():
+        if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
+            return cache_modes.librbd_caches(option['value'])
+    return None
+
+
+def stored_cache(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
+    """Return the same, read from RADOS without opening the image.
+
+    Opening an image takes ten times as long. The objects and keys are those of
+    cls_rbd, which have not changed since image format 2.
+
+    :raises rados.Error: if the objects of the image cannot be read
+    """
+
+    def value_of(stored_in: str) -> bytes | None:
+        key = f'metadata_{configuration.CACHE_OVERRIDE}'
+        with rados.ReadOpCtx() as operation:
+            values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))
+            ioctx.operate_read_op(operation, stored_in)
+            return dict(values).get(key)
+
+    # The length of the ID comes first, in four bytes.
+    ident = ioctx.read(f'rbd_id.{name}')[4:].decode()
+    value = value_of(f'rbd_header.{ident}')
+    if value is None:
+        with contextlib.suppress(rados.ObjectNotFound):
+            value = value_of('rbd_info')
+    return None if value is None else cache_modes.librbd_caches(value.decode())
+
+
+def check_cache(asked: cache_mode.Asked, cached: bool | None) -> None:
+    """Check that no setting of the image overrides the mode.
+
+    :raises OptionError: if a setting overrides the mode
+    """
+    if cached is None or cached is asked.mode.uses_rbd_cache:
+        return
+    agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]
+    raise asked.refusal(
+        f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
+        f'pool, overrides it',
+        f'{cache_modes.joined(agreeing)}, or remove the setting',
+    )

@@ -6,50 +6,7 @@ Cinder's manager calls ``initialize_connection`` of a driver with a volume and
 a connector, whatever the client is. Only the QEMU process of a server has a
 cache mode. No other client may be refused because of one. The driver
 distinguishes them by Cinder's record of the volume, read again from the
-database of Cinder:
-
-=============================  =========================  ==========
-Client                         Record in Cinder           Consumer
-=============================  =========================  ==========
-Nova, on a host with the       the connector lists        ``SERVER``
-plug-in                        cache modes
-Nova: attach, boot, resize,    an attachment with a       ``SERVER``
-migration, unshelve, rebuild,  server, which waits for
-swap [1]_                      its connection
-The driver, to upload a raw    the connector is empty     ``OTHER``
-image [2]_
-Upload of other formats,       the driver itself          ``OTHER``
-re-image, new encryption key   attaches the volume
-[3]_
-Backup, restore,               no waiting attachment      ``OTHER``
-host-assisted migration,
-retype with one [4]_
-The same, on a volume that     a waiting attachment, and  ``UNKNOWN``
-is about to be attached to a   Cinder works on the
-server                         volume
-Glance with a Cinder store     an attachment without a    ``OTHER``
-[5]_                           server
-Ironic, Zun and others with    no attachment yet          ``OTHER``
-``os-initialize_connection``
-[6]_
-``cinder local-attach`` with   an attachment with a       ``SERVER``
-3.44 or later [7]_             made-up server id
-=============================  =========================  ==========
-
-.. [1] ``cinder.volume.manager``: ``attachment_update``. It passes the record
-   of an attachment that ``cinder.volume.api`` has created in status
-   ``reserved``. Connector and status are written after the driver returns.
-   Nova creates a new attachment each time a server moves to another host.
-.. [2] ``cinder.volume.drivers.rbd``: ``_get_rbd_handle``.
-.. [3] ``cinder.volume.driver``: ``_attach_volume``, called by the driver.
-.. [4] ``cinder.volume.manager``: ``initialize_connection``, called by
-   ``cinder.backup.manager`` and ``_copy_volume_data``. No attachment is
-   created for these. If a server has the volume, its attachment is complete.
-.. [5] ``glance_store.common.cinder_utils``: ``attachment_create``.
-.. [6] ``cinder.api.contrib.volume_actions``. ``os-attach`` creates the
-   attachment afterwards.
-.. [7] ``brick_cinderclient_ext.client``: ``_attach``. Cinder cannot
-   distinguish it from a server of Nova.
+database of Cinder. The page :doc:`/admin/handshake` lists all clients.
 
 ``UNKNOWN`` occurs if a server and Cinder connect within about a second. The
 connection is not refused, because it may be for Cinder itself. It gets no

@@ -12,6 +12,7 @@ operation has ended.
 """
 
 from collections.abc import Callable
+import enum
 import sys
 import time
 from typing import Any
@@ -21,7 +22,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import blocklisting
-from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
 
@@ -37,10 +37,39 @@ LONGEST_IDLE = 120.0
 #: Seconds after which a connection is replaced.
 LONGEST_LIFE = 3600.0
 
+#: Seconds for which the response of an OSD shows that a connection is usable.
+VERIFIED_FOR = 1.0
+
+#: Seconds for which a new connection is not checked again, if there is no
+#: response to it either. Operations on other OSDs may succeed.
+SILENT_FOR = 30.0
+
+#: Seconds to wait for an OSD. Together with the time for a new connection, an
+#: operation must be able to begin within ten seconds.
+PATIENCE = 4.0
+
+# Name of an object that does not exist; it is not created.
+_OBJECT = 'cinder-connection-probe'
+
+# Seconds between two checks of the operation. The first intervals are short:
+# an idle OSD responds within a millisecond.
+_SHORTEST, _LONGEST = 0.0002, 0.02
+
 _LOST = blocklisting.LOST | blocklisting.UNAUTHORIZED
 
 Connected = tuple[Any, Any]
 Connect = Callable[[], Connected]
+
+
+class Answer(enum.Enum):
+    """What an OSD answers to a connection."""
+
+    #: Any response, even a refusal because of missing capabilities.
+    RESPONDED = enum.auto()
+    #: The connection is permanently unusable.
+    REFUSED = enum.auto()
+    #: No response in time. The connection or the OSD may be the cause.
+    SILENT = enum.auto()
 
 
 class SharedClients:
@@ -188,7 +217,7 @@ class SharedClients:
             client.users -= 1
             client.idle_since = self._clock()
             if doubtful:
-                client.verified_at -= connection_checks.VERIFIED_FOR
+                client.verified_at -= VERIFIED_FOR
             if lost:
                 self._retire([client])
             ended = self._ended()
@@ -286,7 +315,7 @@ class SharedClients:
                 if client.retired:
                     return False
                 age = self._clock() - client.verified_at
-                if age < connection_checks.VERIFIED_FOR:
+                if age < VERIFIED_FOR:
                     return True
                 running = client.check
                 if running is None:
@@ -307,20 +336,18 @@ class SharedClients:
         ioctx: protocols.Ioctx,
     ) -> None:
         began = self._clock()
-        answer = connection_checks.ask(self._driver.rados, ioctx)
+        answer = ask(self._driver.rados, ioctx)
         with self._lock:
             replaced = []
-            if answer is connection_checks.Answer.RESPONDED:
+            if answer is Answer.RESPONDED:
                 client.verified_at, client.has_responded = began, True
                 group.silent_since = None
-            elif answer is connection_checks.Answer.REFUSED:
+            elif answer is Answer.REFUSED:
                 replaced = [client]
             elif replaced := group.suspects(client, began):
                 group.silent_since = self._clock()
             else:
-                client.verified_at = (
-                    self._clock() + connection_checks.SILENT_FOR
-                )
+                client.verified_at = self._clock() + SILENT_FOR
             self._retire(replaced)
         if replaced:
             LOG.warning(
@@ -328,8 +355,41 @@ class SharedClients:
                 'OSDs do not respond',
                 len(replaced),
             )
-        elif answer is connection_checks.Answer.SILENT:
+        elif answer is Answer.SILENT:
             LOG.warning(
                 'The OSDs do not respond to a new connection to the Ceph '
                 'cluster either; it is used unchecked for some time'
             )
+
+
+def ask(
+    rados: Any,
+    ioctx: protocols.Ioctx,
+    patience: float = PATIENCE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Answer:
+    """Return whether an OSD responds to a connection within some seconds.
+
+    The operation only reads, so a full cluster responds as well. It uses no
+    buffer and no callback: if this function returns before the response,
+    librados cannot write to freed memory.
+    """
+    with rados.ReadOpCtx() as operation:
+        operation.cmpext(b'\0', 0)
+        try:
+            completion = ioctx.operate_aio_read_op(operation, _OBJECT)
+        except rados.Error:
+            return Answer.REFUSED
+    wait, waited = _SHORTEST, 0.0
+    while not completion.is_complete():
+        if waited >= patience:
+            return Answer.SILENT
+        sleep(wait)
+        waited += wait
+        wait = min(2 * wait, _LONGEST)
+    number = -completion.get_return_value()
+    if number in blocklisting.LOST:
+        return Answer.REFUSED
+    if number in blocklisting.DOUBTFUL:
+        return Answer.SILENT
+    return Answer.RESPONDED

@@ -19,13 +19,15 @@ from typing import Any
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.attach import conf_rbd_cache
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 
 LOG = logging.getLogger(__name__)
 
 _PREFIX = 'conf_'
+
+#: The entry that overrides QEMU's cache mode.
+CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
 def _entries() -> dict[str, definitions.Option]:
@@ -47,7 +49,7 @@ def of_image(image: protocols.Image) -> dict[str, Any]:
 
 def not_inherited(image: protocols.Image) -> set[str]:
     """Return the entries of an image that its clones must not inherit."""
-    names = {conf_rbd_cache.CACHE_OVERRIDE, *_entries()}
+    names = {CACHE_OVERRIDE, *_entries()}
     return names & dict(image.metadata_list()).keys()
 
 
@@ -55,7 +57,7 @@ def reset(image: protocols.Image) -> None:
     """Remove the entries that a new image inherited."""
     for name in not_inherited(image):
         image.metadata_remove(name)
-        if name == conf_rbd_cache.CACHE_OVERRIDE:
+        if name == CACHE_OVERRIDE:
             LOG.info(
                 'Removed the inherited setting %s from image %s',
                 name,

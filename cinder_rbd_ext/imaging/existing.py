@@ -8,14 +8,24 @@ The functions expect an open librbd image, or an object like it.
 from collections.abc import Callable
 from typing import Any
 
+from cinder import exception
+from oslo_log import log as logging
+
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.imaging import configuration
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
+LOG = logging.getLogger(__name__)
+
 # librbd's namespace of user snapshots.
 _BY_NAME = 0
+
+# librbd's bit of an image in a live migration, as source or as target. Older
+# Python bindings have no name for it.
+_MIGRATING = 1 << 9
 
 
 def state_of(
@@ -102,3 +112,32 @@ def rebuild_object_maps(
                 at_snapshot.rebuild_object_map()
                 rebuilt += 1
     return rebuilt
+
+
+# A failed assertion in librbd would end the volume service in both cases; see
+# :doc:`/contributor/architecture`.
+
+
+def check_removal(image: protocols.Image, snapshot: str) -> None:
+    """Check that a snapshot of an open image can be removed.
+
+    :raises SnapshotIsBusy: if the image is in a live migration. Cinder keeps
+        the snapshot available.
+    """
+    if image.features() & _MIGRATING:
+        LOG.error(
+            'Snapshot %(snapshot)s of image %(image)s is kept, because the '
+            'image is in a live migration (rbd migration). Commit or abort '
+            'the migration first.',
+            {'snapshot': snapshot, 'image': image.get_name()},
+        )
+        raise exception.SnapshotIsBusy(snapshot_name=snapshot)
+
+
+def check_snapshot(image: protocols.Image) -> None:
+    """Check that a snapshot of an open image can be created, or a clone.
+
+    :raises ImageMigrating: if the image is in a live migration
+    """
+    if image.features() & _MIGRATING:
+        raise exceptions.ImageMigrating(name=image.get_name())

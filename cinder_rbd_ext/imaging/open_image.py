@@ -11,7 +11,6 @@ import weakref
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.imaging import aborts
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
@@ -199,7 +198,7 @@ class Image(Delegate):
         """
         creation = self._librbd.clone_of(name)
         with self._noting(name):
-            releases.off_main_thread(aborts.check_snapshot)(self._wrapped)
+            releases.off_main_thread(existing.check_snapshot)(self._wrapped)
             if creation is not None:
                 creation.parent = releases.off_main_thread(parent_of)(
                     self._wrapped
@@ -230,7 +229,7 @@ class Image(Delegate):
         *args: object,
         **kwargs: object,
     ) -> None:
-        aborts.check_removal(self._wrapped, name)
+        existing.check_removal(self._wrapped, name)
         call(name, *args, **kwargs)
 
     def _noting(

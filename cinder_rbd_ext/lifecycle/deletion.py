@@ -26,7 +26,6 @@ from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
-from cinder_rbd_ext.lifecycle import invalid_maps
 from cinder_rbd_ext.retype import copies
 from rbd_volume_options import wire
 
@@ -39,6 +38,14 @@ WATCHED_FOR = 40.0
 
 # Seconds between two attempts to remove an image with a watch.
 _PAUSE = 1.0
+
+#: Below this number of objects, a removal takes less than a second.
+FEWEST_OBJECTS = 1024
+
+# Number of places in an image where its use is checked.
+_SAMPLES = 32
+
+_MAP_INVALID = 1
 
 _DELETING = 'deleting'
 
@@ -183,7 +190,7 @@ class Deletions:
             deletion.deferral.has_snapshots = has_snapshots
         elif not has_snapshots:
             with self._clean_up(name):
-                invalid_maps.rebuild(image)
+                rebuild_map(image)
 
     def release_parent(
         self, client: protocols.Client, parent_name: str, parent_snap: str
@@ -227,7 +234,7 @@ class Deletions:
         with self._clean_up('the trash'):
             reference = clone_sources.reference_of(self._driver, image)
             if not any(image.list_snaps()):
-                invalid_maps.rebuild(image)
+                rebuild_map(image)
         return reference
 
     def _settle_all(self, released: list[clone_sources.Reference]) -> None:
@@ -343,3 +350,44 @@ def _is_deleted_volume(name: str) -> bool:
     before, _, after = CONF.volume_name_template.partition('%s')
     pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
     return bool(re.fullmatch(pattern + re.escape(wire.DELETED_SOURCE), name))
+
+
+def rebuild_map(image: protocols.Image) -> bool:
+    """Rebuild an invalid object map if its removal is then faster.
+
+    Without a valid map, librbd tries to remove each object that might exist. A
+    rebuild looks at each, which takes about half as long.
+
+    :param image: an open image without snapshots
+    """
+    if not image.flags() & _MAP_INVALID:
+        return False
+    stat = image.stat()
+    if stat['num_objs'] < FEWEST_OBJECTS:
+        return False
+    used = _used_samples(image, stat)
+    if used >= _SAMPLES // 2:
+        return False
+    LOG.info(
+        'The object map of the deleted image %(name)s is invalid. It is '
+        'rebuilt, because %(used)s of %(all)s samples have data.',
+        {'name': image.get_name(), 'used': used, 'all': _SAMPLES},
+    )
+    image.rebuild_object_map()
+    return True
+
+
+def _used_samples(image: protocols.Image, stat: dict[str, Any]) -> int:
+    """Return in how many samples of an image there are objects."""
+    used = 0
+    for index in range(_SAMPLES):
+        offsets: list[int] = []
+        image.diff_iterate(
+            index * stat['size'] // _SAMPLES,
+            stat['obj_size'],
+            None,
+            lambda offset, *_, offsets=offsets: offsets.append(offset),
+            include_parent=False,
+        )
+        used += bool(offsets)
+    return used

@@ -66,9 +66,11 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import functools
+import re
 from typing import Any
 
 from cinder import context
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
@@ -84,7 +86,6 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.lifecycle import migration_away
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
@@ -93,11 +94,17 @@ from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
+
+# Text that ``Volume.finish_volume_migration`` writes into the database row of
+# the former image. The ``_name_id`` of this row is the id of the migrated
+# volume only if the image was never migrated before.
+_FORMER = re.compile(r'migration src for ([0-9a-f-]{36})')
 
 Update = dict[str, Any]
 #: Moves a volume to a back end, as Cinder's scheduler describes it.
@@ -169,7 +176,7 @@ class Migrations:
             source_id=source_id,
             pool=self._other_pool(host),
             left=record.backend_of(volume),
-            destination=migration_away.back_end_of(host),
+            destination=back_end_of(host),
         )
 
     def _other_pool(self, host: dict[str, Any]) -> str:
@@ -238,7 +245,7 @@ class Migrations:
                 copied = self._copied(request_id, volume, host, held)
                 if copied:
                     mark, state = copied
-                    migration_away.moved(volume, host, state)
+                    record_move(volume, host, state)
                     self.remove(volume, accepted)
                     held.check_is_held()
                     # Cinder has the time until this marker is stale to save.
@@ -247,7 +254,7 @@ class Migrations:
             else:
                 moved, update = move(capabilities.with_location(host))
                 if moved:
-                    migration_away.moved(volume, host, None)
+                    record_move(volume, host, None)
                     self.remove(volume, accepted)
                     return True, update or None
         self._check_is_unused(volume)
@@ -499,3 +506,71 @@ def copied_state(
     return dataclasses.replace(
         state, data_pool=definitions.parse_pool(pool) if pool else None
     )
+
+
+def finished(deleted: protocols.Volume) -> None:
+    """Remove the keys and the record of a volume that was migrated away.
+
+    None of our code runs on a back end with another driver. To complete the
+    migration, Cinder deletes the former image through this driver.
+
+    A failure is logged and not raised, because the former image must be
+    deleted anyway.
+
+    :param deleted: the volume that Cinder deletes; ignored unless it has the
+        former image of a migrated volume
+    """
+    match = _FORMER.fullmatch(deleted.display_description or '')
+    if deleted.migration_status != 'deleting' or not match:
+        return
+    try:
+        _forget(match[1], deleted)
+    except exception.VolumeNotFound:
+        LOG.debug('Volume %s was deleted after its migration', match[1])
+    except Exception:
+        LOG.exception('Could not remove the keys of volume %s', match[1])
+
+
+def record_move(
+    volume: protocols.Volume,
+    host: dict[str, Any],
+    state: plan.ImageState | None,
+) -> None:
+    """Record a driver-assisted migration.
+
+    :param state: of the copy; None if the image stays in its pool
+    """
+    if capabilities.is_ours(host['capabilities']):
+        record.moved(volume.id, state, back_end_of(host))
+    else:
+        record.forgotten(volume.id)
+
+
+def back_end_of(host: dict[str, Any]) -> str:
+    """Return the back end of a target, as the record of a volume has it."""
+    name: str = host.get('cluster_name') or host['host']
+    return name.partition('#')[0]
+
+
+def _forget(volume_id: str, deleted: protocols.Volume) -> None:
+    admin = context.get_admin_context()
+    volume = objects.Volume.get_by_id(admin, volume_id)
+    maker = record.recorded_by(volume.admin_metadata)
+    here = record.backend_of(volume)
+    # An old record does not contain the back end that wrote it. In this case
+    # it is the record of the former image, because our driver on the target
+    # would have written a new one.
+    if volume.project_id != deleted.project_id or here == (
+        maker or record.backend_of(deleted)
+    ):
+        return
+    names = sorted(options.ours(volume.metadata))
+    for name in names:
+        db.volume_metadata_delete(admin, volume_id, name)
+    record.forgotten(volume_id)
+    if names:
+        LOG.info(
+            'Volume %(id)s: removed keys that its new back end does not '
+            'support: %(keys)s',
+            {'id': volume_id, 'keys': ', '.join(names)},
+        )

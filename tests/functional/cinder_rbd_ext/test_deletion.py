@@ -10,7 +10,7 @@ import rbd
 
 from benchmarks import counts
 from cinder_rbd_ext import turns
-from cinder_rbd_ext.lifecycle import invalid_maps
+from cinder_rbd_ext.lifecycle import deletion
 from tests.functional.cinder_rbd_ext import base
 
 _MAP = rbd.RBD_FEATURE_OBJECT_MAP | rbd.RBD_FEATURE_FAST_DIFF
@@ -164,5 +164,5 @@ class InvalidMapTest(base.DriverTestCase):
         with self.cluster.image(volume.name) as image:
             for index in range(32):
                 image.write(b'content', index * image.size() // 32)
-            self.assertFalse(invalid_maps.rebuild(image))
+            self.assertFalse(deletion.rebuild_map(image))
         self.assertNotEqual(0, self.flags_of(volume))

@@ -15,9 +15,9 @@ import rados
 import rbd
 
 from cinder_rbd_ext.cluster import blocklisting
-from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
+from cinder_rbd_ext.cluster import shared_clients
 from sandbox_cloud import ceph_conf
 from tests.functional import filling
 from tests.functional.cinder_rbd_ext import connections
@@ -161,13 +161,13 @@ class RestartTest(connections.ConnectionsTestCase):
     def test_osd_that_does_not_respond(self) -> None:
         """A new connection does not help, so there is only one."""
         self.warm_up()
-        time.sleep(connection_checks.VERIFIED_FOR)
+        time.sleep(shared_clients.VERIFIED_FOR)
         with self.daemons.paused('osd'), self.connecting(1):
             for _attempt in range(2):
                 with self.recovering():
                     lent = self.driver._connect_to_rados()
                 self.driver._disconnect_from_rados(*lent)
-                time.sleep(connection_checks.VERIFIED_FOR)
+                time.sleep(shared_clients.VERIFIED_FOR)
         with self.recovering():
             self.made_volume()
 

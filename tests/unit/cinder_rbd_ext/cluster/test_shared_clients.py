@@ -12,7 +12,6 @@ from unittest import mock
 from cinder import exception
 import fixtures
 
-from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import shared_clients
@@ -142,7 +141,7 @@ class SharedClientsTest(base.TestCase):
     def test_probe_before_the_next_use(self) -> None:
         self._use()
         self.cluster.fail('Ioctx.read', _SHUT_DOWN)
-        self.now += connection_checks.VERIFIED_FOR - 0.1
+        self.now += shared_clients.VERIFIED_FOR - 0.1
         self._use()
         self.now += 0.1
         self._use()
@@ -161,7 +160,7 @@ class SharedClientsTest(base.TestCase):
 
     def test_interrupted_probe(self) -> None:
         self._use()
-        self.now += connection_checks.VERIFIED_FOR
+        self.now += shared_clients.VERIFIED_FOR
         self.cluster.fail('Ioctx.read', RuntimeError())
         self.assertRaises(RuntimeError, self._lend)
         self.now += shared_clients.LONGEST_IDLE + 1

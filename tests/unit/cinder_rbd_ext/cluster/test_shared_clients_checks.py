@@ -10,15 +10,14 @@ from unittest import mock
 import ddt
 import fixtures
 
-from cinder_rbd_ext.cluster import connection_checks
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import shared_clients
 from tests.fakes import fake_rados
 from tests.unit import base
 
 _PLACE = identity.Place('ceph', '/nowhere', 'cinder', -1)
-_RESPONDED = connection_checks.Answer.RESPONDED
-_SILENT = connection_checks.Answer.SILENT
+_RESPONDED = shared_clients.Answer.RESPONDED
+_SILENT = shared_clients.Answer.SILENT
 
 
 class ChecksTest(base.TestCase):
@@ -30,12 +29,12 @@ class ChecksTest(base.TestCase):
         self.now = 1000.0
         self.asked: list[fake_rados.Rados] = []
         #: The answer of each connection; of others, the last one.
-        self.answers: dict[fake_rados.Rados, connection_checks.Answer] = {}
+        self.answers: dict[fake_rados.Rados, shared_clients.Answer] = {}
         self.answer = _RESPONDED
         self.connected: list[fake_rados.Rados] = []
         self.probe = self.useFixture(
             fixtures.MockPatchObject(
-                connection_checks, 'ask', autospec=True, side_effect=self._ask
+                shared_clients, 'ask', autospec=True, side_effect=self._ask
             )
         ).mock
         driver: Any = self
@@ -43,11 +42,11 @@ class ChecksTest(base.TestCase):
             driver, lambda: self.now, lambda function: function()
         )
 
-    def _ask(self, rados: Any, ioctx: Any) -> connection_checks.Answer:
+    def _ask(self, rados: Any, ioctx: Any) -> shared_clients.Answer:
         self.asked.append(ioctx.client)
         answer = self.answers.get(ioctx.client, self.answer)
         if answer is _SILENT:
-            self.now += connection_checks.PATIENCE
+            self.now += shared_clients.PATIENCE
         return answer
 
     def _connect(self) -> Any:
@@ -63,7 +62,7 @@ class ChecksTest(base.TestCase):
         """Have operations open all connections, and check each of them."""
         lent = [self._lend() for _ in range(64)]
         self.assertEqual(shared_clients.MOST, len(self.connected))
-        self.now += connection_checks.VERIFIED_FOR
+        self.now += shared_clients.VERIFIED_FOR
         lent += [self._lend() for _ in range(shared_clients.MOST)]
         self.assertEqual(shared_clients.MOST, len(set(self.asked)))
         self.asked.clear()
@@ -76,7 +75,7 @@ class ChecksTest(base.TestCase):
         self.answer = _SILENT
         before = self.now
         ioctx = self._lend()
-        self.assertEqual(before + connection_checks.PATIENCE, self.now)
+        self.assertEqual(before + shared_clients.PATIENCE, self.now)
         self.assertIs(self.connected[-1], ioctx.client)
         self.assertEqual(5, len(self.connected))
         self.assertEqual(1, len(self.asked))
@@ -89,7 +88,7 @@ class ChecksTest(base.TestCase):
         good, bad = group.clients[0], group.clients[1]
         self.answers[bad.rados] = _SILENT
 
-        def ask(rados: Any, ioctx: Any) -> connection_checks.Answer:
+        def ask(rados: Any, ioctx: Any) -> shared_clients.Answer:
             # Another operation checks a connection at the same time.
             good.verified_at = self.now + 1
             return self._ask(rados, ioctx)
@@ -109,14 +108,14 @@ class ChecksTest(base.TestCase):
         self.now += 60
         self._lend()
         self.assertEqual(2, len(self.connected))
-        self.now += connection_checks.VERIFIED_FOR
+        self.now += shared_clients.VERIFIED_FOR
         new = self._lend()
         self.assertIs(self.connected[1], new.client)
         self.assertEqual(2, len(self.connected))
         self.assertIn('it is used unchecked', self.log.output)
         # It is not checked again for some time.
         self.asked.clear()
-        self.now += connection_checks.SILENT_FOR - 1
+        self.now += shared_clients.SILENT_FOR - 1
         self._lend()
         self.assertEqual([], self.asked)
         self.now += 2
@@ -145,7 +144,7 @@ class ChecksTest(base.TestCase):
         bad = min(
             self.clients._groups[_PLACE].clients, key=lambda c: c.users
         ).rados
-        self.answers[bad] = connection_checks.Answer.REFUSED
+        self.answers[bad] = shared_clients.Answer.REFUSED
         ioctx = self._lend()
         self.assertIsNot(bad, ioctx.client)
         self.assertIn('Replacing 1 connections', self.log.output)
@@ -156,7 +155,7 @@ class ChecksTest(base.TestCase):
         begun, go_on = threading.Event(), threading.Event()
         asked = []
 
-        def ask(rados: Any, ioctx: Any) -> connection_checks.Answer:
+        def ask(rados: Any, ioctx: Any) -> shared_clients.Answer:
             asked.append(ioctx)
             begun.set()
             go_on.wait(10)
@@ -192,29 +191,29 @@ class AskTest(base.TestCase):
         self.cluster = fake_rados.Cluster('volumes')
         self.slept: list[float] = []
 
-    def _ask(self, patience: float = 5.0) -> connection_checks.Answer:
+    def _ask(self, patience: float = 5.0) -> shared_clients.Answer:
         with self.cluster.connected() as ioctx:
-            return connection_checks.ask(
+            return shared_clients.ask(
                 self.cluster.rados, ioctx, patience, self.slept.append
             )
 
     def test_usable_connection_responds(self) -> None:
-        self.assertIs(connection_checks.Answer.RESPONDED, self._ask())
+        self.assertIs(shared_clients.Answer.RESPONDED, self._ask())
         self.assertEqual([], self.slept)
 
     @ddt.data(errno.EPERM, errno.ENOSPC)
     def test_refusal_is_a_response(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
-        self.assertIs(connection_checks.Answer.RESPONDED, self._ask())
+        self.assertIs(shared_clients.Answer.RESPONDED, self._ask())
 
     @ddt.data(errno.ESHUTDOWN, errno.ENOTCONN)
     def test_lost_connection_is_refused(self, number: int) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(number))
-        self.assertIs(connection_checks.Answer.REFUSED, self._ask())
+        self.assertIs(shared_clients.Answer.REFUSED, self._ask())
 
     def test_no_response(self) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.OSError(errno.ETIMEDOUT))
-        self.assertIs(connection_checks.Answer.SILENT, self._ask(2.0))
+        self.assertIs(shared_clients.Answer.SILENT, self._ask(2.0))
         self.assertAlmostEqual(2.0, sum(self.slept), delta=0.1)
 
     def test_timeout_of_the_connection(self) -> None:
@@ -230,9 +229,9 @@ class AskTest(base.TestCase):
                 return_value=completion,
             ),
         ):
-            answer = connection_checks.ask(self.cluster.rados, ioctx)
-        self.assertIs(connection_checks.Answer.SILENT, answer)
+            answer = shared_clients.ask(self.cluster.rados, ioctx)
+        self.assertIs(shared_clients.Answer.SILENT, answer)
 
     def test_not_sent(self) -> None:
         self.cluster.fail('Ioctx.read', fake_rados.ObjectNotFound())
-        self.assertIs(connection_checks.Answer.REFUSED, self._ask())
+        self.assertIs(shared_clients.Answer.REFUSED, self._ask())

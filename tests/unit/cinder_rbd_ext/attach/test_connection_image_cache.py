@@ -4,7 +4,7 @@
 import ddt
 
 from cinder_rbd_ext.attach import cache_mode
-from cinder_rbd_ext.attach import conf_rbd_cache
+from cinder_rbd_ext.attach import connection
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base
@@ -27,16 +27,16 @@ class CacheOverrideTest(test_existing.ImagesTestCase):
     @ddt.unpack
     def test_reads_setting_of_image(self, value: str, cached: bool) -> None:
         image = self.image()
-        self.assertIsNone(conf_rbd_cache.of_image(image))
+        self.assertIsNone(connection.cache_of_image(image))
         image.metadata_set('conf_rbd_cache', value)
-        self.assertIs(cached, conf_rbd_cache.of_image(image))
+        self.assertIs(cached, connection.cache_of_image(image))
 
     def test_found_on_the_pool(self) -> None:
         self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
         image = self.image()
-        self.assertIs(False, conf_rbd_cache.of_image(image))
+        self.assertIs(False, connection.cache_of_image(image))
         image.metadata_set('conf_rbd_cache', 'true')
-        self.assertIs(True, conf_rbd_cache.of_image(image))
+        self.assertIs(True, connection.cache_of_image(image))
 
 
 @ddt.ddt
@@ -46,11 +46,11 @@ class OverrideTest(base.TestCase):
         self, mode: CacheMode
     ) -> None:
         wanted = cache_mode.Asked(mode, errors.Origin.VOLUME_TYPE)
-        conf_rbd_cache.check(wanted, None)
-        conf_rbd_cache.check(wanted, mode.uses_rbd_cache)
+        connection.check_cache(wanted, None)
+        connection.check_cache(wanted, mode.uses_rbd_cache)
         error = self.assertRaises(
             errors.OptionError,
-            conf_rbd_cache.check,
+            connection.check_cache,
             wanted,
             not mode.uses_rbd_cache,
         )
@@ -66,7 +66,7 @@ class OverrideTest(base.TestCase):
         for check, found in (
             (cache_mode.check_offered, None),
             (cache_mode.check_offered, everything),
-            (conf_rbd_cache.check, False),
+            (connection.check_cache, False),
         ):
             error = self.assertRaises(
                 errors.OptionError, check, longest, found
@@ -75,7 +75,7 @@ class OverrideTest(base.TestCase):
 
     def test_refusal_names_setting_and_allowed_modes(self) -> None:
         error = self.assertRaises(
-            errors.OptionError, conf_rbd_cache.check, _ASKED, False
+            errors.OptionError, connection.check_cache, _ASKED, False
         )
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): conf_rbd_cache = "
