@@ -33,11 +33,8 @@ class Context(Protocol):
         target: object = None,
         target_obj: object = None,
         fatal: bool = True,
-    ) -> bool:
-        """Return whether a policy allows an action."""
-
-    def elevated(self) -> 'Context':
-        """Return the context of an administrator."""
+    ) -> bool: ...
+    def elevated(self) -> 'Context': ...
 
 
 class Request(Protocol):
@@ -47,8 +44,7 @@ class Request(Protocol):
     GET: Mapping[str, str]
     api_version_request: Any
 
-    def get_db_volume(self, volume_id: str) -> 'Volume':
-        """Return a volume that Cinder's controller has read."""
+    def get_db_volume(self, volume_id: str) -> 'Volume': ...
 
 
 class Response(Protocol):
@@ -64,8 +60,7 @@ class VolumeType(Protocol):
     name: str
     extra_specs: Mapping[str, str] | None
 
-    def __getitem__(self, name: str) -> Any:
-        """Return a field by its name."""
+    def __getitem__(self, name: str) -> Any: ...
 
 
 @runtime_checkable
@@ -96,16 +91,11 @@ class Volume(Protocol):
     snapshots: Any
     _context: Any
 
-    def obj_attr_is_set(self, name: str) -> bool:
-        """Return whether an attribute was read."""
-
+    def obj_attr_is_set(self, name: str) -> bool: ...
     def conditional_update(
         self, values: Mapping[str, Any], expected_values: Mapping[str, Any]
-    ) -> int:
-        """Write fields if others have the expected values."""
-
-    def delete_metadata_key(self, key: str) -> None:
-        """Remove a key of the metadata."""
+    ) -> int: ...
+    def delete_metadata_key(self, key: str) -> None: ...
 
 
 class Snapshot(Protocol):
@@ -120,36 +110,25 @@ class Snapshot(Protocol):
     volume_type_id: str | None
     _context: Any
 
-    def obj_attr_is_set(self, name: str) -> bool:
-        """Return whether an attribute was read."""
-
-    def obj_reset_changes(self, fields: Iterable[str]) -> None:
-        """Have changes of fields not written to the database."""
+    def obj_attr_is_set(self, name: str) -> bool: ...
+    def obj_reset_changes(self, fields: Iterable[str]) -> None: ...
 
 
 class Ioctx(Protocol):
     """A context of a pool, as of ``rados``."""
 
     def close(self) -> None: ...
-
     def get_pool_id(self) -> int: ...
-
     def get_pool_name(self) -> str: ...
-
     def stat(self, name: str) -> tuple[int, Any]: ...
-
     def read(self, name: str) -> bytes: ...
-
     def get_omap_vals_by_keys(
         self, operation: Any, names: tuple[str, ...]
     ) -> tuple[Iterator[tuple[str, bytes]], int]: ...
-
     def operate_read_op(self, operation: Any, name: str) -> None: ...
-
     def operate_write_op(
         self, operation: Any, name: str, *, flags: int = 0
     ) -> None: ...
-
     def operate_aio_read_op(self, operation: Any, name: str) -> Any: ...
 
 
@@ -157,7 +136,6 @@ class ObjectIoctx(Ioctx, Protocol):
     """A context for changes of the objects of images."""
 
     def remove_object(self, name: str) -> bool: ...
-
     def execute(
         self, name: str, group: str, method: str, data: bytes
     ) -> tuple[int, bytes]: ...
@@ -167,7 +145,6 @@ class Cluster(Protocol):
     """A connection to a cluster, as of ``rados``."""
 
     def open_ioctx(self, pool: str) -> Any: ...
-
     def pool_reverse_lookup(self, pool_id: int) -> str: ...
 
 
@@ -183,57 +160,31 @@ class Image(Protocol):
     """An open image, as of ``rbd``."""
 
     def get_name(self) -> str: ...
-
     def size(self) -> int: ...
-
     def stat(self) -> dict[str, Any]: ...
-
     def features(self) -> int: ...
-
     def flags(self) -> int: ...
-
     def overlap(self) -> int: ...
-
     def stripe_unit(self) -> int: ...
-
     def stripe_count(self) -> int: ...
-
     def data_pool_id(self) -> int: ...
-
     def group(self) -> dict[str, Any]: ...
-
     def update_features(self, features: int, enabled: bool) -> None: ...
-
     def rebuild_object_map(self, progress: Any = None) -> None: ...
-
     def config_list(self) -> Iterable[dict[str, Any]]: ...
-
     def metadata_list(self) -> Iterable[tuple[str, str]]: ...
-
     def metadata_set(self, name: str, value: str) -> None: ...
-
     def metadata_remove(self, name: str) -> None: ...
-
     def watchers_list(self) -> Iterable[dict[str, Any]]: ...
-
     def mirror_image_get_info(self) -> dict[str, Any]: ...
-
     def list_snaps(self) -> Iterable[dict[str, Any]]: ...
-
     def list_children2(self) -> Iterable[dict[str, Any]]: ...
-
     def set_snap(self, name: str | None) -> None: ...
-
     def remove_snap(self, name: str) -> None: ...
-
     def is_protected_snap(self, name: str) -> bool: ...
-
     def unprotect_snap(self, name: str) -> None: ...
-
     def parent_info(self) -> tuple[str, str, str]: ...
-
     def get_parent_image_spec(self) -> dict[str, Any]: ...
-
     def diff_iterate(
         self,
         offset: int,
@@ -255,9 +206,7 @@ class RBD(Protocol):
     """``rbd.RBD``, with the functions on images by their names."""
 
     def trash_list(self, ioctx: Ioctx) -> Iterable[dict[str, Any]]: ...
-
     def trash_get(self, ioctx: Ioctx, image_id: str) -> dict[str, Any]: ...
-
     def trash_move(self, ioctx: Ioctx, name: str, delay: int) -> None: ...
 
 
@@ -276,41 +225,20 @@ class Driver(Protocol):
     sharing: Any
 
     @property
-    def backend_name(self) -> str:
-        """The name of the section of ``cinder.conf``."""
-
+    def backend_name(self) -> str: ...
     @property
-    def settings(self) -> backend_settings.BackendSettings:
-        """The settings of the back end."""
-
+    def settings(self) -> backend_settings.BackendSettings: ...
     @property
-    def slow_deletions(self) -> tuple[int, int]:
-        """The numbers of slow deletions that run and that wait."""
-
-    def _ceph_args(self) -> list[str]:
-        """Return the options of programs that connect to the cluster."""
-
-    def _get_fsid(self) -> str:
-        """Return the id of the cluster."""
-
-    def _try_remove_volume(self, client: Any, name: str) -> None:
-        """Remove an image."""
-
+    def slow_deletions(self) -> tuple[int, int]: ...
+    def _ceph_args(self) -> list[str]: ...
+    def _get_fsid(self) -> str: ...
+    def _try_remove_volume(self, client: Any, name: str) -> None: ...
     def _qos_specs_from_volume_type(
         self, volume_type: VolumeType | None
-    ) -> Mapping[str, str] | None:
-        """Return the QoS specs of a type that the back end applies."""
-
-    def RBDProxy(self) -> Any:
-        """Return ``rbd.RBD``, whose methods leave the thread to others."""
-
-    def _connect_to_rados(self, *args: object) -> Any:
-        """Return a client and a context of a pool."""
-
-    def _disconnect_from_rados(self, client: object, ioctx: Ioctx) -> None:
-        """End the use of a client."""
-
+    ) -> Mapping[str, str] | None: ...
+    def RBDProxy(self) -> Any: ...
+    def _connect_to_rados(self, *args: object) -> Any: ...
+    def _disconnect_from_rados(self, client: object, ioctx: Ioctx) -> None: ...
     def _get_config_tuple(
         self, remote: Any = None
-    ) -> tuple[str, str, str, str | None]:
-        """Return the cluster, its configuration, the user and the secret."""
+    ) -> tuple[str, str, str, str | None]: ...

@@ -82,11 +82,6 @@ def backend_of(volume: protocols.Volume) -> str:
     return (volume.cluster_name or volume.host or '').partition('#')[0]
 
 
-def recorded_by(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return the back end that wrote a record; None for an old record."""
-    return admin_metadata.get(wire.RECORD_RECORDED_BY)
-
-
 def of_volume(
     volume: protocols.Volume, admin_metadata: Mapping[str, str]
 ) -> plan.ImageState | None:
@@ -97,7 +92,7 @@ def of_volume(
 
     :param volume: Cinder's volume object
     """
-    maker = recorded_by(admin_metadata)
+    maker = admin_metadata.get(wire.RECORD_RECORDED_BY)
     if maker and not is_same_section(maker, backend_of(volume)):
         return None
     return read(admin_metadata)

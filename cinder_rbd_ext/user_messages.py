@@ -1,30 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """User messages of Cinder about what the driver or its API refuses.
 
-Many requests are accepted first and refused later: Nova answers an attachment
-before Cinder decides, and a retype runs in the background. Cinder's way to
-tell the user afterwards is a user message (``openstack volume message list``,
-the Messages tab of the dashboard). :func:`refused` creates it. The message
-belongs to the project of the volume, whoever made the request.
-
-Cinder's messages have fixed texts without a value. The reason is therefore
-stored in the admin metadata of the volume, with the ID of the request, and the
-API extension appends it to the message (:mod:`cinder_rbd_ext.api.messages`).
-A volume keeps the reason of its last refusal only. Older messages have only
-Cinder's text.
+Many requests are refused after they were accepted. Cinder's messages have
+fixed texts. The reason is therefore stored in the admin metadata of the volume
+with the ID of the request, and the API extension appends it to the message
+(:mod:`cinder_rbd_ext.api.messages`). A volume keeps its last reason only.
 
 A user can repeat a refused request endlessly, and Cinder keeps messages for 30
 days. A refusal within :data:`_REPEATED` seconds after a message of the same
-kind therefore creates no other message: the existing one gets the new reason.
+kind therefore creates no other one: the existing one gets the new reason.
 """
 
 from collections.abc import Mapping
+import dataclasses
 import enum
 
 from cinder import context
 from cinder.db import api as db
 from cinder.message import api as message_api
 from cinder.message import message_field
+from cinder.objects import fields
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
@@ -88,6 +84,17 @@ class Operation(enum.Enum):
 
 #: Events of messages about refusals.
 EVENTS = frozenset(operation.event for operation in Operation)
+
+
+@dataclasses.dataclass(frozen=True)
+class RefusedAttachment:
+    """Why and when the last attachment of a volume was refused.
+
+    :ivar at: time of the refusal in ISO 8601, UTC
+    """
+
+    reason: str
+    at: str
 
 
 def refused(
@@ -175,3 +182,57 @@ def reason_of(
     if not stored or stored != request_id:
         return None
     return admin_metadata.get(wire.RECORD_MESSAGE)
+
+
+def tell_attachment_refused(
+    volume: protocols.Volume, reason: errors.OptionError
+) -> None:
+    """Tell the tenant why a volume is not attached.
+
+    The reason is also recorded with the volume, if no server has the volume
+    then: a refused live migration leaves it attached to its server, where it
+    works. A failure is logged and not raised: it must not hide the refusal.
+
+    :param volume: the volume as in the database, with the context of the
+        request
+    """
+    refused(volume, Operation.ATTACHMENT, reason)
+    if any(
+        each.instance_uuid
+        and each.attach_status == fields.VolumeAttachStatus.ATTACHED
+        for each in volume.volume_attachment
+    ):
+        return
+    entry = {
+        wire.RECORD_ATTACH_REFUSED: record.shortened(str(reason)),
+        wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
+    }
+    try:
+        record.write(volume.id, entry)
+    except Exception:
+        LOG.exception('Could not record why volume %s was refused', volume.id)
+
+
+def forget_refused_attachment(volume_id: str) -> None:
+    """Remove the record of a refusal, after the volume was attached.
+
+    A failure is logged and not raised: it does not affect the attachment.
+    """
+    admin = context.get_admin_context()
+    try:
+        for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):
+            db.volume_admin_metadata_delete(admin, volume_id, key)
+    except Exception:
+        LOG.exception(
+            'Could not remove the refusal from the record of volume %s',
+            volume_id,
+        )
+
+
+def refused_attachment(
+    admin_metadata: Mapping[str, str],
+) -> RefusedAttachment | None:
+    """Return the recorded refusal; None if there is none."""
+    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
+    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
+    return RefusedAttachment(reason, at) if reason and at else None

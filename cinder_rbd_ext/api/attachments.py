@@ -25,11 +25,11 @@ import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import cache_mode
-from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
@@ -117,7 +117,7 @@ class _ConnectorController(offers.Controller):
                 'error': agreed.error,
             },
         )
-        refused_attachment.tell(volume, agreed.error)
+        user_messages.tell_attachment_refused(volume, agreed.error)
         with refusals.bad_request():
             raise agreed.error
 

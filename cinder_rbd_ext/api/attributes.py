@@ -13,7 +13,7 @@ from typing import Any
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -49,7 +49,7 @@ def of_volume(
             value = None
         shown[option.attribute] = definitions.as_json(value)
     origins = recorded.get(wire.RECORD_ORIGINS) if state else None
-    refusal = refused_attachment.of_volume(recorded)
+    refusal = user_messages.refused_attachment(recorded)
     return {
         **shown,
         wire.ATTRIBUTE_ORIGINS: (

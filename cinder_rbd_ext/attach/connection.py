@@ -15,8 +15,8 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import cache_mode
-from cinder_rbd_ext.attach import refused_attachment
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
@@ -144,8 +144,8 @@ def _agreed(
         except errors.OptionError as error:
             agreed = cache_mode.overridden(agreed, error, connector, earlier)
             judge(error, agreed)
-    if refused_attachment.of_volume(current.admin_metadata):
-        refused_attachment.forget(volume.id)
+    if user_messages.refused_attachment(current.admin_metadata):
+        user_messages.forget_refused_attachment(volume.id)
     if not agreed.asked or _is_pending(current, connector, agreed.asked):
         return None
     return agreed.asked.mode
@@ -210,7 +210,7 @@ def _refusal(
     volume: protocols.Volume, error: errors.OptionError
 ) -> exceptions.AttachmentRefused:
     """Tell the tenant why a volume is not attached; return what to raise."""
-    refused_attachment.tell(volume, error)
+    user_messages.tell_attachment_refused(volume, error)
     return exceptions.AttachmentRefused(f'not attached: {error}')
 
 

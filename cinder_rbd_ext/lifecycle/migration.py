@@ -555,7 +555,7 @@ def back_end_of(host: dict[str, Any]) -> str:
 def _forget(volume_id: str, deleted: protocols.Volume) -> None:
     admin = context.get_admin_context()
     volume = objects.Volume.get_by_id(admin, volume_id)
-    maker = record.recorded_by(volume.admin_metadata)
+    maker = volume.admin_metadata.get(wire.RECORD_RECORDED_BY)
     here = record.backend_of(volume)
     # An old record does not contain the back end that wrote it. In this case
     # it is the record of the former image, because our driver on the target

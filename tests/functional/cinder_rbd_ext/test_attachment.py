@@ -8,7 +8,7 @@ The other rules do not depend on Ceph: the unit tests of ``attach`` test them.
 from typing import Any
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext import user_messages
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -29,7 +29,7 @@ class OverrideTest(base.DriverTestCase):
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.mode, volume
         )
-        found = refused_attachment.of_volume(self.recorded(volume))
+        found = user_messages.refused_attachment(self.recorded(volume))
         told = found.reason if found else ''
         for word in words:
             self.assertIn(word, str(error))

@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 import sqlalchemy
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from tests.unit.cinder_rbd_ext.api import base
@@ -137,13 +137,13 @@ class AttributesTest(base.ApiTestCase):
     def test_refused_attachment(self) -> None:
         volume = self.volume()
         error = errors.OptionError('rbd:cache_mode', 'none', 'x' * 300, 'no')
-        refused_attachment.tell(volume, error)
+        user_messages.tell_attachment_refused(volume, error)
         refused = self.shown_of(volume)['attach_refused']
         self.assertEqual(255, len(refused['reason']))
         self.assertTrue(refused['reason'].endswith('xx...'))
         at = timeutils.parse_isotime(refused['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
-        refused_attachment.forget(volume.id)
+        user_messages.forget_refused_attachment(volume.id)
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertIsNone(self.attributes(shown)['attach_refused'])
 

@@ -15,7 +15,7 @@ from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
 from tests.fakes import fake_rados
@@ -55,9 +55,9 @@ class AttachingTestCase(base.DriverTestCase):
         )['data']
         return found
 
-    def refusal(self, volume: Any) -> refused_attachment.Refusal | None:
+    def refusal(self, volume: Any) -> user_messages.RefusedAttachment | None:
         """Return the refusal that the tenant can read."""
-        return refused_attachment.of_volume(self.recorded(volume))
+        return user_messages.refused_attachment(self.recorded(volume))
 
     def check_refused(self, volume: Any, connector: Any, *words: str) -> None:
         """Check that an attachment is refused and the tenant gets a reason."""

@@ -7,7 +7,7 @@ from cinder import exception
 from cinder.db import api as db
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import refused_attachment
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -29,10 +29,12 @@ _PLAIN_RECORDED = {
 class AttachRefusedTest(test_record.RecordTestCase):
     def _tell(self, reason: str) -> None:
         error = errors.OptionError(keys.CACHE_MODE, 'none', reason, 'another')
-        refused_attachment.tell(requester.current(self.volume), error)
+        user_messages.tell_attachment_refused(
+            requester.current(self.volume), error
+        )
 
     def _refusal(self) -> str:
-        refusal = refused_attachment.of_volume(self.recorded())
+        refusal = user_messages.refused_attachment(self.recorded())
         return refusal.reason if refusal else ''
 
     def test_last_reason_is_recorded_until_forgotten(self) -> None:
@@ -40,7 +42,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
         for reason in ('the reason', 'a later one'):
             self._tell(reason)
             self.assertIn(reason, self._refusal())
-        refused_attachment.forget(self.volume.id)
+        user_messages.forget_refused_attachment(self.volume.id)
         left = self.recorded()
         for name in ('rbd:message', 'rbd:message_request'):
             del left[name]
@@ -69,9 +71,9 @@ class AttachRefusedTest(test_record.RecordTestCase):
         self.assertIn('the reason', self._refusal())
 
     def test_never_refused(self) -> None:
-        self.assertIsNone(refused_attachment.of_volume({}))
+        self.assertIsNone(user_messages.refused_attachment({}))
         self.assertIsNone(
-            refused_attachment.of_volume({'rbd:attach_refused': 'edited'})
+            user_messages.refused_attachment({'rbd:attach_refused': 'edited'})
         )
 
     def test_no_part_of_what_the_image_passes_on(self) -> None:
@@ -86,8 +88,8 @@ class AttachRefusedTest(test_record.RecordTestCase):
     def test_failure_of_the_database_is_only_logged(self) -> None:
         acts: dict[str, Callable[[], None]] = {
             'volume_admin_metadata_update': lambda: self._tell('the reason'),
-            'volume_admin_metadata_delete': lambda: refused_attachment.forget(
-                self.volume.id
+            'volume_admin_metadata_delete': lambda: (
+                user_messages.forget_refused_attachment(self.volume.id)
             ),
         }
         for name, act in acts.items():

@@ -9,7 +9,7 @@ from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.imaging import migration_target
+from cinder_rbd_ext.imaging import maker
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
@@ -75,10 +75,10 @@ class ArrivalsTest(base.DriverTestCase):
         same = self.make_type()
         source = self.made_volume(base.ASKED, same)
         read = self.mock_object(
-            migration_target,
-            'of_volume',
+            maker,
+            'arrival_of',
             autospec=True,
-            side_effect=migration_target.of_volume,
+            side_effect=maker.arrival_of,
         )
         self._arrived(source, base.ASKED, same)
         self.assertEqual(1, read.call_count)
