@@ -2,9 +2,8 @@
 
 """The keys of a volume that a volume type accepts.
 
-This module uses no driver, HTTP or database. The API calls it before a retype
-to report the keys that are removed, and the driver calls it during the retype
-to remove them.
+This module uses no driver, HTTP or database. The API reports the keys that a
+retype removes, and the driver removes them.
 """
 
 from collections.abc import Callable
@@ -41,10 +40,7 @@ class Acceptance:
 
     @property
     def reasons(self) -> str:
-        """The dropped keys with their reasons, as text for people.
-
-        An unknown key is untrusted text. It is quoted and limited to ASCII.
-        """
+        """The dropped keys with their reasons, as safe text for people."""
         return ', '.join(
             f'{definitions.shown_key(key)} ({reason})'
             for key, reason in sorted(self.dropped.items())

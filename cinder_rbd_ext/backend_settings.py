@@ -94,8 +94,7 @@ class BackendSettings:
             for key, option in definitions.conf_names().items()
             if (value := configuration.safe_get(option)) is not None
         }
-        # Cinder applies it to volumes without a sector size of their own, and
-        # would do so with another value after a change or a migration.
+        # Cinder would apply another value after a change or a migration.
         geometry = configuration.safe_get('disk_geometry')
         if geometry:
             size = sector_sizes.OF_DISK_GEOMETRY[geometry]

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a back end to the scheduler, and how others read it.
-
-The API reads the report to find out what a back end offers, because the
-cinder.conf of the API need not have the section of the back end.
-"""
+"""The report of a back end to the scheduler, from which the API knows it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,11 +23,8 @@ LOG = logging.getLogger(__name__)
 def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
     """Return the report of the back end to the scheduler.
 
-    Operators match ``rbd_volume_options`` in extra specs
-    (``capabilities:rbd_volume_options='<is> True'``). The other values let
-    clients find out what a type on this back end offers. All values have
-    simple types, because filters of the scheduler compare them and RPC
-    serializes them.
+    Operators match ``rbd_volume_options`` in extra specs. The others show
+    what the back end offers. All have simple types, for filters and RPC.
     """
     defaults, striping = settings.ceph_features, settings.ceph_striping
     values, pools = settings.options.values(), settings.data_pools
@@ -88,10 +81,7 @@ def location_of(
 
 
 def location(host: Mapping[str, Any]) -> list[str]:
-    """Return the location of a destination, with fsid, user and pool last.
-
-    The last item is empty for a destination that is not on RBD.
-    """
+    """Return the location of a destination: fsid, user and pool, if on RBD."""
     return wire.location_in(host['capabilities']).split(':')
 
 
@@ -147,7 +137,7 @@ def settings_of(
             if names is not None
             else None
         ),
-        ceph_striping=_striping(report),
+        ceph_striping=striping_in(report),
         data_pools=None if pools is None else tuple(map(str, pools)),
     )
 
@@ -168,7 +158,8 @@ def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
     )
 
 
-def _striping(report: Mapping[str, Any]) -> layout.Striping | None:
-    unit = report.get(wire.RBD_DEFAULT_STRIPE_UNIT)
-    count = report.get(wire.RBD_DEFAULT_STRIPE_COUNT)
+def striping_in(values: Mapping[str, Any]) -> layout.Striping | None:
+    """Return Ceph's default striping, from a report or its configuration."""
+    unit = int(values.get(wire.RBD_DEFAULT_STRIPE_UNIT) or 0)
+    count = int(values.get(wire.RBD_DEFAULT_STRIPE_COUNT) or 0)
     return layout.Striping(unit, count) if unit and count else None

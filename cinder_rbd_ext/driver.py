@@ -14,10 +14,8 @@ import contextlib
 import functools
 from typing import Any
 
-from cinder import context
 from cinder import exception
 from cinder import interface
-from cinder import objects
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
@@ -27,6 +25,7 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
@@ -140,10 +139,7 @@ class RBDExtDriver(rbd.RBDDriver):
     def create_volume_from_snapshot(
         self, volume: protocols.Volume, snapshot: protocols.Snapshot
     ) -> Any:
-        """Clone a snapshot of a volume.
-
-        By default, the new volume is on the back end of that volume.
-        """
+        """Clone a snapshot of a volume."""
         # That module cannot be imported before Cinder's objects.
         cfg.CONF.import_opt('snapshot_same_host', 'cinder.volume.api')
         is_here = cfg.CONF.snapshot_same_host
@@ -532,8 +528,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
         :raises VolumeIsBusy: if it is
         """
-        admin = context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
+        volume = record.stored_volume(volume_id)
         if volume.status == fields.VolumeStatus.DELETING:
             raise exception.VolumeIsBusy(volume_name=volume.name) from error
 

@@ -5,8 +5,6 @@
 ``[backend_defaults]`` sets them for all back ends.
 """
 
-from typing import Any
-
 from oslo_config import cfg
 
 from rbd_volume_options import config_type
@@ -175,12 +173,3 @@ def backend_opts() -> list[cfg.Opt]:
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options for oslo-config-generator."""
     return [(SHARED_GROUP, backend_opts())]
-
-
-def register_opts(conf: Any, group: str = SHARED_GROUP) -> None:
-    """Register the options in a section, for tests and tools.
-
-    The driver does not call this. It uses Cinder's configuration object, which
-    also reads the shared section.
-    """
-    conf.register_opts(backend_opts(), group=group)

@@ -139,12 +139,7 @@ def _rule_of(each: definitions.Policy) -> policy.DocumentedRuleDefault:
 
 
 def register() -> None:
-    """Register the rules with the enforcer of Cinder's API.
-
-    Cinder registers its own rules when it creates the enforcer and has no hook
-    for others. Our rules can be registered later, because a rule is looked up
-    for each request.
-    """
+    """Register the rules with the enforcer of Cinder's API."""
     cinder_policy.init()
     enforcer = cinder_policy._ENFORCER
     for rule in _RULES:

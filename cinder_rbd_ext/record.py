@@ -16,6 +16,7 @@ from typing import Any
 
 from cinder import context
 from cinder import exception
+from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
 
@@ -71,13 +72,16 @@ def items_of(volume_id: str) -> dict[str, str]:
         return {}
 
 
+def stored_volume(volume_id: str) -> Any:
+    """Return a volume as in the database, with its admin metadata."""
+    # The query of an administrator includes it.
+    return objects.Volume.get_by_id(context.get_admin_context(), volume_id)
+
+
 def backend_of(volume: protocols.Volume) -> str:
     """Return the back end that holds a volume: ``host@backend``.
 
-    For a clustered back end, ``cluster@backend``. Empty if the volume has no
-    back end yet.
-
-    :param volume: Cinder's volume object
+    For a clustered back end, ``cluster@backend``; empty for no back end yet.
     """
     return (volume.cluster_name or volume.host or '').partition('#')[0]
 
@@ -89,8 +93,6 @@ def of_volume(
 
     Only the section name of the back end is compared, because ``cinder-manage
     volume update_host`` and a new cluster change the part before the ``@``.
-
-    :param volume: Cinder's volume object
     """
     maker = admin_metadata.get(wire.RECORD_RECORDED_BY)
     if maker and not is_same_section(maker, backend_of(volume)):
@@ -106,8 +108,7 @@ def is_same_section(backend: str, other: str) -> bool:
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
     """Return the recorded state of an image; None for no record.
 
-    A volume of the stock driver has no record. A record that was edited and is
-    invalid counts as none.
+    A record that was edited and is invalid counts as none.
     """
     try:
         image_layout = layout.ImageLayout.of(
@@ -218,10 +219,7 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
 
 
 def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
-    """Return the families of the options that the driver may have set.
-
-    They include those of a change that was interrupted.
-    """
+    """Return the families that the driver may have set, or begun to."""
     changing = admin_metadata.get(wire.RECORD_CONFIGURING, '')
     return {
         definitions.OPTIONS[key].family
@@ -286,10 +284,7 @@ def values_accepted(admin_metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
-    """Return whether the value of a changeable key was accepted.
-
-    :param volume: Cinder's volume object
-    """
+    """Return whether the value of a changeable key was accepted."""
     if volume.obj_attr_is_set('admin_metadata'):
         recorded = volume.admin_metadata or {}
     else:
@@ -301,13 +296,10 @@ def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
 def write(
     volume_id: str, entry: Mapping[str, str], stale: Iterable[str] = ()
 ) -> None:
-    """Write entries of the admin metadata, and remove others if they exist.
-
-    The database API returns all entries, so no query is required to find out.
-    """
+    """Write entries of the admin metadata, and remove others if they exist."""
     admin = context.get_admin_context()
-    there = db.volume_admin_metadata_update(admin, volume_id, entry, False)
-    for name in sorted(set(stale) & set(there)):
+    stored = db.volume_admin_metadata_update(admin, volume_id, entry, False)
+    for name in sorted(set(stale) & set(stored)):
         db.volume_admin_metadata_delete(admin, volume_id, name)
 
 
@@ -354,11 +346,7 @@ def forgotten(volume_id: str) -> None:
 
 
 def refused(volume_id: str, text: str) -> None:
-    """Record why a volume could not be created, for its tenant.
-
-    A failure to record it is logged and not raised: it must not hide the
-    refusal.
-    """
+    """Record why a volume could not be created; a failure is logged."""
     text = shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
     parts = range(0, len(text), _MAX_VALUE)
     entry = {

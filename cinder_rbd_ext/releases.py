@@ -18,11 +18,7 @@ from cinder import version
 
 
 def _major(text: str) -> int:
-    """Return the first number of a version; 0 if the text is not a version.
-
-    A source tree of Cinder that was never built has no version. It is treated
-    as the latest release.
-    """
+    """Return the first number of a version; 0 for a tree without a version."""
     number = re.match(r'\d+', text)
     return int(number[0]) if number else 0
 
@@ -35,10 +31,7 @@ REIMAGE_KEEPS_IMAGE = RELEASE == 0 or RELEASE >= 29
 
 
 def off_the_hub(blocking: Any) -> Any:
-    """Return an object whose methods do not block eventlet's other threads.
-
-    Cinder 29 can also run without eventlet. Its ``tpool_wrap`` handles both.
-    """
+    """Return an object whose methods do not block eventlet's other threads."""
     wrap = getattr(utils, 'tpool_wrap', None)
     if wrap is None:
         # Imported here, because Cinder is removing eventlet.

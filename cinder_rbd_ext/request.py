@@ -58,10 +58,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Texts:
-    """The metadata of a volume and the extra specs of its type, as text.
-
-    Both are parsed on first use, once for all back ends.
-    """
+    """The metadata of a volume and extra specs of its type, parsed once."""
 
     metadata: Mapping[str, str]
     specs: Mapping[str, str]

@@ -72,11 +72,7 @@ class Target:
     def _accepted(
         self, settings: backend_settings.BackendSettings
     ) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
-        """Return the keys of the volume that are in force, and the result.
-
-        An invalid key, or one that is not possible any more, is ignored with
-        those of its family. All others, and those of the type, apply.
-        """
+        """Return the keys of the volume that are in force, and the result."""
         own = request.metadata_of(self.volume)
         named = {key: own[key] for key in configuration_keys() if key in own}
         return accepted_keys.Acceptance(named, {}).applied(

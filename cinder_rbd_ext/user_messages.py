@@ -214,10 +214,7 @@ def tell_attachment_refused(
 
 
 def forget_refused_attachment(volume_id: str) -> None:
-    """Remove the record of a refusal, after the volume was attached.
-
-    A failure is logged and not raised: it does not affect the attachment.
-    """
+    """Remove the record of a refusal; a failure is logged."""
     admin = context.get_admin_context()
     try:
         for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Use of a volume's image, under the volume's lock.
 
 Cinder's statuses keep most requests from a volume whose image is replaced or
@@ -100,9 +99,8 @@ def using_snapshot(
 class Attaching:
     """The attachments of a back end.
 
-    A member of a project can request any number of attachments of a volume,
-    whatever its status. Each that waits holds one of the threads for requests
-    (64 by default), so only a few wait while the image is replaced or removed.
+    A tenant can request any number of attachments. Each that waits holds one
+    of the threads for requests (64 by default), so only a few wait.
     """
 
     def __init__(self) -> None:
@@ -160,9 +158,8 @@ def replacing(
 ) -> Iterator[volume_lock.Held]:
     """Hold the lock of a volume alone, after requests accepted earlier.
 
-    A request that Cinder has accepted is served before the image is replaced,
-    because it might not wait long enough. A request that is not served in time
-    is not waited for: its service may have been killed.
+    A request that Cinder has accepted might not wait long enough. One that is
+    not served in time is not waited for: its service may have been killed.
 
     :param settle: removes what an earlier retype or migration has left.
         Otherwise, requests would wait for the end of that one, and this one
@@ -190,9 +187,7 @@ def _using(
     until = time.monotonic() + wait
     while True:
         with volume_lock.shared(volume_id, _left(until)):
-            # An administrator's query includes the admin metadata.
-            admin = context.get_admin_context()
-            current = objects.Volume.get_by_id(admin, volume_id)
+            current = record.stored_volume(volume_id)
             current._context = request_context
             if not _is_interrupted(current):
                 if is_here:

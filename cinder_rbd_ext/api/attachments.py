@@ -43,19 +43,12 @@ Earlier = Callable[[], replacement.Earlier | None]
 
 
 class _ConnectorController(offers.Controller):
-    """Checks each connector that the API receives before Cinder does.
-
-    A request that Cinder itself refuses is left to Cinder.
-    """
+    """Checks each connector that the API receives before Cinder does."""
 
     def _connector(
         self, req: protocols.Request, asked: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the connector of a request, with modes only from a service.
-
-        The modes of any other caller are removed from the body of the request,
-        which is the object that Cinder's controller receives.
-        """
+        """Return the connector of a request; keep only modes of a service."""
         connector = checks.part_of(asked, 'connector')
         if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
             req.environ['cinder.context']
@@ -79,10 +72,8 @@ class _ConnectorController(offers.Controller):
     ) -> None:
         """Check that a volume can be attached with the mode it requests.
 
-        The driver checks what only it knows: the RBD image, and the mode that
-        the back end may request for all its volumes. If the scheduler does not
-        report what the back end allows, everything is left to the driver,
-        because an attachment must not depend on the scheduler.
+        The driver checks what only it knows, and everything if the scheduler
+        does not respond: an attachment must not depend on it.
 
         :raises HTTPBadRequest: if it cannot; the reason is recorded with the
             volume

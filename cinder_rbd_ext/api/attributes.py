@@ -110,10 +110,7 @@ def _labels(text: str) -> Mapping[str, str]:
 
 
 def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:
-    """Return an item of each attachment's connection, by attachment id.
-
-    None means that the compute host chose the value.
-    """
+    """Return an item of each connection, by attachment id."""
     return {
         attachment.id: (attachment.connection_info or {}).get(item)
         for attachment in volume.volume_attachment

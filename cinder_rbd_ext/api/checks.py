@@ -2,8 +2,7 @@
 
 """Checks of requested keys against what is offered.
 
-This module does not use the database. The controllers look up objects and turn
-an ``OptionError`` into a response.
+This module does not use the database.
 """
 
 from collections.abc import Iterable
@@ -53,10 +52,7 @@ def part_of(body: object, name: str) -> dict[str, Any]:
 def ours(items: object) -> dict[str, str] | None:
     """Return the ``rbd:`` items of a part of a request.
 
-    The case of the prefix is ignored, because databases can ignore the case of
-    keys.
-
-    :param items: not checked yet
+    :param items: not checked yet; the case of the prefix is ignored
     :returns: None for input that Cinder's own schema refuses
     """
     if items is None:
@@ -99,21 +95,20 @@ def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
 
 
 def check_removable(
-    name: str, there: Mapping[str, Any], scope: keys.Scope
+    name: str, existing: Mapping[str, Any], scope: keys.Scope
 ) -> None:
     """Check that the removal of a key removes only this key.
 
-    The database deletes each key that it considers equal. A misspelled key
-    that was set without this check may be removed if there is no other
-    spelling of it.
+    The database deletes each key that it considers equal. A misspelled key may
+    be removed if there is no other spelling of it.
 
     :param name: an ``rbd:`` key
-    :param there: the existing items
+    :param existing: the existing items
     :raises OptionError: for another spelling of a key
     """
     twins = [
         each
-        for each in there
+        for each in existing
         if key_spelling.normal(each) == key_spelling.normal(name)
     ]
     if key_spelling.is_misspelled(name) and twins != [name]:
@@ -196,11 +191,7 @@ def check_readable(
 
 
 def whole_number(value: Any) -> int | None:
-    """Return a size in GiB as Cinder reads it; None if Cinder refuses it.
-
-    The schemas of Cinder have not checked it here yet. Python does not print
-    an integer of more than 4,300 digits, so a larger size would be HTTP 500.
-    """
+    """Return a size in GiB as Cinder reads it; None if Cinder refuses it."""
     try:
         size = int(value)
     except (OverflowError, TypeError, ValueError):
@@ -308,11 +299,8 @@ def check_sizes(
 
 
 def _bound(specs: Mapping[str, str], key: str) -> int | None:
-    """Return a limit in GiB; None if Cinder ignores it too.
-
-    The text can have thousands of digits. A limit that no size can exceed has
-    the effect of the nearest possible size.
-    """
+    """Return a limit in GiB; None if Cinder ignores it too."""
+    # The text can have thousands of digits.
     maximum: int = constants.DB_MAX_INT
     try:
         return max(0, min(int(specs[key]), maximum))

@@ -29,10 +29,7 @@ from cinder_rbd_ext.api import volume_source
 
 
 class _CopiesController(offers.Controller):
-    """Checks the volumes of a new group before Cinder creates them.
-
-    A source that does not exist for the caller is left to Cinder.
-    """
+    """Checks the volumes of a new group before Cinder creates them."""
 
     def __init__(
         self, reported: pools.ReportedPools, types: known_types.KnownTypes
@@ -111,15 +108,12 @@ class GroupsController(_CopiesController):
         id: str | None = None,
         body: object = None,
     ) -> Iterator[None]:
-        """Check the volumes of a new group.
-
-        Cinder refuses a request with the id of a group in its path.
-        """
+        """Check the volumes of a new group."""
         first = microversions.get_api_version(microversions.GROUP_SNAPSHOTS)
         if id is None and req.api_version_request.matches(first):
-            asked = checks.part_of(body, 'create-from-src')
-            group = asked.get('source_group_id')
-            self._check(req, group, asked.get('group_snapshot_id'))
+            sources = checks.part_of(body, 'create-from-src')
+            group = sources.get('source_group_id')
+            self._check(req, group, sources.get('group_snapshot_id'))
         yield
 
 
@@ -131,7 +125,7 @@ class ConsistencyGroupsController(_CopiesController):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the volumes of a new consistency group."""
-        asked = checks.part_of(body, 'consistencygroup-from-src')
-        group = asked.get('source_cgid') or None
-        self._check(req, group, asked.get('cgsnapshot_id') or None)
+        sources = checks.part_of(body, 'consistencygroup-from-src')
+        group = sources.get('source_cgid') or None
+        self._check(req, group, sources.get('cgsnapshot_id') or None)
         yield

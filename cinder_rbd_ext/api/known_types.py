@@ -34,9 +34,8 @@ class KnownType:
 class KnownTypes:
     """Reads all volume types with one statement, at most every few seconds.
 
-    It decides only whether a request requires a closer look, which then reads
-    the type itself. It has the types of all projects, so its content must not
-    become part of a response.
+    It has the types of all projects, so its content must not become part of a
+    response.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -47,10 +46,7 @@ class KnownTypes:
         self._expires = float('-inf')
 
     def all(self) -> tuple[KnownType, ...] | None:
-        """Return the types; None while they are read for the first time.
-
-        Only one request at a time reads them.
-        """
+        """Return the types; None while they are read for the first time."""
         if self._clock() >= self._expires and self._reading.acquire(
             blocking=False
         ):
@@ -84,9 +80,8 @@ class KnownTypes:
 def visible(context: protocols.Context, identity: str) -> Any:
     """Return the volume type with the id or name in a request.
 
-    Cinder looks up a name among the types of all projects. A private type of
-    other projects is reported as not found, because messages would show its
-    extra specs.
+    A private type of other projects is reported as not found, because messages
+    would show its extra specs.
 
     :raises NotFound: for a type that does not exist for the caller
     """

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extends Cinder's user messages by the reasons of refusals.
 
-Cinder's messages have fixed texts. The reason for the last refusal is stored
-with the volume (:mod:`cinder_rbd_ext.user_messages`).
-
-Cinder lists the messages of all projects to every caller (seen with 29.0.0),
-and a message in a response does not name its project. Reasons are appended
-only for volumes of the caller's project.
+Cinder lists the messages of all projects to every caller (seen with 29.0.0).
+Reasons are appended only for volumes of the caller's project.
 """
 
 from typing import Any

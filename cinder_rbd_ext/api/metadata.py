@@ -10,8 +10,6 @@ import dataclasses
 import http
 from typing import Any
 
-from cinder import context as cinder_context
-from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.objects import fields
@@ -82,10 +80,7 @@ class Outcome:
 
 
 class Changes:
-    """Checks changes of a volume's metadata by any request.
-
-    Cinder then makes the change, and :meth:`complete` lets it take effect.
-    """
+    """Checks changes of a volume's metadata before and after Cinder."""
 
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
@@ -129,9 +124,6 @@ class Changes:
         policy: str,
     ) -> Outcome:
         """Check items that replace all existing items.
-
-        This reads the volume even if no item is ours, because items that are
-        missing from the request are removed.
 
         :param policy: as for :meth:`check_added`
         """
@@ -194,10 +186,7 @@ class Changes:
         after: dict[str, str],
         different: frozenset[str],
     ) -> None:
-        """Check a change of the fixed keys of a volume.
-
-        :raises OptionError: with the first key that may not change
-        """
+        """Check a change of the fixed keys of a volume."""
         fixed = frozenset(filter(definitions.is_fixed, different))
         if fixed and policies.allows(
             context, wire.POLICY_CORRECT_FIXED_KEYS, volume
@@ -227,7 +216,7 @@ class Changes:
         """
         different = outcome.removed | outcome.accepted.keys()
         if different:
-            volume = _volume(volume_id)
+            volume = record.stored_volume(volume_id)
             accepted = outcome.accepted
             if volume.volume_type_id != outcome.type_id or _is_replaced(
                 volume
@@ -265,7 +254,7 @@ class Changes:
         :returns: None if the driver did not
         """
         try:
-            volume = _volume(volume_id)
+            volume = record.stored_volume(volume_id)
             here = self._reported.holding(volume)
             if here is None:
                 # Nobody knows which driver the volume has.
@@ -281,7 +270,7 @@ class Changes:
                     families = record.families_set(volume.admin_metadata)
                     record.configuring(volume_id, families)
                 rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
-                target = _target(_volume(volume_id))
+                target = _target(record.stored_volume(volume_id))
                 # The driver may have other settings than it last reported.
                 is_in_force = (
                     wire.RECORD_CONFIGURING not in target.volume.admin_metadata
@@ -299,8 +288,8 @@ class Changes:
         """Return the offer of the back end that holds the volume."""
         specs = request.specs_of(volume.volume_type)
         here = self._reported.holding(volume)
-        there = (here,) if here else self._reported.matching(specs)
-        offer = offers.TypeOffer.of(specs, there)
+        matching = (here,) if here else self._reported.matching(specs)
+        offer = offers.TypeOffer.of(specs, matching)
         if offer.reason == wire.NO_BACKEND:
             raise refusals.unavailable(refusals.NOT_REPORTED)
         return offer
@@ -309,13 +298,10 @@ class Changes:
 def _check_agrees(
     volume: protocols.Volume, fixed: Collection[str], after: dict[str, str]
 ) -> None:
-    """Check that fixed keys agree with the record of the image.
-
-    :raises OptionError: for a key that does not agree
-    """
+    """Check that fixed keys agree with the record of the image."""
     if not fixed:
         return
-    asked = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
+    requested = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
     state = record.of_volume(volume, record.items_of(volume.id))
     if state is None:
         key = min(fixed)
@@ -326,14 +312,9 @@ def _check_agrees(
             'removal of the key',
             _ORIGIN,
         )
-    contradiction = changes.disagreement(asked, state)
+    contradiction = changes.disagreement(requested, state)
     if contradiction:
         raise contradiction
-
-
-def _volume(volume_id: str) -> Any:
-    admin = cinder_context.get_admin_context()
-    return objects.Volume.get_by_id(admin, volume_id)
 
 
 def _target(volume: Any) -> requested_configuration.Target:
@@ -345,10 +326,9 @@ def _target(volume: Any) -> requested_configuration.Target:
 def _check_is_not_replaced(volume: protocols.Volume) -> None:
     """Check a request that changes ``rbd:`` keys of a volume.
 
-    The request may be based on the keys before the operation, and would be
-    lost: a retype removes keys that the new type does not accept, a restore
-    puts the keys back that the volume had before it, and a migration replaces
-    the metadata by a copy that Cinder made when it began.
+    The change would be lost: a retype removes keys, a restore puts those back
+    that the volume had before it, and a migration replaces the metadata by a
+    copy that Cinder made when it began.
 
     :raises HTTPBadRequest: during such an operation
     """
@@ -363,10 +343,7 @@ def _check_is_not_replaced(volume: protocols.Volume) -> None:
 
 
 def _is_replaced(volume: protocols.Volume) -> bool:
-    """Return whether the image of a volume is being replaced.
-
-    The driver would wait for the end of that, and the API for the driver.
-    """
+    """Return whether the driver would wait: the image is being replaced."""
     return (
         volume.status in _REPLACED
         or volume.migration_status in requester.MOVING
@@ -405,11 +382,7 @@ def _notice(volume: protocols.Volume, different: frozenset[str]) -> str | None:
 def _ignored_notice(
     ignored: Mapping[str, str], different: frozenset[str]
 ) -> str | None:
-    """Return a notice of the keys that a change has made invalid.
-
-    A key is removed even if others are invalid without it, because clients
-    remove one key after the other.
-    """
+    """Return a notice of the keys that a change has made invalid."""
     families = {
         definitions.OPTIONS[key].family
         for key in different & definitions.OPTIONS.keys()

@@ -111,10 +111,7 @@ class Controller(wsgi.Controller):
         self._types = types
 
     def _offer(self, volume_type: protocols.VolumeType) -> TypeOffer:
-        """Return the offer of a type.
-
-        :raises HTTPServiceUnavailable: if none of its back ends has reported
-        """
+        """Return the offer of a type."""
         specs = volume_type['extra_specs'] or {}
         offer = TypeOffer.of(specs, self._reported.matching(specs))
         if offer.reason == wire.NO_BACKEND:

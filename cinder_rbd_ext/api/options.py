@@ -141,10 +141,7 @@ def _limits_of(
 
 
 def _visible(context: protocols.Context) -> list[Any]:
-    """Return the types that are visible to the caller, as GET /types does.
-
-    For administrators, these include private types.
-    """
+    """Return the types that are visible to the caller, as GET /types does."""
     filters = {'is_public': None if context.is_admin else True}
     types: list[Any] = volume_types.get_all_types(
         context, filters=filters, list_result=True

@@ -98,11 +98,7 @@ class ReportedPools:
         return reported
 
     def known(self) -> tuple[Pool, ...]:
-        """Return the last pools, for a request that does not require them.
-
-        After a failure, such a request waits for the scheduler at most once a
-        minute.
-        """
+        """Return the last pools; query once a minute after a failure."""
         now = self._clock()
         if now >= self._expires and (
             self._pools is not None
@@ -112,10 +108,7 @@ class ReportedPools:
         return self._known
 
     def known_matching(self, specs: Mapping[str, str]) -> tuple[Pool, ...]:
-        """Return the last pools on which a volume may be placed.
-
-        This is :meth:`matching` for a request that does not require them.
-        """
+        """Act as :meth:`matching`, but return the last pools."""
         return tuple(filter(self._placing(specs), self.known()))
 
     def _refresh(self) -> None:
@@ -140,11 +133,7 @@ class ReportedPools:
             self._asking.release()
 
     def _ask(self) -> tuple[Pool, ...] | None:
-        """Return the pools from the scheduler; None if the request fails.
-
-        The client tries only once to reach the message broker, and waits for
-        a response at most :data:`TIMEOUT`.
-        """
+        """Return the pools from the scheduler; None if the request fails."""
         admin = cinder_context.get_admin_context()
         try:
             if self._scheduler is None:
@@ -194,10 +183,7 @@ class ReportedPools:
         return passes
 
     def _found(self, suits: Callable[[Pool], bool]) -> tuple[Pool, ...]:
-        """Return the matching pools; query again if there is none.
-
-        The last response does not contain a back end that was just added.
-        """
+        """Return the matching pools; query again if there is none."""
         suitable = tuple(filter(suits, self.all()))
         if not suitable and self._clock() >= self._asked + MIN_AGE:
             self._expires = float('-inf')
@@ -205,10 +191,7 @@ class ReportedPools:
         return suitable
 
     def holding(self, volume: protocols.Volume) -> Pool | None:
-        """Return the pool that holds a volume; None if it is unknown.
-
-        The pools of a clustered back end have the name of the cluster.
-        """
+        """Return the pool that holds a volume; None if it is unknown."""
         name = volume.service_topic_queue
         suitable = self._found(lambda pool: pool.name == name)
         return suitable[0] if suitable else None
@@ -222,14 +205,14 @@ class ReportedPools:
         return here is None or here.is_ours
 
     def destination(
-        self, context: protocols.Context, asked: Mapping[str, Any]
+        self, context: protocols.Context, parameters: Mapping[str, Any]
     ) -> tuple[Pool, ...]:
         """Return the pools of the host or cluster in a request.
 
-        :param asked: the request, not checked yet
+        :param parameters: the request, not checked yet
         """
-        host = asked.get('host')
-        matching = self.named(host, asked.get('cluster'))
+        host = parameters.get('host')
+        matching = self.named(host, parameters.get('cluster'))
         if matching or not isinstance(host, str):
             return matching
         try:

@@ -40,11 +40,7 @@ class _Known:
 
 
 class Restrictions:
-    """Decides whether a request for a volume requires a closer look.
-
-    :param reported: the pools, with the settings of their back ends
-    :param types: the volume types
-    """
+    """Decides whether a request for a volume requires a closer look."""
 
     def __init__(
         self, reported: pools.ReportedPools, types: known_types.KnownTypes

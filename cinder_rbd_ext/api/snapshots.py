@@ -28,10 +28,9 @@ from rbd_volume_options import wire
 def check_use(context: protocols.Context, snapshot_id: object) -> None:
     """Check a request that uses a snapshot.
 
-    A request that arrives before the status of the volume changes is served
-    before its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`).
-    A snapshot that does not exist is left to Cinder, as is what is not an ID:
-    a database can fail to encode it.
+    One that arrives before the status of the volume changes is served before
+    its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`). What
+    is not the ID of a snapshot is left to Cinder.
 
     :param snapshot_id: not checked yet
     :raises HTTPBadRequest: while the image of its volume is replaced
@@ -130,6 +129,6 @@ def _check_change(
         context = req.environ['cinder.context']
         snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
         context.authorize(stock.UPDATE_POLICY, target_obj=snapshot)
-        there = snapshot.metadata or {}
-        new = {k: v for k, v in items.items() if there.get(k) != v}
+        existing = snapshot.metadata or {}
+        new = {k: v for k, v in items.items() if existing.get(k) != v}
         checks.check_other_metadata(new, 'snapshot')

@@ -34,11 +34,7 @@ _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 class _SpecsController(offers.Controller):
     def _check(self, specs: Mapping[str, str]) -> None:
-        """Check all extra specs of a type as they will be.
-
-        :raises OptionError: for extra specs with which no volume can be
-            created
-        """
+        """Check all extra specs of a type as they will be."""
         checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
         try:
             matching = self._reported.matching(specs)
@@ -113,12 +109,12 @@ class ExtraSpecsController(_SpecsController):
         partner = None
         if key_spelling.is_ours(id):
             context = self._authorize(req, stock.DELETE_POLICY)
-            there = _there(context, type_id)
-            if _with_partner(req) and definitions.partner(id) in there:
+            existing = _existing(context, type_id)
+            if _with_partner(req) and definitions.partner(id) in existing:
                 partner = definitions.partner(id)
             with refusals.bad_request():
-                checks.check_removable(id, there, keys.Scope.TYPE)
-                self._check_removed(there, {id, partner})
+                checks.check_removable(id, existing, keys.Scope.TYPE)
+                self._check_removed(existing, {id, partner})
         yield
         if partner:
             # Stock Cinder checks this and notifies about it as well.
@@ -127,16 +123,16 @@ class ExtraSpecsController(_SpecsController):
         self._types.forget()
 
     def _check_removed(
-        self, there: dict[str, str], removed: Collection[str | None]
+        self, existing: dict[str, str], removed: Collection[str | None]
     ) -> None:
-        rest = {k: v for k, v in there.items() if k not in removed}
-        if len(rest) == len(there) or not checks.ours(rest):
+        rest = {k: v for k, v in existing.items() if k not in removed}
+        if len(rest) == len(existing) or not checks.ours(rest):
             return
         try:
             self._check(rest)
         except errors.OptionError:
             try:
-                self._check(there)
+                self._check(existing)
             except errors.OptionError:
                 # The type was invalid before. Specs are corrected one by one.
                 return
@@ -156,7 +152,7 @@ class ExtraSpecsController(_SpecsController):
             context.authorize(action)
         else:
             return
-        specs = {**_there(context, type_id), **_strings(items)}
+        specs = {**_existing(context, type_id), **_strings(items)}
         if checks.ours(specs):
             with refusals.bad_request():
                 self._check(specs)
@@ -169,20 +165,14 @@ class ExtraSpecsController(_SpecsController):
         return context
 
 
-def _there(context: protocols.Context, type_id: str) -> dict[str, str]:
-    """Return the extra specs of a type.
-
-    :raises NotFound: for a type that does not exist for the caller
-    """
+def _existing(context: protocols.Context, type_id: str) -> dict[str, str]:
+    """Return the extra specs of a type."""
     volume_type = volume_types.get_volume_type(context, type_id)
     return dict(volume_type['extra_specs'] or {})
 
 
 def _with_partner(req: protocols.Request) -> bool:
-    """Return whether a request removes both keys of a pair.
-
-    :raises HTTPBadRequest: for a value that is not a boolean
-    """
+    """Return whether a request removes both keys of a pair."""
     try:
         text = req.GET.get(wire.WITH_PARTNER, 'false')
         return bool(strutils.bool_from_string(text, strict=True))

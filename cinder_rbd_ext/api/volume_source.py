@@ -7,9 +7,7 @@ import contextlib
 import dataclasses
 from typing import Any
 
-from cinder import context as cinder_context
 from cinder import exception
-from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.backup import api as backup_api
@@ -60,11 +58,7 @@ class Source:
 
 
 def uses_nova_images(req: protocols.Request) -> bool:
-    """Return whether Cinder treats Nova's images of servers as snapshots.
-
-    The image of a server that boots from a volume has no data. It names the
-    snapshot from which a volume is created.
-    """
+    """Return whether Cinder treats Nova's images of servers as snapshots."""
     first = microversions.get_api_version(microversions.SUPPORT_NOVA_IMAGE)
     return bool(req.api_version_request.matches(first))
 
@@ -171,9 +165,8 @@ def of_backup(context: protocols.Context, ident: str) -> Source:
     :raises NotFound: for a backup that does not exist for the caller
     """
     backup = backup_api.API().get(context, backup_id=ident)
-    admin = cinder_context.get_admin_context()
     try:
-        volume = objects.Volume.get_by_id(admin, backup.volume_id)
+        volume = record.stored_volume(backup.volume_id)
     except exception.VolumeNotFound:
         return Source(backup.size)
     with refusals.bad_request():
@@ -201,14 +194,11 @@ def _from_image(
             return None
         wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
         return Source(volume_type_id=wanted, known=False, is_image=True)
-    ident = mapping.get('snapshot_id')
     # Cinder ignores another snapshot in the request.
-    if not isinstance(ident, str) or others - {'snapshot_id'}:
+    if others - {'snapshot_id'}:
         return None
-    try:
-        return of_snapshot(cinder_volume.API().get_snapshot(context, ident))
-    except exception.SnapshotNotFound:
-        return None
+    snapshot = _snapshot_in(context, mapping)
+    return None if snapshot is None else of_snapshot(snapshot)
 
 
 def disk_of_image(
@@ -220,12 +210,8 @@ def disk_of_image(
     """
     image = _glance_image(context, reference)
     mapping = _boot_mapping(image) if image else None
-    ident = mapping.get('snapshot_id') if mapping else None
-    if not uuidutils.is_uuid_like(ident):
-        return None
-    try:
-        snapshot = cinder_volume.API().get_snapshot(context, ident)
-    except exception.SnapshotNotFound:
+    snapshot = _snapshot_in(context, mapping) if mapping else None
+    if snapshot is None:
         return None
     with refusals.bad_request():
         return record.disk_in(record.items_of(snapshot.volume_id))
@@ -247,12 +233,18 @@ def _boot_mapping(image: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _glance_image(context: protocols.Context, reference: str) -> Any:
-    """Return the Glance image that Cinder finds; None for none.
+def _snapshot_in(
+    context: protocols.Context, mapping: Mapping[str, Any]
+) -> Any:
+    ident = mapping.get('snapshot_id')
+    if uuidutils.is_uuid_like(ident):
+        with contextlib.suppress(exception.SnapshotNotFound):
+            return cinder_volume.API().get_snapshot(context, ident)
+    return None
 
-    Cinder accepts an id, the end of a URL, or a name. It ignores all failures
-    here, also of the conversion of the properties.
-    """
+
+def _glance_image(context: protocols.Context, reference: str) -> Any:
+    """Return the Glance image that Cinder finds; None for none."""
     # Imported here: it and another module of Cinder import each other, which
     # works only if the other one is imported first.
     from cinder.image import glance

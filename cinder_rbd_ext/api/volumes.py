@@ -6,9 +6,7 @@ from collections.abc import Generator
 from collections.abc import Iterator
 from typing import Any
 
-from cinder import context as cinder_context
 from cinder import exception
-from cinder import objects
 from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.api.openstack import wsgi
@@ -54,8 +52,8 @@ _UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
 class VolumesController(offers.Controller):
     """Runs before Cinder's controller, and after it to add attributes.
 
-    A request that Cinder itself refuses is left to Cinder and its messages.
-    The schemas of Cinder have not checked the bodies here yet.
+    A request that Cinder itself refuses is left to Cinder. Its schemas have
+    not checked the bodies here yet.
     """
 
     def __init__(
@@ -109,10 +107,9 @@ class VolumesController(offers.Controller):
     def _check_type(
         self, req: protocols.Request, volume: dict[str, Any]
     ) -> None:
-        """Check a volume without keys of its own against its type.
+        """Check that the size of a volume without keys suits its type.
 
-        This checks only that the layout matches the size, and that servers
-        can read the data of a backup. Cinder checks the rest.
+        Check also that servers can read the data of a backup.
         """
         if not volume.get('backup_id') and not self._restrictions.may_refuse(
             volume
@@ -142,10 +139,7 @@ class VolumesController(offers.Controller):
     def update(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Generator[None, Any, None]:
-        """Check the metadata in an update of a volume.
-
-        It replaces all existing metadata.
-        """
+        """Check the metadata in an update, which replaces all items."""
         volume = checks.part_of(body, 'volume')
         outcome = metadata.Outcome()
         context = req.environ['cinder.context']
@@ -164,18 +158,18 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check the retype of a volume."""
-        asked = checks.part_of(body, 'os-retype')
+        parameters = checks.part_of(body, 'os-retype')
         notice = None
-        if isinstance(asked.get('new_type'), str):
+        if isinstance(parameters.get('new_type'), str):
             context = req.environ['cinder.context']
             policy = action_policies.RETYPE_POLICY
             volume = metadata.authorized(context, id, policy)
-            new_type = known_types.visible(context, asked['new_type'])
+            new_type = known_types.visible(context, parameters['new_type'])
             _disown(volume.id)
             notice = retypes.check(
                 volume,
                 new_type,
-                (asked.get('migration_policy') or 'never') != 'never',
+                (parameters.get('migration_policy') or 'never') != 'never',
                 self._reported,
                 policies.allows(context, wire.POLICY_GET_POOLS),
             )
@@ -185,18 +179,14 @@ class VolumesController(offers.Controller):
     def migrate(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Check the destination of a migration.
-
-        Cinder may copy the data itself, without a call of the driver. The
-        marker of an earlier migration ends nothing then.
-        """
+        """Check the destination of a migration."""
         context = req.environ['cinder.context']
         policy = action_policies.MIGRATE_POLICY
         volume = metadata.authorized(context, id, policy)
         recorded = record.items_of(volume.id)
         if record.has_disk(recorded):
-            asked = checks.part_of(body, 'os-migrate_volume')
-            possible = self._reported.destination(context, asked)
+            host = checks.part_of(body, 'os-migrate_volume')
+            possible = self._reported.destination(context, host)
             retypes.check_readable(recorded, possible)
         _disown(volume.id)
         yield
@@ -205,13 +195,9 @@ class VolumesController(offers.Controller):
     def extend(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Check the new size of a volume, before quota is reserved.
-
-        Otherwise the volume service would refuse it and leave the volume in
-        ``error_extending``.
-        """
-        asked = checks.part_of(body, 'os-extend')
-        size = checks.whole_number(asked.get('new_size'))
+        """Check the new size of a volume, before quota is reserved."""
+        new_size = checks.part_of(body, 'os-extend').get('new_size')
+        size = checks.whole_number(new_size)
         if size is not None:
             context = req.environ['cinder.context']
             volume = cinder_volume.API().get(context, id)
@@ -268,8 +254,8 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check that no image metadata looks like an ``rbd:`` key."""
-        asked = checks.part_of(body, 'os-set_image_metadata')
-        items = checks.part_of(asked, 'metadata')
+        parameters = checks.part_of(body, 'os-set_image_metadata')
+        items = checks.part_of(parameters, 'metadata')
         checks.check_other_metadata(items, 'image')
         yield
 
@@ -334,9 +320,8 @@ class VolumesController(offers.Controller):
 class ManageController(offers.Controller):
     """Checks keys before Cinder manages an RBD image.
 
-    Only the volume service can check whether the image matches the keys.
     Operators manage volumes, so the list of keys for tenants does not apply.
-    A type or a host that does not exist is left to Cinder.
+    The driver checks whether the image matches the keys.
     """
 
     @wsgi.extends
@@ -378,8 +363,8 @@ class ManageController(offers.Controller):
         with refusals.bad_request():
             offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
-                asked = request.read(metadata, specs, settings)
-                plan.check_managed(asked.resolve())
+                requested = request.read(metadata, specs, settings)
+                plan.check_managed(requested.resolve())
 
 
 class BackupsController(offers.Controller):
@@ -425,12 +410,10 @@ def _disown(volume_id: str) -> None:
     """Note that the status that Cinder sets next belongs to this request.
 
     The marker of an earlier, interrupted one may still be there. That of one
-    which is running is left alone: Cinder refuses this request. Another
-    request may have begun since this one read the volume, so its status and
-    its marker are read again, in one query.
+    which is running is left alone. Another request may have begun meanwhile,
+    so the status and the marker are read again, in one query.
     """
-    admin = cinder_context.get_admin_context()
-    volume = objects.Volume.get_by_id(admin, volume_id)
+    volume = record.stored_volume(volume_id)
     mark = marker.read(volume.admin_metadata)
     if (
         mark

@@ -7,7 +7,7 @@ connector. A host without the plug-in lists none and would silently ignore a
 mode.
 
 The API decides first, so that a refusal is the response to the request. The
-driver decides again, because it also knows what only the back end knows.
+driver decides again: it knows more.
 """
 
 from collections.abc import Callable
@@ -46,11 +46,7 @@ _SHARED_MODE = definitions.OPTIONS[keys.CACHE_MODE].shared_value
 
 
 def relevant(items: Mapping[str, str]) -> dict[str, str]:
-    """Return the items that matter to an attachment.
-
-    Fixed keys were checked when the volume was created, and must not prevent
-    its attachment.
-    """
+    """Return the items that matter to an attachment: no fixed keys."""
     return {
         k: v
         for k, v in items.items()
@@ -86,26 +82,15 @@ def is_requested(volume: protocols.Volume) -> bool:
     }
 
 
-def kept(mode: cache_modes.CacheMode | None) -> Asked | None:
-    """Return the mode of an attachment that a new one replaces."""
-    return Asked(mode, None) if mode else None
-
-
 def requested_mode(
     volume: protocols.Volume, settings: backend_settings.BackendSettings
 ) -> Asked | None:
     """Return the requested mode of a volume; None to leave it to the host.
 
-    A multi-attach volume is always attached with
-    cache mode ``none``. Keys with another mode are refused
-    when they are set. If such keys exist, because the API extension was not
-    enabled, they do not prevent an attachment.
-
-    Whether tenants may set the key was checked when it was set, and a key that
-    was removed from the list later must not prevent an attachment. It is
-    checked here only for a mode that neither the API extension nor the driver
-    has accepted. That was set through a cinder-api service without the
-    extension, or before the suite was installed.
+    A multi-attach volume is always attached with cache mode ``none``, whatever
+    its keys are. Whether tenants may set the key is checked here only for a
+    mode that neither the API extension nor the driver has accepted: a key that
+    was removed from the list later must not prevent an attachment.
 
     :raises OptionError: for an unknown mode, or one that is not allowed
     """
@@ -120,11 +105,7 @@ def requested_mode(
 def other_values(
     volume: protocols.Volume, settings: backend_settings.BackendSettings
 ) -> dict[str, Any]:
-    """Return the values of the options that no host must offer, by key.
-
-    They do not prevent an attachment: metadata that is invalid or not allowed
-    is ignored and logged. They are the same for shared volumes.
-    """
+    """Return the values of the options that no host must offer, by key."""
     values: dict[str, Any] = {}
     for option in definitions.of_kind(definitions.Kind.CONNECTION):
         if option.offered:
@@ -180,9 +161,8 @@ def _choice(
 def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
     """Return the modes that a connector lists; None if it has no list.
 
-    A connector is input from a caller. Unknown modes are ignored, because a
-    newer plug-in may have more. A value that is not a list counts as an empty
-    list.
+    Unknown modes are ignored, because a newer plug-in may have more. A value
+    that is not a list counts as an empty list.
     """
     if wire.CONNECTOR_CACHE_MODES not in connector:
         return None
@@ -211,10 +191,8 @@ def host_of(connector: Mapping[str, Any]) -> str:
 def check_offered(asked: Asked, offer: HostModes | None) -> None:
     """Check that a host offers the requested mode.
 
-    The error does not name the host, because tenants read it. The APIs of
-    Cinder and Nova do not show host names to tenants either. It is short,
-    because Nova truncates the fault of a server after 255 characters. What an
-    operator can do is :data:`ADVICE`, for the log.
+    The error does not name the host, because tenants read it. It is short,
+    because Nova truncates the fault of a server after 255 characters.
 
     :raises OptionError: if the host does not offer it
     """
@@ -274,7 +252,8 @@ def agree(
         replaced = earlier()
         if replaced is None:
             return Agreement(error=not_allowed, refused=certain)
-        asked, error = kept(replaced.mode), not_allowed
+        asked = Asked(replaced.mode, None) if replaced.mode else None
+        error = not_allowed
     if asked is None:
         return Agreement(error=error, strict=strict)
     try:
@@ -305,11 +284,7 @@ def required(
     settings: backend_settings.BackendSettings,
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Requirement:
-    """Return what the next attachment of a server requires of a host.
-
-    The attachment is one on another host than that of ``earlier``, on which
-    it would not be refused.
-    """
+    """Return what the next attachment of a server requires of another host."""
     agreed = agree(volume, {}, settings, True, earlier)
     if not agreed.refused:
         return Requirement()
@@ -356,4 +331,5 @@ def _kept_on_host(
     on_host = replaced.on_host(connector) if replaced else None
     if on_host is None:
         return agreed
-    return Agreement(kept(on_host.mode), agreed.error, kept=True)
+    asked = Asked(on_host.mode, None) if on_host.mode else None
+    return Agreement(asked, agreed.error, kept=True)

@@ -40,9 +40,7 @@ def items(
 ) -> dict[str, Any]:
     """Return the items of a connection about the cache mode and the disk.
 
-    The items of the record are the same for each attachment. Items that only
-    the Nova plug-in applies are for hosts with the plug-in: the attachment
-    shows what its disk has.
+    Items that only the Nova plug-in applies are for hosts with the plug-in.
 
     :param current: the volume, from
         :func:`cinder_rbd_ext.attach.requester.current_for`
@@ -101,14 +99,12 @@ def items(
 def pass_on_refusal() -> None:
     """Raise the refusal that is being handled as HTTP 400.
 
-    Cinder's manager wraps each exception of ``initialize_connection`` in a
-    ``VolumeBackendAPIException``. That is HTTP 500, and Nova repeats the
-    request four times. Before that, the ``except`` clause of the manager calls
-    ``remove_export``, whose exceptions are not wrapped.
+    Cinder's manager turns each exception of ``initialize_connection`` into
+    HTTP 500, and Nova repeats the request four times. Its ``except`` clause
+    first calls ``remove_export``, whose exceptions are not wrapped.
 
-    :raises InvalidVolume: the only class for which the response to both the
-        creation and the update of an attachment is 400. It must be from
-        Cinder's own module, because RPC serializes no other exceptions.
+    :raises InvalidVolume: the only class that is HTTP 400 for the creation and
+        the update of an attachment. RPC serializes only Cinder's own ones.
     """
     handled = sys.exc_info()[1]
     if isinstance(handled, exceptions.AttachmentRefused):
@@ -123,10 +119,6 @@ def _agreed(
     is_server: bool,
 ) -> cache_modes.CacheMode | None:
     """Return the mode of a new attachment; None to leave it to the host.
-
-    Only the QEMU process of a server uses a mode. Other connections are never
-    refused because of one. See :mod:`cinder_rbd_ext.attach.requester` for the
-    connections that are checked.
 
     :param is_server: whether the connection is known to be for a server
     :raises AttachmentRefused: if the mode is not allowed or not offered
@@ -217,11 +209,7 @@ def _refusal(
 def _cache_override(
     driver: protocols.Driver, volume: protocols.Volume
 ) -> bool | None:
-    """Return the image's own ``rbd_cache``; None if unset or unreadable.
-
-    If the image cannot be read, the next service that opens it reports the
-    reason. The attachment is repeated if the connection was lost.
-    """
+    """Return the image's own ``rbd_cache``; None if unset or unreadable."""
     try:
         with rbd.RADOSClient(driver) as client:
             stored = releases.off_the_hub(stored_cache)
@@ -249,9 +237,7 @@ def _cache_override(
 def cache_of_image(image: protocols.Image) -> bool | None:
     """Return ``rbd_cache`` as set on an image or its pool; None if unset.
 
-    This setting overrides the one that QEMU derives from its cache mode,
-    because librbd reads it when the image is opened
-    (``librbd::ImageCtx::apply_metadata``).
+    It overrides QEMU's (``librbd::ImageCtx::apply_metadata``).
     """
     for option in image.config_list():
         if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:

@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mode of a server's earlier attachment, while Nova replaces it.
 
-When a server moves to another host, Nova creates a new attachment. In a live
-migration, Nova deletes the old one afterwards. In a cold migration, resize,
-shelve, rebuild or evacuation, Nova reserves the new one, deletes the old one
-and connects the new one last. In each case the old attachment still exists
-when the new one is reserved: the server has the volume without a gap. If a
-user detaches and attaches a volume, there is a gap.
+When a server moves to another host, Nova creates a new attachment before it
+deletes the old one: the server has the volume without a gap. If a user
+detaches and attaches a volume, there is a gap.
 
-A rebuild, a resize on the same host and ``nova-manage volume_attachment
-refresh`` replace an attachment by another one of the same host. Nova has
-already deleted the guest, or its disk, when it connects the new attachment. A
-refusal would leave a server that cannot be started, so the new attachment
-keeps the mode. The same applies to a cold migration or resize that is
-reverted: the server returns to the host of the attachment before the last one.
+A rebuild, a resize on the same host, a reverted migration and ``nova-manage
+volume_attachment refresh`` connect the same host again, after Nova has deleted
+the guest or its disk. A refusal would leave a server that cannot be started,
+so the new attachment keeps the mode.
 
-If an operation fails, it leaves an attachment that was never connected, which
-the next operation replaces. Such attachments connect the earlier ones to the
-new one, because the server had the volume all the time. Only services may
-create one while a server has the volume with a cache mode: a tenant could
-otherwise detach and attach the volume without a gap.
+A failed operation leaves an attachment that was never connected, which the
+next operation replaces. Only services may create one while a server has the
+volume with a cache mode: a tenant could otherwise attach it without a gap.
 """
 
 from collections.abc import Mapping

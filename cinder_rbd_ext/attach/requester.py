@@ -17,11 +17,10 @@ from collections.abc import Mapping
 import enum
 from typing import Any
 
-from cinder import context
-from cinder import objects
 from cinder.objects import fields
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
 
@@ -60,13 +59,9 @@ class OwnConnector(dict[str, Any]):
 
 
 def current(volume: protocols.Volume) -> Any:
-    """Return a volume as in the database, attachments included.
-
-    It has the context of the request, for user messages.
-    """
-    admin = context.get_admin_context()
-    stored = objects.Volume.get_by_id(admin, volume.id)
-    stored._context = volume._context or admin
+    """Return a volume as in the database, with the context of the request."""
+    stored = record.stored_volume(volume.id)
+    stored._context = volume._context or stored._context
     return stored
 
 

@@ -70,11 +70,7 @@ def numbers(
 
 
 def repeating(driver: _Driver) -> _Driver:
-    """Decorate a driver whose operations survive the loss of a connection.
-
-    The methods in :data:`REPEATABLE` run a second time if the connection that
-    they shared was lost. The OSDs have then refused the rest of the operation.
-    """
+    """Decorate a driver whose :data:`REPEATABLE` methods run a second time."""
     for name in REPEATABLE:
         setattr(driver, name, _repeated(getattr(driver, name)))
     return driver

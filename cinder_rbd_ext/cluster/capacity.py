@@ -33,9 +33,8 @@ class _OtherPool:
 def looking_at(driver: protocols.Driver, pool: str) -> Any:
     """Return a copy of a driver with another pool as the RBD pool.
 
-    The stock driver then computes the capacity (quotas, dynamic totals) of the
-    pool that holds the data. This is a copy, because other threads create
-    images while the statistics are collected.
+    The stock driver computes the capacity of the pool that holds the data. It
+    is a copy, because other threads create images meanwhile.
     """
     view = copy.copy(driver)
     view.configuration = _OtherPool(driver.configuration, pool)
@@ -44,9 +43,6 @@ def looking_at(driver: protocols.Driver, pool: str) -> Any:
 
 def provisioned(driver: protocols.Driver) -> int | None:
     """Return the size of all images of a back end's pool, in GiB.
-
-    The stock driver opens one image after the other. librbd sums the sizes up
-    itself, ten images at a time.
 
     :returns: None if librbd fails; the stock driver skips images that it
         cannot open

@@ -22,11 +22,7 @@ _alone = contextvars.ContextVar('_alone', default=False)
 
 @contextlib.contextmanager
 def own_connection() -> Iterator[None]:
-    """Have operations connect as the stock driver does.
-
-    Flattening and copying may take hours and use the full capacity of a
-    connection.
-    """
+    """Have long operations connect as the stock driver does."""
     before = _alone.set(True)
     try:
         yield
@@ -35,11 +31,7 @@ def own_connection() -> Iterator[None]:
 
 
 class Sharing:
-    """The connections that the operations of a driver share.
-
-    :class:`SharedClients` lends connections, :class:`Monitors` queries the
-    addresses of the monitors.
-    """
+    """The connections that the operations of a driver share."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
@@ -64,9 +56,8 @@ class Sharing:
     ) -> Any:
         """Return a connection that other operations may use too.
 
-        The context has the flag ``full_try``, which librbd adopts. With this
-        flag, full OSDs perform deletions and reject other changes. By default,
-        librados blocks all changes until there is space.
+        By its flag ``full_try``, which librbd adopts, full OSDs perform
+        deletions and reject other changes, instead of blocking all.
         """
         connect = functools.partial(stock, pool, remote, timeout)
         if _alone.get() or not self.is_on:
@@ -84,10 +75,7 @@ class Sharing:
         return client, ioctx
 
     def give_back(self, ioctx: protocols.Ioctx) -> bool:
-        """End the use of a connection; return False for a separate one.
-
-        An exception that is being handled shows how the operation ended.
-        """
+        """End the use of a connection; return False for a separate one."""
         return self._clients.give_back(ioctx, sys.exc_info()[1])
 
     def addresses(self, stock: Callable[[], Any]) -> Any:

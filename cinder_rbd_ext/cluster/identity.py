@@ -32,9 +32,8 @@ class Place:
 class Texts:
     """Digests of the files that a new connection would read.
 
-    An old connection is unusable after its user's key was rotated: it hangs as
-    soon as a monitor or an OSD restarts. Paths and modification times do not
-    show every rotation. The content is compared instead.
+    A connection hangs some time after its user's key was rotated. Modification
+    times do not show every rotation, so the content is compared.
     """
 
     def __init__(self, driver: protocols.Driver) -> None:
@@ -42,10 +41,7 @@ class Texts:
         self._key_files: dict[tuple[Place, bytes], list[str]] = {}
 
     def digest(self, place: Place) -> str:
-        """Return a digest of the configuration and of the keys of a user.
-
-        The digest does not reveal the key, so it can be kept in memory.
-        """
+        """Return a digest of the configuration and of the keys of a user."""
         texts = hashlib.sha256()
         for name in _configurations(place):
             texts.update(_read(name))

@@ -13,8 +13,7 @@ from cinder import exception
 CROWD = 16
 
 # Seconds that a command to a monitor may take, if neither the back end nor
-# Ceph's configuration has a limit. By default, librados waits forever. After a
-# failure, an attachment tries a new connection, within ten seconds altogether.
+# Ceph's configuration has a limit. By default, librados waits forever.
 _MONITOR_PATIENCE = 4
 
 # Seconds between two looks at what another operation does.

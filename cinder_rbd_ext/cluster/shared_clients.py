@@ -2,13 +2,9 @@
 
 """The connections to Ceph clusters that the operations of a driver share.
 
-The stock driver connects for each operation, and shuts the connection down at
-its end. A connection costs tens of milliseconds, 12 descriptors and 12
-threads.
-
-A connection is never shut down while an operation uses it. If it is found to
-be unusable, new operations get another one, and it is shut down when its last
-operation has ended.
+The stock driver connects for each operation, which costs tens of milliseconds,
+12 descriptors and 12 threads. A connection that is found to be unusable is
+shut down when its last operation has ended.
 """
 
 from collections.abc import Callable
@@ -153,10 +149,7 @@ class SharedClients:
     def _group(
         self, place: identity.Place, digest: str
     ) -> leased_client.Group:
-        """Return the group of a user whose key and configuration are current.
-
-        The connections of an earlier key are retired.
-        """
+        """Return the group of a user; retire those with an earlier key."""
         group = self._groups.get(place)
         if group is None or group.digest != digest:
             if group is not None:
@@ -172,10 +165,7 @@ class SharedClients:
     ) -> tuple[
         leased_client.SharedClient | None, leased_client.Attempt | None
     ]:
-        """Return a connection to use, or one to wait for, or neither.
-
-        If neither is returned, the caller opens a connection.
-        """
+        """Return a connection to use, or one to wait for, or neither."""
         best = min(group.clients, key=lambda c: c.users, default=None)
         full = len(group.clients) >= MOST or group.attempt is not None
         if best is not None and (full or not best.is_crowded):
@@ -306,10 +296,7 @@ class SharedClients:
         client: leased_client.SharedClient,
         ioctx: protocols.Ioctx,
     ) -> bool:
-        """Return whether a connection is usable; check it if necessary.
-
-        Other operations wait for the result of the check.
-        """
+        """Return whether a connection is usable; check it if necessary."""
         while True:
             with self._lock:
                 if client.retired:
@@ -370,9 +357,8 @@ def ask(
 ) -> Answer:
     """Return whether an OSD responds to a connection within some seconds.
 
-    The operation only reads, so a full cluster responds as well. It uses no
-    buffer and no callback: if this function returns before the response,
-    librados cannot write to freed memory.
+    The operation only reads, so a full cluster responds as well. Without
+    buffer and callback, a late response cannot write to freed memory.
     """
     with rados.ReadOpCtx() as operation:
         operation.cmpext(b'\0', 0)

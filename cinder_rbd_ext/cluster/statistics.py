@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The statistics that a back end reports to Cinder's scheduler.
-
-The form for extra specs lists the pools that can be data pools. Whether the
-Ceph user of the back end can write to a pool is checked when a volume is
-created in it (:mod:`cinder_rbd_ext.cluster.write_probe`).
-"""
+"""The statistics that a back end reports to Cinder's scheduler."""
 
 from collections.abc import Mapping
 import dataclasses

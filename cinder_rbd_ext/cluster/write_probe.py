@@ -2,9 +2,8 @@
 
 """Check whether the Ceph user of a back end can write to a data pool.
 
-librbd creates an image even if the user may not write to its data pool,
-because it writes only the header, to the back end's own pool. Writes of the
-guest and the deletion of the volume then fail.
+librbd creates an image even if the user may not write to its data pool. Writes
+of the guest and the deletion of the volume then fail.
 """
 
 from collections.abc import Callable
@@ -79,10 +78,7 @@ class PoolProbe:
         self._written[pool] = self._clock()
 
     def _write(self, pool: str) -> None:
-        """Write an object to a pool as librbd writes data, and remove it.
-
-        :raises rados.Error: if the pool does not exist or cannot be written
-        """
+        """Write an object to a pool as librbd writes data, and remove it."""
         patience = self._driver.configuration.rados_connect_timeout
         if patience is None or patience < 0:
             patience = _PATIENCE

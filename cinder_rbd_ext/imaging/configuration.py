@@ -7,8 +7,7 @@ configuration that somebody else requested for the source. A new image
 therefore gets the entries of its own volume, and loses inherited ones.
 
 An entry that a key of the volume requests replaces any other. Without such a
-key, the entries that the stock driver sets for Cinder's QoS specs, and those
-that an operator sets by hand, are left alone.
+key, the entries of Cinder's QoS specs or of an operator are left alone.
 """
 
 from collections.abc import Iterable

@@ -182,10 +182,9 @@ class Creations:
 def naming(creation: Creation) -> Iterator[None]:
     """Raise the first failure, as an exception of Cinder.
 
-    The stock driver often reports a failure as a failure of its own clean-up
-    or of replication. An exception of librbd must not leave the driver: if the
-    image-volume cache fails, Cinder catches ``CinderException``, downloads the
-    Glance image instead and deletes its internal volume.
+    The stock driver often reports a failure as one of its own clean-up or of
+    replication. An exception of librbd must not leave the driver: Cinder
+    catches only ``CinderException`` if the image-volume cache fails.
 
     :raises ImageNotMade: for a failure of librbd, librados or this driver
     """

@@ -54,11 +54,7 @@ def state_of(
 def enable(
     image: protocols.Image, wanted: features.Features
 ) -> features.Features:
-    """Enable those features that an image does not have, and return them.
-
-    One call enables them with their prerequisites. librbd refuses to enable a
-    feature that is already enabled, and refuses an empty set.
-    """
+    """Enable those features that an image does not have, and return them."""
     missing = wanted - features.from_mask(image.features())
     if missing:
         image.update_features(features.to_mask(missing), True)
@@ -93,9 +89,8 @@ def rebuild_object_maps(
 ) -> int:
     """Make the object maps of an image and of its snapshots valid.
 
-    After the feature is enabled, the maps are invalid, and each operation that
-    uses them falls back to looking at each object. librbd rebuilds the maps of
-    the head and of each snapshot separately.
+    After the feature is enabled, the maps are invalid. librbd rebuilds those
+    of the head and of each snapshot separately.
 
     :param open_snapshot: a context manager that opens the image at a snapshot
     :returns: the number of rebuilt maps

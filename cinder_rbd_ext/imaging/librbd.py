@@ -17,6 +17,7 @@ import weakref
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
@@ -66,10 +67,7 @@ class Librbd(open_image.Delegate):
         *args: object,
         **kwargs: object,
     ) -> open_image.Image:
-        """Open an image.
-
-        The stock driver opens images in the thread that runs all of eventlet.
-        """
+        """Open an image, outside the thread that runs all of eventlet."""
         opened = releases.off_main_thread(self._wrapped.Image)
         lock = None
         if name is not None and not kwargs.get('read_only'):
@@ -83,10 +81,8 @@ class Librbd(open_image.Delegate):
     def close_images(self, ioctx: protocols.Ioctx) -> None:
         """Close the open images of a context that is about to be closed.
 
-        The stock driver does not close the source if a clone fails. If an
-        image is closed or garbage-collected after its connection, it waits
-        forever for threads that have ended, and blocks the whole volume
-        service.
+        The stock driver does not close the source if a clone fails. An image
+        that is closed after its connection blocks the whole volume service.
         """
         for image in self._opened.pop(id(ioctx), ()):
             try:
@@ -129,11 +125,8 @@ class Librbd(open_image.Delegate):
     def default_striping(
         self, ioctx: protocols.Ioctx
     ) -> layout.Striping | None:
-        """Return librbd's default striping for a new image.
-
-        It is set in the pool's configuration, ceph.conf or the monitors.
-        """
-        return planned.striping(self.pool_options(ioctx))
+        """Return the default striping of a pool, with that of ceph.conf."""
+        return capabilities.striping_in(self.pool_options(ioctx))
 
     def pool_options(self, ioctx: protocols.Ioctx) -> dict[str, str]:
         """Return the configuration of a pool, defaults included.
@@ -149,11 +142,7 @@ class Librbd(open_image.Delegate):
         return dict(releases.off_main_thread(read)())
 
     def is_there(self, ioctx: protocols.Ioctx, name: str) -> bool:
-        """Return whether an image exists.
-
-        librbd keeps the id of each image in an object. To look for it is much
-        cheaper than to open the image.
-        """
+        """Return whether an image exists, without opening it."""
         try:
             ioctx.stat(f'rbd_id.{name}')
         except Exception as error:
@@ -236,7 +225,7 @@ class RBD(open_image.Delegate):
             options = self._librbd.pool_options(ioctx)
             striping = None
             if creation.needs_default_striping:
-                striping = planned.striping(options)
+                striping = capabilities.striping_in(options)
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             base = plan.stock_image(object_size, striping, wanted)
@@ -319,10 +308,7 @@ class RBD(open_image.Delegate):
         image_id: str,
         force: bool = False,
     ) -> None:
-        """Remove an image from the trash, and what only it required.
-
-        A forced removal is not part of a purge of the trash.
-        """
+        """Remove an image; without force, a purge takes part in it."""
         with contextlib.ExitStack() as stack:
             if not force:
                 removed = self._librbd.removals

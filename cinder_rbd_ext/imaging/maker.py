@@ -10,8 +10,6 @@ import dataclasses
 import functools
 from typing import Any
 
-from cinder import context
-from cinder import objects
 from oslo_concurrency import processutils
 from oslo_log import log as logging
 from oslo_utils import units
@@ -147,11 +145,7 @@ class Maker:
 
     @contextlib.contextmanager
     def setting_up(self, volume: protocols.Volume) -> Iterator[None]:
-        """Record a failure to set up QoS, replication or multi-attach.
-
-        The methods that call ``_setup_volume`` report each failure as a
-        failure of replication.
-        """
+        """Record a failure to set up QoS, replication or multi-attach."""
         creation = self.creations.get(volume.name)
         if creation is None:
             yield
@@ -297,10 +291,7 @@ class Maker:
     def _source_of(
         self, source: protocols.Volume | None
     ) -> Callable[[plan.ImageState], inheritance.Source]:
-        """Return a function that describes an image as a source.
-
-        :param source: the source volume; None for a Glance image
-        """
+        """Return a function that describes an image as a source."""
         chunk_size = self._driver.settings.chunk_size
         if source is None:
             return functools.partial(
@@ -317,10 +308,7 @@ class Maker:
     def _finish(
         self, volume: protocols.Volume, creation: creations.Creation
     ) -> None:
-        """Configure a new image and record its state.
-
-        The image is not opened if its plan says what it is.
-        """
+        """Configure a new image and record its state."""
         how, state = creation.how, creation.state
         self._reset_configuration(creation)
         if how.configuration:
@@ -384,9 +372,7 @@ def arrival_of(
     status = volume.migration_status or ''
     if not status.startswith(_TARGET):
         return None
-    source = objects.Volume.get_by_id(
-        context.get_admin_context(), status[len(_TARGET) :]
-    )
+    source = record.stored_volume(status[len(_TARGET) :])
     as_is = source.volume_type_id == volume.volume_type_id
     accepted = accepted_keys.of_type(
         request.metadata_of(volume),
@@ -410,10 +396,7 @@ def _request_of(
     arrival: Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:
-    """Return the requested options of a new volume.
-
-    :raises OptionError: for options that are invalid or not allowed
-    """
+    """Return the requested options of a new volume."""
     if arrival is None:
         return request.of_volume(volume, volume.volume_type, settings)
     specs = request.specs_of(volume.volume_type)

@@ -66,10 +66,7 @@ class Locks:
 
 
 def parent_of(image: protocols.Image) -> creations.Parent:
-    """Return what a clone of an open image inherits.
-
-    The name of its data pool is not looked up: no clone inherits that.
-    """
+    """Return what a clone of an open image inherits."""
     return creations.Parent(
         existing.state_of(image), bool(configuration.not_inherited(image))
     )
@@ -246,10 +243,8 @@ class Image(Delegate):
 def watchers_of(driver: protocols.Driver, name: str) -> list[dict[str, Any]]:
     """Return the watchers of an image, but not a read-only handle.
 
-    The stock driver lists the images that can be managed. It opens one after
-    the other and runs ``rbd status`` for each to find its watchers: a program
-    that connects to the cluster and opens the image again. librbd returns the
-    same watchers for the open image, with one request to an OSD.
+    The stock driver runs ``rbd status`` for each image that can be managed,
+    while it has it open. librbd returns the same with one request to an OSD.
     """
     last = _last.get()
     image = last[1]() if last and last[0] == name else None

@@ -9,12 +9,12 @@ for converted Glance images and encrypted volumes.
 from collections.abc import Sequence
 from typing import Any
 
+from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.imaging import creations
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-from rbd_volume_options import wire
 
 # librbd drops some of the other bits, and its release decides which.
 _CHOOSABLE = features.to_mask(features.CHOOSABLE)
@@ -43,13 +43,6 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
     return values
 
 
-def striping(options: dict[str, str]) -> layout.Striping | None:
-    """Return the default striping of a pool's configuration."""
-    unit = int(options.get(wire.RBD_DEFAULT_STRIPE_UNIT, 0))
-    count = int(options.get(wire.RBD_DEFAULT_STRIPE_COUNT, 0))
-    return layout.Striping(unit, count) if unit and count else None
-
-
 def state(
     ioctx: protocols.Ioctx, values: dict[str, Any], options: dict[str, str]
 ) -> plan.ImageState | None:
@@ -64,7 +57,7 @@ def state(
         not order
         or mask is None
         or mask & ~_CHOOSABLE
-        or not (unit or striping(options) is None)
+        or not (unit or capabilities.striping_in(options) is None)
         or not (pool or not options.get(_DEFAULT_DATA_POOL))
     ):
         return None

@@ -92,9 +92,7 @@ class Purge:
         """Take part in the removal of an image from the trash.
 
         :raises OSError: if the delay has not passed, or if the image is not
-            removed here. The stock driver expects this class; librbd raises
-            another one of the same name, for which the stock driver logs an
-            error with each purge.
+            removed here. The stock driver expects this class, not librbd's.
         """
         reference = None
         try:
@@ -157,10 +155,7 @@ class Removals:
         return self._purge.removing(rbd, ioctx, image_id)
 
     def until_lost(self, trash: Iterable[_Entry]) -> Iterator[_Entry]:
-        """Yield the images of the trash until their purge must end.
-
-        The stock driver catches and logs all errors, one for each image.
-        """
+        """Yield the images of the trash until their purge must end."""
         purge = self._purge
         return itertools.takewhile(
             lambda entry: purge is None or not purge.is_lost, trash
@@ -169,9 +164,6 @@ class Removals:
 
 def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
     """Return the images in the trash of a pool, as far as librbd lists them.
-
-    librbd's own iterator queries the OSDs when the first image is taken, in
-    the thread that takes it.
 
     The source of a migration is in the trash until the migration ends. The
     Python binding of Ceph 16 does not know such entries and stops with

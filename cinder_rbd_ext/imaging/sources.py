@@ -4,9 +4,7 @@
 
 The rules for requests do not apply to images that no user has requested, which
 are copies that Cinder makes for itself, and re-images: a refusal would fail a
-backup, a re-image or a download that is allowed. A re-image is planned only if
-the stock driver creates the image again. Since Cinder 29
-(``releases.REIMAGE_KEEPS_IMAGE``), it writes into the existing one.
+backup, a re-image or a download that is allowed.
 """
 
 from collections.abc import Callable
@@ -36,10 +34,7 @@ CONF = cfg.CONF
 
 
 def is_cached_image(volume: protocols.Volume) -> bool:
-    """Return whether a volume is an entry of Cinder's image-volume cache.
-
-    These entries belong to Cinder's internal tenant.
-    """
+    """Return whether a volume is an entry of Cinder's image-volume cache."""
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
 
@@ -52,9 +47,8 @@ def of_volume(
 ) -> inheritance.Source:
     """Return a volume as the source of another one.
 
-    A cached image represents the Glance image. Its layout was requested by the
-    first user of that image and must not affect other volumes. It is treated
-    as an image without a layout of its own.
+    The layout of a cached image was requested by its first user and must not
+    affect other volumes. It counts as an image without a layout of its own.
 
     :param chunk_size: object size in bytes of the stock driver's images
     """
@@ -75,13 +69,7 @@ def of_volume(
 def of_glance_image(
     state: plan.ImageState, chunk_size: int
 ) -> inheritance.Source:
-    """Return the RBD image of a Glance image as the source of a volume.
-
-    Only the layout is inherited. The features of the RBD image depend on the
-    configuration at the time of the upload, and the stock driver does not
-    inherit them either: it uses those of Ceph's configuration. Without
-    striping, the stock driver creates objects of at least the chunk size.
-    """
+    """Return the RBD image of a Glance image as a source of a layout only."""
     image_layout = state.layout
     object_size = image_layout.object_size
     if image_layout.striping is None:
@@ -124,11 +112,7 @@ def features_requested(recorded: Mapping[str, str]) -> bool:
 def own_features(
     source: protocols.Volume, state: plan.ImageState
 ) -> features.Features:
-    """Return a volume's features without the changes by its type.
-
-    A multi-attach type disables features and a replicated type enables some.
-    Volumes of another type do not inherit these changes.
-    """
+    """Return a volume's features without the changes by its type."""
     own = state.image_features
     saved = _loads(source.provider_location).get('saved_features')
     if isinstance(saved, int):
@@ -185,10 +169,7 @@ def plan_copy(
 def plan_remade(
     volume: protocols.Volume, state: plan.ImageState
 ) -> plan.ImagePlan:
-    """Plan an image that replaces a volume's image, with the same layout.
-
-    The options of the volume were fixed when it was created.
-    """
+    """Plan an image that replaces a volume's image, with the same layout."""
     return plan.ImagePlan(
         state.layout,
         own_features(volume, state),

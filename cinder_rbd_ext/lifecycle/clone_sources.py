@@ -98,10 +98,7 @@ class CloneSources:
         self.settle(reference.source + wire.DELETED_SOURCE)
 
     def settle(self, name: str) -> None:
-        """Remove a deleted source if no clone requires it.
-
-        If it is itself a clone, its own source is released.
-        """
+        """Remove a deleted source if no clone requires it; release its own."""
         if not self.is_there(name):
             # Most sources are not deleted, and to open one takes much longer.
             return

@@ -195,10 +195,7 @@ class Deletions:
     def release_parent(
         self, client: protocols.Client, parent_name: str, parent_snap: str
     ) -> None:
-        """Remove the snapshot of a parent if no clone uses it.
-
-        The stock driver fails here if the clone was moved to the trash.
-        """
+        """Remove a clone's snapshot of a parent if no clone uses it."""
         with self._clean_up(parent_name):
             self._clone_sources(client).release(
                 clone_sources.Reference(
@@ -274,9 +271,8 @@ class Deletions:
 def _request(volume: protocols.Volume) -> Callable[[], None] | None:
     """Return a function that requests the deletion of a volume again.
 
-    None if Cinder would not begin the deletion again after a restart: it is
-    not that of a request for this volume, but part of another operation, or of
-    the start of the service.
+    None if Cinder would not begin it again after a restart: it is part of
+    another operation, or of the start of the service.
     """
     worker = getattr(volume, 'worker', None)
     if worker is None or worker.cleaning or worker.status != _DELETING:

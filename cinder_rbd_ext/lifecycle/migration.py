@@ -459,9 +459,8 @@ class Migrations:
     ) -> None:
         """Remove the keys that are not accepted from a volume, and log them.
 
-        The keys are not removed by a model update: Cinder would replace all
-        metadata with it, and the owner may have changed other items since the
-        volume was read. The volume object stays consistent with the database,
+        A model update would replace all metadata, which the owner may have
+        changed since. The volume object stays consistent with the database,
         so that Cinder does not save its metadata again.
 
         A failure is logged and not raised: the image has already changed, and
@@ -553,8 +552,7 @@ def back_end_of(host: dict[str, Any]) -> str:
 
 
 def _forget(volume_id: str, deleted: protocols.Volume) -> None:
-    admin = context.get_admin_context()
-    volume = objects.Volume.get_by_id(admin, volume_id)
+    volume = record.stored_volume(volume_id)
     maker = volume.admin_metadata.get(wire.RECORD_RECORDED_BY)
     here = record.backend_of(volume)
     # An old record does not contain the back end that wrote it. In this case
@@ -566,7 +564,7 @@ def _forget(volume_id: str, deleted: protocols.Volume) -> None:
         return
     names = sorted(options.ours(volume.metadata))
     for name in names:
-        db.volume_metadata_delete(admin, volume_id, name)
+        db.volume_metadata_delete(volume._context, volume_id, name)
     record.forgotten(volume_id)
     if names:
         LOG.info(

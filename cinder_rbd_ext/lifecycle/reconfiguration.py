@@ -29,8 +29,6 @@ have the values of one and the image those of another. No data is read or
 written, and the image is shared with other users.
 """
 
-from cinder import context
-from cinder import objects
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
@@ -147,8 +145,7 @@ class Reconfigurations:
     ) -> requested_configuration.Target | None:
         """Return the volume as it will be; None if its image is not usable."""
         if not is_current:
-            admin = context.get_admin_context()
-            volume = objects.Volume.get_by_id(admin, volume.id)
+            volume = record.stored_volume(volume.id)
         if volume.status in _KEPT and new_type is None:
             return None
         if volume.status == _EXTENDING and not new_size:

@@ -55,7 +55,7 @@ def connected(
         return None
     if current.status in requester.RESTORING:
         remember(volume.id)
-    elif is_copied(current.admin_metadata):
+    elif wire.RECORD_RESTORING in current.admin_metadata:
         # The restore was interrupted, and the volume is in use again.
         repair_keys(driver, volume)
         return requester.current_for(volume, connector)
@@ -63,11 +63,7 @@ def connected(
 
 
 def repair_keys(driver: protocols.Driver, volume: protocols.Volume) -> None:
-    """Restore the keys of a volume; a failure is logged and not raised.
-
-    After a failure, the copy of the keys is kept and the next attachment tries
-    again.
-    """
+    """Restore the keys of a volume; a failure is logged, and tried again."""
     try:
         repair(volume.id, functools.partial(_check_keys, driver, volume))
     except Exception:
@@ -80,10 +76,7 @@ def _check_keys(
     metadata: Mapping[str, str],
     added: frozenset[str],
 ) -> None:
-    """Check that a volume may have keys and that its image matches them.
-
-    :raises OptionError: for keys that are not allowed or do not match
-    """
+    """Check that a volume may have keys and that its image matches them."""
     texts = request.Texts(metadata, request.specs_of(volume.volume_type))
     texts.check_tenant(driver.settings)
     asked = texts.request(driver.settings)
@@ -116,11 +109,6 @@ def _check_keys(
         raise contradiction
 
 
-def is_copied(admin_metadata: Mapping[str, str]) -> bool:
-    """Return whether there is a copy of a volume's keys."""
-    return wire.RECORD_RESTORING in admin_metadata
-
-
 def remember(volume_id: str) -> None:
     """Copy the keys of a volume, unless there is a copy.
 
@@ -128,7 +116,8 @@ def remember(volume_id: str) -> None:
     already be that of the backup.
     """
     admin = context.get_admin_context()
-    if is_copied(db.volume_admin_metadata_get(admin, volume_id)):
+    recorded = db.volume_admin_metadata_get(admin, volume_id)
+    if wire.RECORD_RESTORING in recorded:
         return
     copy = {
         f'{wire.RECORD_BEFORE_RESTORE}{key.removeprefix(keys.PREFIX)}': value
@@ -140,14 +129,10 @@ def remember(volume_id: str) -> None:
 
 
 def repair(volume_id: str, check: Check) -> None:
-    """Restore the volume's own keys, if there is a copy.
-
-    A key from the backup is kept if the volume did not have it and it passes
-    the check.
-    """
+    """Restore the volume's own keys; keep valid new ones of the backup."""
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
-    if not is_copied(recorded):
+    if wire.RECORD_RESTORING not in recorded:
         return
     own = {
         f'{keys.PREFIX}{name.removeprefix(wire.RECORD_BEFORE_RESTORE)}': value

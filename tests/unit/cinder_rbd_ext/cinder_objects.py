@@ -36,7 +36,7 @@ class Section:
 def section(**options: Any) -> Section:
     """Return a section that sets these options."""
     conf = cfg.ConfigOpts()
-    opts.register_opts(conf, _GROUP)
+    conf.register_opts(opts.backend_opts(), _GROUP)
     conf.register_opt(cfg.IntOpt('rbd_store_chunk_size', default=4), _GROUP)
     conf.register_opt(cfg.StrOpt('disk_geometry'), _GROUP)
     conf(args=[], default_config_files=[], default_config_dirs=[])

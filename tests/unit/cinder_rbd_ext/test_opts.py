@@ -61,7 +61,7 @@ def _conf(text: str, group: str = opts.SHARED_GROUP) -> cfg.ConfigOpts:
         stream.write(f'[{group}]\n{text}\n')
         stream.flush()
         conf = cfg.ConfigOpts()
-        opts.register_opts(conf, group)
+        conf.register_opts(opts.backend_opts(), group)
         conf(args=[], default_config_files=[stream.name])
         return conf
 
@@ -119,7 +119,7 @@ class OptionsTest(base.TestCase):
     def test_registered_again(self) -> None:
         """Both the driver and the option listing register the options."""
         conf = _conf('')
-        opts.register_opts(conf)
+        conf.register_opts(opts.backend_opts(), opts.SHARED_GROUP)
         self.assertEqual(64, conf.backend_defaults.rbd_max_stripe_count)
 
     def test_driver_lists_them_beside_the_stock_ones(self) -> None:
