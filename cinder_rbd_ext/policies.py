@@ -172,7 +172,7 @@ def settable(context: protocols.Context) -> frozenset[str]:
 
 
 def settable_by_creator(
-    volume: protocols.Volume, asked: request.Request, moved: bool
+    volume: protocols.Volume, requested: request.Request, moved: bool
 ) -> frozenset[str]:
     """Return the keys that the creator of a volume may set on it.
 
@@ -187,8 +187,8 @@ def settable_by_creator(
     # The context of the object, which the manager passed.
     context = volume._context
     if context is None or not context.roles:
-        return asked.tenant_options
-    return asked.tenant_options & settable(context)
+        return requested.tenant_options
+    return requested.tenant_options & settable(context)
 
 
 def check(

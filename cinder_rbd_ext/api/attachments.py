@@ -46,10 +46,10 @@ class _ConnectorController(offers.Controller):
     """Checks each connector that the API receives before Cinder does."""
 
     def _connector(
-        self, req: protocols.Request, asked: dict[str, Any]
+        self, req: protocols.Request, parameters: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the connector of a request; keep only modes of a service."""
-        connector = checks.part_of(asked, 'connector')
+        connector = checks.part_of(parameters, 'connector')
         if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
             req.environ['cinder.context']
         ):
@@ -121,18 +121,18 @@ class AttachmentsController(_ConnectorController):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the connector of a new attachment, if it has one."""
-        asked = checks.part_of(body, 'attachment')
-        _check_owner(req.environ['cinder.context'], asked)
-        self._check_create(req, asked)
+        parameters = checks.part_of(body, 'attachment')
+        _check_owner(req.environ['cinder.context'], parameters)
+        self._check_create(req, parameters)
         yield
 
     def _check_create(
-        self, req: protocols.Request, asked: dict[str, Any]
+        self, req: protocols.Request, parameters: dict[str, Any]
     ) -> None:
         context = req.environ['cinder.context']
-        connector = self._connector(req, asked)
-        volume_id = asked.get('volume_uuid')
-        server = asked.get('instance_uuid')
+        connector = self._connector(req, parameters)
+        volume_id = parameters.get('volume_uuid')
+        server = parameters.get('instance_uuid')
         # Cinder's schema refuses what is not an ID.
         if (
             not connector
@@ -187,8 +187,8 @@ class ConnectionsController(_ConnectorController):
     ) -> Iterator[None]:
         """Check the connector of a connection without an attachment."""
         context = req.environ['cinder.context']
-        asked = checks.part_of(body, 'os-initialize_connection')
-        connector = self._connector(req, asked)
+        parameters = checks.part_of(body, 'os-initialize_connection')
+        connector = self._connector(req, parameters)
         if connector:
             volume = objects.Volume.get_by_id(context, id)
             policy = action_policies.INITIALIZE_POLICY
@@ -241,15 +241,17 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
     )
 
 
-def _check_owner(context: protocols.Context, asked: dict[str, Any]) -> None:
+def _check_owner(
+    context: protocols.Context, parameters: dict[str, Any]
+) -> None:
     """Check that only Nova replaces an attachment with a cache mode.
 
     See :mod:`cinder_rbd_ext.attach.replacement`.
 
     :raises HTTPBadRequest: if another caller does
     """
-    volume_id = str(asked.get('volume_uuid'))
-    server = str(asked.get('instance_uuid'))
+    volume_id = str(parameters.get('volume_uuid'))
+    server = str(parameters.get('instance_uuid'))
     if not all(map(uuidutils.is_uuid_like, (volume_id, server))):
         # Cinder's schema refuses it, or it is not for a server.
         return

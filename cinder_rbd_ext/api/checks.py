@@ -133,22 +133,24 @@ def check_created(
     offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     if settable is None:
         settable = frozenset(definitions.volume_keys())
-    for asked, settings in offer.requests(items):
+    for requested, settings in offer.requests(items):
         bounds = inheritance.Bounds(
-            asked.tenant_options & settable, settings.limits, size * units.Gi
+            requested.tenant_options & settable,
+            settings.limits,
+            size * units.Gi,
         )
         base = settings.stock_state() if source.known else plan.UNKNOWN
         levels = []
         if source.inherited:
             levels = inheritance.levels(
                 source.inherited,
-                asked.resolve,
+                requested.resolve,
                 bounds,
                 settings.stock_state,
             )
         if source.is_image:
-            plan.check_bootable(asked.resolve())
-        resolved = asked.resolve(*levels, backend_too=source.known)
+            plan.check_bootable(requested.resolve())
+        resolved = requested.resolve(*levels, backend_too=source.known)
         plan.plan_image(resolved, base, bounds.size, settings.limits)
 
 
@@ -184,7 +186,8 @@ def check_readable(
     :raises OptionError: if they could not on one of the possible back ends
     """
     disks = [
-        plan.disk_of(asked.resolve()) for asked, _ in offer.requests(items)
+        plan.disk_of(requested.resolve())
+        for requested, _ in offer.requests(items)
     ]
     for disk in disks or [{}]:
         sector_sizes.check_receives(disk, written)
@@ -232,8 +235,8 @@ def check_attached(offer: offers.TypeOffer, after: Items, size: int) -> None:
     relevant = offers.TypeOffer(
         cache_mode.relevant(offer.specs), offer.settings
     )
-    for asked, _ in relevant.requests(items):
-        plan.configuration_of(asked.resolve(), size * units.Gi)
+    for requested, _ in relevant.requests(items):
+        plan.configuration_of(requested.resolve(), size * units.Gi)
 
 
 def check_specs(offer: offers.TypeOffer) -> None:
@@ -247,8 +250,8 @@ def check_specs(offer: offers.TypeOffer) -> None:
         # Types may be created before their back end exists.
         return
     offer.check_offered(items, errors.Origin.VOLUME_TYPE)
-    for asked, settings in offer.requests({}):
-        resolved = asked.resolve()
+    for requested, settings in offer.requests({}):
+        resolved = requested.resolve()
         base = layout.ImageLayout(settings.chunk_size)
         plan.check_layout(resolved, base, settings.limits)
         plan.check_object_size(resolved, settings.limits)

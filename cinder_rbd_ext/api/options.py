@@ -170,8 +170,8 @@ def of_type(
         return answer
     try:
         defaults = [
-            asked.resolve(settings.ceph_level)
-            for asked, settings in offer.requests({})
+            requested.resolve(settings.ceph_level)
+            for requested, settings in offer.requests({})
         ]
         allowed = offer.tenant_options & frozenset(settable)
     except errors.OptionError as error:

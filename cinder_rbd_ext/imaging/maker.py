@@ -242,12 +242,12 @@ class Maker:
         disk: Mapping[str, Any] | None,
     ) -> creations.Creation:
         arrival = arrival_of(volume, self._driver.settings)
-        asked = _request_of(volume, arrival, self._driver.settings)
+        requested = _request_of(volume, arrival, self._driver.settings)
         own = options.ours(request.metadata_of(volume))
         settable: frozenset[str] = frozenset()
         if own or source or from_image:
             settable = policies.settable_by_creator(
-                volume, asked, arrival is not None
+                volume, requested, arrival is not None
             )
             if disk is None:
                 # The extension has checked this, unless the request came
@@ -255,7 +255,7 @@ class Maker:
                 # the keys that the volume already has.
                 definitions.check_tenant(own, settable)
         made = sources.Made(
-            asked,
+            requested,
             self._source_of(source),
             inheritance.Bounds(
                 settable,

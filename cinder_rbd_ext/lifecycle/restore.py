@@ -79,12 +79,12 @@ def _check_keys(
     """Check that a volume may have keys and that its image matches them."""
     texts = request.Texts(metadata, request.specs_of(volume.volume_type))
     texts.check_tenant(driver.settings)
-    asked = texts.request(driver.settings)
+    requested = texts.request(driver.settings)
     definitions.check_tenant(
         {key: metadata[key] for key in added},
-        policies.settable_by_creator(volume, asked, moved=False),
+        policies.settable_by_creator(volume, requested, moved=False),
     )
-    resolved = asked.resolve(backend_too=False)
+    resolved = requested.resolve(backend_too=False)
     if resolved.striping and resolved.striping.value:
         limits.check_stripe_count(
             resolved.striping.value,
@@ -103,7 +103,7 @@ def _check_keys(
                 volume, user_messages.Operation.RESTORE, unreadable
             )
     contradiction = mismatch or changes.contradiction(
-        asked, driver.images.state_of(volume.name)
+        requested, driver.images.state_of(volume.name)
     )
     if contradiction:
         raise contradiction

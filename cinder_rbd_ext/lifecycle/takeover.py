@@ -63,14 +63,14 @@ def _check(
 ) -> plan.ImageState:
     """Return the state of an image that matches a volume's request."""
     try:
-        asked = request.read(
+        requested = request.read(
             request.metadata_of(volume),
             request.specs_of(volume.volume_type),
             driver.settings,
         )
-        plan.check_managed(asked.resolve())
+        plan.check_managed(requested.resolve())
         state: plan.ImageState = driver.images.state_of(name)
-        contradiction = changes.contradiction(asked, state)
+        contradiction = changes.contradiction(requested, state)
         if contradiction:
             raise contradiction
     except errors.OptionError as error:
