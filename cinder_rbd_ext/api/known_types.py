@@ -86,8 +86,10 @@ def visible(context: protocols.Context, identity: str) -> Any:
     :raises NotFound: for a type that does not exist for the caller
     """
     volume_type = objects.VolumeType.get_by_name_or_id(context, identity)
+    # By id, Cinder returns only types that are visible to the caller.
+    if volume_type.id == identity:
+        return volume_type
     try:
-        # By id, Cinder returns only types that are visible to the caller.
         volume_types.get_volume_type(context, volume_type.id)
     except exception.VolumeTypeNotFound:
         if uuidutils.is_uuid_like(identity):

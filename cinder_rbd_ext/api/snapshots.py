@@ -8,6 +8,7 @@ check are kept and may be removed.
 """
 
 from collections.abc import Iterator
+import contextlib
 from typing import Any
 
 from cinder import exception
@@ -25,33 +26,38 @@ from cinder_rbd_ext.api import offers
 from rbd_volume_options import wire
 
 
-def check_use(context: protocols.Context, snapshot_id: object) -> None:
-    """Check a request that uses a snapshot.
+def volume_of(snapshot: protocols.Snapshot) -> Any:
+    """Return the volume of a snapshot that may be used.
 
-    One that arrives before the status of the volume changes is served before
-    its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`). What
-    is not the ID of a snapshot is left to Cinder.
+    A request that arrives before the status of the volume changes is served
+    before its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`).
 
-    :param snapshot_id: not checked yet
-    :raises HTTPBadRequest: while the image of its volume is replaced
+    :returns: the volume with its admin metadata
+    :raises HTTPBadRequest: while the image of the volume is replaced
     """
-    if not uuidutils.is_uuid_like(snapshot_id):
-        return
-    try:
-        snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
-    except exception.NotFound:
-        return
-    volume = snapshot.volume
+    volume = record.stored_volume(snapshot.volume_id)
     # A retype by another driver, or in place, does not affect snapshots.
     if (
         volume.status == volume_use.RETYPING
-        and wire.RECORD_CONVERSION in record.items_of(volume.id)
+        and wire.RECORD_CONVERSION in volume.admin_metadata
     ):
         raise webob.exc.HTTPBadRequest(
             explanation=f'The volume of snapshot {snapshot.id} is being '
             'retyped, which replaces its RBD image. Try again when the volume '
             'is available.'
         )
+    return volume
+
+
+def check_use(context: protocols.Context, snapshot_id: object) -> None:
+    """Act as :func:`volume_of` for a request that uses a snapshot.
+
+    :param snapshot_id: not checked yet; what is not the ID of a snapshot is
+        left to Cinder
+    """
+    if uuidutils.is_uuid_like(snapshot_id):
+        with contextlib.suppress(exception.NotFound):
+            volume_of(cinder_volume.API().get_snapshot(context, snapshot_id))
 
 
 class SnapshotsController(offers.Controller):

@@ -12,13 +12,12 @@ from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.backup import api as backup_api
 from oslo_utils import uuidutils
-import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.retype import marker
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
@@ -125,7 +124,25 @@ def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
 
 def of_volume(volume: protocols.Volume) -> Source:
     """Return a volume as the source of another one."""
-    recorded = record.items_of(volume.id)
+    return _of_recorded(volume, record.items_of(volume.id))
+
+
+def of_snapshot(snapshot: protocols.Snapshot) -> Source:
+    """Return a snapshot as the source of a volume.
+
+    :raises HTTPBadRequest: while the image of its volume is replaced
+    """
+    volume = snapshots.volume_of(snapshot)
+    return dataclasses.replace(
+        _of_recorded(volume, volume.admin_metadata),
+        size=snapshot.volume_size,
+        volume_type_id=snapshot.volume_type_id,
+    )
+
+
+def _of_recorded(
+    volume: protocols.Volume, recorded: Mapping[str, str]
+) -> Source:
     state = record.of_volume(volume, recorded)
     with refusals.bad_request():
         if state:
@@ -140,20 +157,6 @@ def of_volume(volume: protocols.Volume) -> Source:
         state,
         inherited,
         known=state is not None,
-    )
-
-
-def of_snapshot(snapshot: protocols.Snapshot) -> Source:
-    """Return a snapshot as the source of a volume.
-
-    :raises HTTPBadRequest: while the volume of the snapshot is converted
-    """
-    if marker.is_converting(snapshot.volume_id):
-        raise webob.exc.HTTPBadRequest(explanation=marker.CONVERTING)
-    return dataclasses.replace(
-        of_volume(snapshot.volume),
-        size=snapshot.volume_size,
-        volume_type_id=snapshot.volume_type_id,
     )
 
 

@@ -75,10 +75,6 @@ class VolumesController(offers.Controller):
                 self._check_create(req, volume, metadata)
             else:
                 self._check_type(req, volume)
-        if volume.get('snapshot_id') is not None:
-            snapshots.check_use(
-                req.environ['cinder.context'], volume['snapshot_id']
-            )
         yield
 
     def _check_create(
@@ -111,11 +107,12 @@ class VolumesController(offers.Controller):
 
         Check also that servers can read the data of a backup.
         """
+        context = req.environ['cinder.context']
         if not volume.get('backup_id') and not self._restrictions.may_refuse(
             volume
         ):
+            snapshots.check_use(context, volume.get('snapshot_id'))
             return
-        context = req.environ['cinder.context']
         if not context.authorize(_policy(req, volume), fatal=False):
             return
         try:

@@ -43,12 +43,6 @@ STALE = 70.0
 # first one.
 _ENDED = (None, 'success', 'error', 'deleting')
 
-#: The message for a user whose request needs a snapshot during a retype.
-CONVERTING = (
-    'The volume of the snapshot is being retyped, which changes its RBD '
-    'image. Try again when the volume is available.'
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Marker:
@@ -122,15 +116,6 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
 def of_volume(volume_id: str) -> Marker | None:
     """Return the marker of a volume in the database, or None."""
     return read(record.items_of(volume_id))
-
-
-def is_converting(volume_id: str) -> bool:
-    """Return whether the database has a retype of a volume in progress."""
-    if of_volume(volume_id) is None:
-        return False
-    admin = context.get_admin_context()
-    volume = objects.Volume.get_by_id(admin, volume_id)
-    return bool(volume.status == RETYPING)
 
 
 def is_migrating(volume: protocols.Volume) -> bool:

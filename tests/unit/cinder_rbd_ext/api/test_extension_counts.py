@@ -26,10 +26,10 @@ _CONNECTOR = {
     'rbd_cache_modes': ['none'],
 }
 
-#: Requests and the number of SQL statements that the extension adds: for the
-#: volume to extend and its type, for the keys of a volume to attach, and for
-#: the attachments of the server if the caller is not a service. Cinder reads
-#: an attachment with two statements.
+#: Requests and the number of SQL statements that the extension adds: for a
+#: snapshot, its volume and its type, for the volume to extend and its type,
+#: for the keys of a volume to attach, and for the attachments of the server if
+#: the caller is not a service. Cinder reads an attachment with two statements.
 _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
     'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
     'create_with_a_type': (
@@ -61,6 +61,18 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         '/volumes',
         {'volume': {'size': 1, 'source_volid': '{id}', 'volume_type': 'rbd'}},
         0,
+    ),
+    'create_from_a_snapshot': (
+        'POST',
+        '/volumes',
+        {'volume': {'snapshot_id': '{snapshot}', 'volume_type': 'rbd'}},
+        2,
+    ),
+    'create_from_a_snapshot_whose_type_may_refuse': (
+        'POST',
+        '/volumes',
+        {'volume': {'snapshot_id': '{snapshot}'}},
+        3,
     ),
     'list': ('GET', '/volumes/detail', None, 0),
     'show': ('GET', '/volumes/{id}', None, 0),
@@ -169,6 +181,8 @@ class CountsTest(base.ApiTestCase):
         volume = self.volume()
         attachment = self._reserved() if '{attachment}' in path else None
         text = jsonutils.dumps(body).replace('{id}', volume.id)
+        if '{snapshot}' in text:
+            text = text.replace('{snapshot}', self.snapshot(volume))
         found = _Counts()
         images = self.show_image.call_count
 
