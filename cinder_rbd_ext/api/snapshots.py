@@ -16,48 +16,23 @@ from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.policies import snapshot_metadata as stock
 from oslo_utils import uuidutils
-import webob.exc
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
-from rbd_volume_options import wire
-
-
-def volume_of(snapshot: protocols.Snapshot) -> Any:
-    """Return the volume of a snapshot that may be used.
-
-    A request that arrives before the status of the volume changes is served
-    before its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`).
-
-    :returns: the volume with its admin metadata
-    :raises HTTPBadRequest: while the image of the volume is replaced
-    """
-    volume = record.stored_volume(snapshot.volume_id)
-    # A retype by another driver, or in place, does not affect snapshots.
-    if (
-        volume.status == volume_use.RETYPING
-        and wire.RECORD_CONVERSION in volume.admin_metadata
-    ):
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'The volume of snapshot {snapshot.id} is being '
-            'retyped, which replaces its RBD image. Try again when the volume '
-            'is available.'
-        )
-    return volume
+from cinder_rbd_ext.api import volume_source
 
 
 def check_use(context: protocols.Context, snapshot_id: object) -> None:
-    """Act as :func:`volume_of` for a request that uses a snapshot.
+    """Check the volume of a snapshot that a request uses.
 
     :param snapshot_id: not checked yet; what is not the ID of a snapshot is
         left to Cinder
     """
     if uuidutils.is_uuid_like(snapshot_id):
         with contextlib.suppress(exception.NotFound):
-            volume_of(cinder_volume.API().get_snapshot(context, snapshot_id))
+            snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
+            volume_source.volume_of(snapshot)
 
 
 class SnapshotsController(offers.Controller):

@@ -12,16 +12,18 @@ from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.backup import api as backup_api
 from oslo_utils import uuidutils
+import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,12 +129,35 @@ def of_volume(volume: protocols.Volume) -> Source:
     return _of_recorded(volume, record.items_of(volume.id))
 
 
+def volume_of(snapshot: protocols.Snapshot) -> Any:
+    """Return the volume of a snapshot that may be used.
+
+    A request that arrives before the status of the volume changes is served
+    before its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`).
+
+    :returns: the volume with its admin metadata
+    :raises HTTPBadRequest: while the image of the volume is replaced
+    """
+    volume = record.stored_volume(snapshot.volume_id)
+    # A retype by another driver, or in place, does not affect snapshots.
+    if (
+        volume.status == volume_use.RETYPING
+        and wire.RECORD_CONVERSION in volume.admin_metadata
+    ):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'The volume of snapshot {snapshot.id} is being '
+            'retyped, which replaces its RBD image. Try again when the volume '
+            'is available.'
+        )
+    return volume
+
+
 def of_snapshot(snapshot: protocols.Snapshot) -> Source:
     """Return a snapshot as the source of a volume.
 
     :raises HTTPBadRequest: while the image of its volume is replaced
     """
-    volume = snapshots.volume_of(snapshot)
+    volume = volume_of(snapshot)
     return dataclasses.replace(
         _of_recorded(volume, volume.admin_metadata),
         size=snapshot.volume_size,
