@@ -15,6 +15,9 @@ LOG = logging.getLogger(__name__)
 
 #: Nova configures one I/O thread for each guest, and libvirt counts from 1.
 IO_THREAD = 1
+# QEMU starts no guest that has another granularity than 512 bytes on IDE or
+# SATA.
+_HAVE_GRANULARITY = frozenset({'virtio', 'scsi'})
 
 
 def choose(
@@ -39,7 +42,10 @@ def choose(
         # settings and the keys are now: libvirt rejects a changed one for a
         # running guest.
         return _as_it_is(guest.disks[stock.serial])
-    tuned = disk.Tuning(discard_granularity=granularity)
+    has_granularity = stock.target_bus in _HAVE_GRANULARITY
+    tuned = disk.Tuning(
+        discard_granularity=granularity if has_granularity else None
+    )
     if not (_can_have(stock) and server):
         # If the server is unknown, its guest may not have an I/O thread.
         return tuned

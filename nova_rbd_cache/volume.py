@@ -10,6 +10,8 @@ configures it.
 import dataclasses
 from typing import Any
 
+from nova.compute import task_states
+from nova.compute import vm_states
 import nova.conf
 from nova.virt import block_device
 from nova.virt.libvirt.volume import net
@@ -57,10 +59,11 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
 
         :raises CacheModeRefused: for an unknown mode, or a mode that this
             host does not allow and that the disk has not had before
-        :raises DiscardGranularityRefused: if libvirt would ignore it
+        :raises DiscardGranularityRefused: if libvirt would ignore it, and the
+            server can run without the volume or on another host
         """
         if _granularity(connection_info) is not None:
-            self._check_libvirt(connection_info)
+            self._check_libvirt(connection_info, instance)
         mode = self._mode(connection_info)
         if mode is not None and not connection_info.get('multiattach'):
             self._check(mode, connection_info, instance)
@@ -132,20 +135,38 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             return stock
         return disk.TunedDisk.tuned(stock, tuned)
 
-    def _check_libvirt(self, connection_info: Any) -> None:
+    def _check_libvirt(self, connection_info: Any, instance: Any) -> None:
         """Check that libvirt gives disks their discard granularity.
 
-        :raises DiscardGranularityRefused: if it would ignore it
+        :raises DiscardGranularityRefused: as in :meth:`connect_volume`
         """
         version = self.host.get_connection().getLibVersion()
         oldest = discard_granularity.OLDEST_LIBVIRT
-        if version < versionutils.convert_version_to_int(oldest):
-            raise exceptions.DiscardGranularityRefused(
-                volume_id=_volume_id(connection_info),
-                key=keys.DISCARD_GRANULARITY,
-                oldest=oldest,
-                version=versionutils.convert_version_to_str(version),
-            )
+        if version >= versionutils.convert_version_to_int(oldest):
+            return
+        refused = exceptions.DiscardGranularityRefused(
+            volume_id=_volume_id(connection_info),
+            key=keys.DISCARD_GRANULARITY,
+            oldest=oldest,
+            version=versionutils.convert_version_to_str(version),
+        )
+        # A running guest that is migrated cannot lose it.
+        if (
+            instance.vm_state == vm_states.BUILDING
+            or instance.task_state == task_states.MIGRATING
+            or self._is_added(connection_info, instance)
+        ):
+            raise refused
+        LOG.warning(
+            '%s. The server gets the volume without it.',
+            refused.format_message(),
+        )
+
+    def _is_added(self, connection_info: Any, instance: Any) -> bool:
+        """Return whether a server that libvirt has gets another disk."""
+        guest = guests.find(self.host, instance.uuid)
+        serial = connection_info['serial']
+        return guest is not None and serial not in guest.disks
 
     def _mode(self, connection_info: Any) -> cache_modes.CacheMode | None:
         """Return the mode of an attachment, if any.

@@ -74,4 +74,6 @@ def in_bytes(
         return sizes.parse_size(keys.DISCARD_GRANULARITY, granularity)
     if image_layout is None:
         return None
-    return min(image_layout.object_size * image_layout.stripe_count, MAXIMUM)
+    size = image_layout.object_size * image_layout.stripe_count
+    # Linux rounds to multiples of powers of two only.
+    return min(size & -size, MAXIMUM)

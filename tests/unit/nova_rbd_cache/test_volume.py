@@ -2,6 +2,8 @@
 
 """The volume driver, called as Nova's libvirt driver calls it."""
 
+from collections.abc import Mapping
+import functools
 import inspect
 import types
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import ddt
 from lxml import etree
 from nova import objects
+from nova.compute import vm_states
 from nova.virt import fake
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
@@ -39,7 +42,12 @@ class VolumeTestCase(base.NovaTestCase):
         self.patch(driver, 'VOLUME_DRIVERS', ours)
         return driver.LibvirtDriver(fake.FakeVirtAPI(), False)
 
-    def config(self, nova: driver.LibvirtDriver, info: object) -> Any:
+    def config(
+        self,
+        nova: driver.LibvirtDriver,
+        info: object,
+        place: Mapping[str, str] = base.DISK_INFO,
+    ) -> Any:
         """Return the disk that Nova configures for an attachment."""
         function = nova._get_volume_config
         server = []
@@ -48,7 +56,7 @@ class VolumeTestCase(base.NovaTestCase):
             flavor = objects.Flavor(extra_specs={})
             meta = objects.ImageMeta.from_dict({'properties': {}})
             server = [types.SimpleNamespace(flavor=flavor, image_meta=meta)]
-        return function(*server, info, base.DISK_INFO)
+        return function(*server, info, place)
 
     def stock_xml(self, info: object, *cachemodes: str) -> str:
         """Return the XML of stock Nova for an attachment."""
@@ -288,11 +296,57 @@ class DiscardGranularityTest(VolumeTestCase):
         self.host = base.FakeHost(xml, running=False)
         self.assertEqual('4096', self.granularity())
 
+    @ddt.data(('ide', None), ('sata', None), ('scsi', '4096'))
+    @ddt.unpack
+    def test_only_buses_that_can_have_it_get_it(
+        self, bus: str, expected: str | None
+    ) -> None:
+        """QEMU starts no guest with another one than 512 bytes on SATA."""
+        info = base.connection_info('none')
+        info['data']['discard_granularity'] = 4096
+        nova = self.make_driver()
+        self.patch(nova._get_volume_driver(info), 'host', self.host)
+        place = {**base.DISK_INFO, 'bus': bus}
+        made = self.config(nova, info, place)
+        block_io = etree.fromstring(made.to_xml()).find('blockio')
+        self.assertEqual(
+            expected,
+            None if block_io is None else block_io.get('discard_granularity'),
+        )
+
+    @ddt.data(
+        ('active', None, False),
+        ('active', 'migrating', True),
+        ('active', 'rebuilding', False),
+        ('building', 'block_device_mapping', True),
+    )
+    @ddt.unpack
+    def test_server_that_has_the_volume_is_started_by_an_old_libvirt(
+        self, vm_state: str, task_state: str | None, is_refused: bool
+    ) -> None:
+        """It cannot run without the volume."""
+        self.host.libvirt = 9000000
+        info = base.connection_info()
+        info['data']['discard_granularity'] = 4096
+        nova = self.make_driver()
+        self.patch(nova._get_volume_driver(info), 'host', self.host)
+        server = _server(vm_state=vm_state, task_state=task_state)
+        connect = functools.partial(
+            nova._connect_volume, None, info, server, encryption={}
+        )
+        if is_refused:
+            self.assertRaises(exceptions.DiscardGranularityRefused, connect)
+        else:
+            connect()
+
     @ddt.data((9006999, True), (9007000, False), (11003000, False))
     @ddt.unpack
     def test_libvirt_that_would_ignore_it_is_refused(
         self, version: int, refused: bool
     ) -> None:
+        # The server does not have the disk yet.
+        other = base.guest_xml(driver={}).replace(base.VOLUME_ID, 'other')
+        self.host = base.FakeHost(other)
         self.host.libvirt = version
         self.xml(granularity=None)
         if not refused:
@@ -306,8 +360,17 @@ class DiscardGranularityTest(VolumeTestCase):
         self.assertIn('has libvirt 9.6.999', str(error))
 
 
-def _server(host: str = 'compute-1') -> Any:
-    return types.SimpleNamespace(uuid=base.SERVER_ID, host=host)
+def _server(
+    host: str = 'compute-1',
+    vm_state: str = vm_states.ACTIVE,
+    task_state: str | None = None,
+) -> Any:
+    return types.SimpleNamespace(
+        uuid=base.SERVER_ID,
+        host=host,
+        vm_state=vm_state,
+        task_state=task_state,
+    )
 
 
 class ConnectTestCase(VolumeTestCase):

@@ -11,6 +11,7 @@ from tests.unit import base
 _STRIPED = layout.ImageLayout(
     4 * sizes.MIB, layout.Striping(64 * sizes.KIB, 8)
 )
+_OF_THREE = layout.ImageLayout(4 * sizes.MIB, layout.Striping(sizes.MIB, 3))
 _LARGE = layout.ImageLayout(
     32 * sizes.MIB, layout.Striping(32 * sizes.MIB, 64)
 )
@@ -40,6 +41,8 @@ class DiscardGranularityTest(base.TestCase):
     @ddt.data(
         ('layout', layout.ImageLayout(8 * sizes.MIB), 8 * sizes.MIB),
         ('layout', _STRIPED, 32 * sizes.MIB),
+        # Linux would split a discard of 12 MiB that is aligned to it.
+        ('layout', _OF_THREE, 4 * sizes.MIB),
         # More than the largest discard of the guest, with which Linux would
         # discard nothing.
         ('layout', _LARGE, sizes.GIB),
