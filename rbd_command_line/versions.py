@@ -81,15 +81,9 @@ def _numbers(version: str) -> list[int]:
 
 def _check_libvirt(version: str) -> Finding:
     oldest = discard_granularity.OLDEST_LIBVIRT
-    if _numbers(version) >= _numbers(oldest):
-        return Finding('libvirt', version)
-    return Finding(
-        'libvirt',
-        version,
-        Severity.NOTICE,
-        f'Volumes with {keys.DISCARD_GRANULARITY} are refused on this host. '
-        f'The key requires libvirt {oldest} or later.',
-    )
+    if _numbers(version) < _numbers(oldest):
+        version += f'; {keys.DISCARD_GRANULARITY} requires {oldest} or later'
+    return Finding('libvirt', version)
 
 
 def _shown(run: Run, program: str) -> str:
