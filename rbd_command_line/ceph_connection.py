@@ -22,7 +22,10 @@ def advice(librados: Any, error: Exception, conf: str, user: str) -> str:
         return f'{conf} does not exist or cannot be read. Correct the path.'
     number = getattr(error, 'errno', None)
     if number not in (errno.ENOENT, errno.EACCES, errno.EPERM):
-        monitors = _option(librados, conf, user, 'mon_host') or 'not set'
+        try:
+            monitors = _option(librados, conf, user, 'mon_host') or 'not set'
+        except librados.Error:
+            return f'{conf} cannot be parsed. Correct it.'
         return (
             f'The monitors (mon_host) are {monitors}. Correct {conf} if they '
             'are others. Otherwise, check that a majority of them runs, and '

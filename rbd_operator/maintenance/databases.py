@@ -231,7 +231,11 @@ def _connected(config_file: str, text: str) -> Any:
             has_own = 'connect_timeout' in url.query
             if url.get_backend_name() in _REMOTE and not has_own:
                 limit['connect_timeout'] = _CONNECT_SECONDS
-            engine = library.create_engine(url, connect_args=limit)
+            # An audit between two statements can take longer than the server
+            # or a firewall keeps an idle connection.
+            engine = library.create_engine(
+                url, connect_args=limit, pool_pre_ping=True
+            )
         except (library.exc.ArgumentError, ValueError):
             raise ValueError(
                 f'{config_file}: [database] connection is not a valid URL of '

@@ -51,8 +51,8 @@ NEVER_RECORDED = outcomes.Reason(
 )
 LATER = outcomes.Reason(
     'later-than-deletion',
-    'it has the mark of the cloud, and was created, renamed or restored from '
-    'the trash after its owner was deleted',
+    'it was created, renamed or restored from the trash after its owner was '
+    'deleted',
     'Find out who did it. List <pool>/<id> in the file of --approve to remove '
     'it.',
 )
@@ -325,7 +325,9 @@ class Evidence:
         # Somebody may have restored the image, or have given another one its
         # name, after the deletion.
         is_later = bool(created and since and created > since)
-        if text and not is_later:
+        if is_later and (text or owner):
+            raise outcomes.Refused(LATER, f'{created:%Y-%m-%d %H:%M} UTC')
+        if text:
             return Proof(text, since, project)
         if not owner:
             raise outcomes.Refused(UNKNOWN)
@@ -333,8 +335,6 @@ class Evidence:
         # images that were created since. Their marks are valid.
         if not since:
             raise outcomes.Refused(NEVER_RECORDED)
-        if is_later:
-            raise outcomes.Refused(LATER, f'{created:%Y-%m-%d %H:%M} UTC')
         return Proof(
             f'mark of the cloud {ours}, deleted record', since, project
         )

@@ -3,6 +3,7 @@
 import errno
 import pathlib
 import types
+from unittest import mock
 
 import fixtures
 
@@ -47,6 +48,16 @@ class AdviceTest(base.TestCase):
         advice = self.advice(errno.ETIMEDOUT)
         self.assertIn('(mon_host) are 192.0.2.1,192.0.2.2', advice)
         self.assertIn(f'Correct {self.conf}', advice)
+
+    def test_file_that_cannot_be_parsed_is_named(self) -> None:
+        self.conf.touch()
+        librados = types.SimpleNamespace(
+            Rados=mock.Mock(side_effect=Error(errno.EINVAL)), Error=Error
+        )
+        advice = ceph_connection.advice(
+            librados, Error(errno.EINVAL), str(self.conf), 'me'
+        )
+        self.assertIn(f'{self.conf} cannot be parsed', advice)
 
     def test_missing_keyring_is_named(self) -> None:
         self.conf.touch()

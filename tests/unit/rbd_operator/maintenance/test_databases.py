@@ -56,6 +56,14 @@ class DatabasesTest(base.TestCase):
             self.config(f'[database]\nconnection = {url}\n')
         )
 
+    def test_connection_that_was_closed_meanwhile_is_replaced(self) -> None:
+        """A server or a firewall closes it during a long audit."""
+        stored = self.databases()
+        with stored._cinder.connect() as connection:
+            closed = connection.connection.dbapi_connection
+        closed.close()
+        self.assertEqual(1, len(stored.volumes('gone')))
+
     def test_deleted_volume_has_its_time_and_back_ends(self) -> None:
         (row,) = self.databases().volumes('gone')
         self.assertTrue(row.is_deleted)

@@ -166,6 +166,17 @@ class EvidenceTest(base.TestCase):
             outcomes.Refused, self.proof, _OURS, row=_DELETED
         )
         self.assertIs(evidence.LATER, error.reason)
+        # Also in a cloud without an ID, whose images have no mark.
+        proofs = self.made(_DELETED)
+        proofs = dataclasses.replace(
+            proofs, known=dataclasses.replace(proofs.known, cloud_id='')
+        )
+        error = self.assertRaises(
+            outcomes.Refused,
+            proofs.proof,
+            *('volumes', 'abc', _NAME, '', {_NAME.owner}, self.created),
+        )
+        self.assertIs(evidence.LATER, error.reason)
 
     def test_disk_of_a_server_needs_the_mark_and_a_deleted_record(
         self,
