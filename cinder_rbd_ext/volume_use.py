@@ -172,7 +172,10 @@ def replacing(
             if not _left(until) or not _is_requested(volume.id):
                 yield held
                 return
+            began = time.monotonic()
             settle()
+            # Those requests could not be served meanwhile.
+            until += time.monotonic() - began
         time.sleep(min(_PAUSE, _left(until)))
 
 
