@@ -99,6 +99,8 @@ class VolumesController(offers.Controller):
             )
             if source.written is not None:
                 checks.check_readable(offer, metadata, source.written)
+        # The scheduler may have been waited for since the first look.
+        snapshots.check_use(context, volume.get('snapshot_id'))
 
     def _check_type(
         self, req: protocols.Request, volume: dict[str, Any]
@@ -217,15 +219,15 @@ class VolumesController(offers.Controller):
             the back end and they are unknown
         """
         recorded = record.items_of(volume.id)
-        # The copy has the size that the volume had when the migration began. A
-        # migration that Cinder performs without this driver is left to Cinder.
-        mark = marker.read(recorded)
-        if mark and mark.pool and volume.migration_status in requester.MOVING:
+        state = record.read(recorded)
+        # The copy has the size that the volume had when the migration began,
+        # also if Cinder or Nova makes it. They do not look at it again, and
+        # the volume would get that size back.
+        if state is not None and volume.migration_status in requester.MOVING:
             raise webob.exc.HTTPBadRequest(
                 explanation=f'Volume {volume.id} is being migrated. Extend it '
                 'afterwards.'
             )
-        state = record.read(recorded)
         # Our driver applies the record whatever section wrote it, because an
         # operator may have renamed the section. Another driver does not: the
         # record may be that of the former image of a migrated volume.

@@ -109,8 +109,8 @@ def rebuild_object_maps(
     return rebuilt
 
 
-# A failed assertion in librbd would end the volume service in both cases; see
-# :doc:`/contributor/architecture`.
+# Otherwise librbd could end the volume service, or a clone could have wrong
+# data; see :doc:`/contributor/architecture`.
 
 
 def check_removal(image: protocols.Image, snapshot: str) -> None:

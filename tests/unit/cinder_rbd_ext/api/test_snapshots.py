@@ -88,8 +88,14 @@ class RetypedVolumeTest(base.ApiTestCase):
             self.refused(
                 400, text, 'POST', f'{path}/action', body, app=self.admin
             )
-        body = {'volume': {'snapshot_id': snapshot, 'size': 1}}
-        self.refused(400, text, 'POST', '/volumes', body)
+        for more in (
+            {},
+            {'volume_type': 'rbd'},
+            {'volume_type': 'striped'},
+            {'metadata': {'rbd:object_map': 'true'}},
+        ):
+            body = {'volume': {'snapshot_id': snapshot, 'size': 1, **more}}
+            self.refused(400, text, 'POST', '/volumes', body)
 
     def test_snapshot_of_a_volume_that_is_retyped_in_place(self) -> None:
         snapshot = self.snapshot_of(status='retyping')

@@ -7,7 +7,6 @@ from unittest import mock
 
 import oslo_messaging
 
-from cinder_rbd_ext.retype import marker
 from tests.unit.cinder_rbd_ext.api import base
 
 _EXTEND = 'cinder.volume.api.API.%s'
@@ -49,15 +48,14 @@ class ExtendTest(base.ApiTestCase):
         extend.assert_called_once()
 
     def test_volume_that_is_migrated_keeps_its_size(self) -> None:
-        volume = self.volume(size=3, migration_status='migrating')
-        # Cinder itself copies the data, as with any driver.
-        self._accepted(volume, 4)
-        mark = marker.Marker('req', '', '123', pool='other', left='here')
-        marker.write(volume.id, mark)
-        self._refused(volume, 4, 'is being migrated. Extend it afterwards')
-        volume = self.volume(size=3, migration_status='success')
-        marker.write(volume.id, mark)
-        self._accepted(volume, 4)
+        """Cinder would set the former size again, after a copy of that."""
+        for status in ('migrating', 'starting'):
+            volume = self.volume(_KEYS, _MADE, size=3, migration_status=status)
+            self._refused(volume, 6, 'is being migrated. Extend it afterwards')
+            # Another driver's volume is left to Cinder.
+            self._accepted(self.volume(size=3, migration_status=status), 4)
+        volume = self.volume(_KEYS, _MADE, size=3, migration_status='success')
+        self._accepted(volume, 6)
 
     def test_whole_stripes(self) -> None:
         for volume in (
