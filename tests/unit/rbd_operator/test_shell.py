@@ -314,4 +314,4 @@ class CloudTest(base.TestCase):
             session.timeout = 5.0
             shell.main(['audit'])
         self.assertEqual(5, session.timeout)
-        self.assertIn('sign in to the cloud: timed out', self.err.getvalue())
+        self.assertIn('not sign in to the cloud: ', self.err.getvalue())
