@@ -105,11 +105,11 @@ def _examiner(
 
     :raises ValueError: if a database is that of another cloud, or may be
     """
-    for config_file, there, what in (
+    for config_file, shown, what in (
         (header.cinder_config, known.volumes, 'volume'),
         (header.glance_config, known.images, 'image in Glance'),
     ):
-        if config_file and not there:
+        if config_file and not shown:
             raise ValueError(
                 f'The cloud {header.cloud} has no {what} by which the '
                 f'database of {config_file} can be recognized as its own. '

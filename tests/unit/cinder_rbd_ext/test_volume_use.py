@@ -392,6 +392,27 @@ class ReplacingTest(UseTestCase):
         mark = marker.of_volume(self.volume.id)
         self.assertEqual('later', mark and mark.request)
 
+    def test_time_of_an_earlier_retype_is_not_taken_from_requests(
+        self,
+    ) -> None:
+        self.snapshot.status = 'deleting'
+        self.snapshot.save()
+        pauses: list[bool] = []
+
+        def serve_later() -> None:
+            pauses.append(True)
+            if len(pauses) == 2:
+                self.snapshot.status = 'available'
+                self.snapshot.save()
+
+        def settle() -> None:
+            if not pauses:
+                time.sleep(0.6)
+
+        self.at_pause(serve_later)
+        with volume_use.replacing(self.volume, settle, wait=0.5):
+            self.assertEqual('available', self.snapshot.status)
+
     def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
         self.snapshot.status = 'deleting'
         self.snapshot.save()

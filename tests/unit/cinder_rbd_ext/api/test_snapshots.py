@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cinder.db import api as db
 from cinder.tests.unit import utils
 
 from rbd_volume_options import wire
@@ -96,6 +97,27 @@ class RetypedVolumeTest(base.ApiTestCase):
         ):
             body = {'volume': {'snapshot_id': snapshot, 'size': 1, **more}}
             self.refused(400, text, 'POST', '/volumes', body)
+
+    def test_retype_that_begins_while_the_scheduler_is_asked(self) -> None:
+        volume = self.volume()
+        pools = self.get_pools.return_value
+
+        def begin(*args: Any, **kwargs: Any) -> Any:
+            db.volume_admin_metadata_update(
+                self.admin_context, volume.id, _REPLACED, False
+            )
+            db.volume_update(
+                self.admin_context, volume.id, {'status': 'retyping'}
+            )
+            return pools
+
+        self.get_pools.side_effect = begin
+        body = {'snapshot_id': self.snapshot(volume), 'size': 1}
+        metadata = {'metadata': {'rbd:object_map': 'true'}}
+        self.refused(
+            *(400, 'is being retyped', 'POST', '/volumes'),
+            {'volume': {**body, **metadata}},
+        )
 
     def test_snapshot_of_a_volume_that_is_retyped_in_place(self) -> None:
         snapshot = self.snapshot_of(status='retyping')
