@@ -57,6 +57,7 @@ BUT = f'--exclude-list tests/functional/{"debian-" * INSIDE}exclude.txt'
 NEW_CLOUD = '--exclude-list tests/cloud/exclude.txt'
 OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
 KOLLA = '--exclude-list tests/install/exclude.txt'
+UNITS = '--exclude-list tests/unit/exclude.txt'
 OLD = '--exclude-list tests/oldest-exclude.txt'
 MIDDLE = '--include-list tests/middle-include.txt'
 
@@ -193,7 +194,7 @@ _part('lint', RELEASES, _hooks, False)
 _part('types', RELEASES, _hooks, True)
 _part('structure', OTHERS and FIRST, _stestr, 'structure')
 _part('install', BESIDE, _stestr, 'install', KOLLA)
-_part('unit', BESIDE, _stestr, 'unit')
+_part('unit', BESIDE, _stestr, 'unit', UNITS)
 _part('functional', TESTS, _stestr, 'functional', BUT)
 _part('javascript', OTHERS and RELEASES, _javascript)
 _part('devstack', OTHERS and FIRST, _stestr, 'devstack')
