@@ -56,6 +56,12 @@ def _parser() -> argparse.ArgumentParser:
         help='operations of each driver in a round (default: %(default)s)',
     )
     parser.add_argument(
+        '--faults',
+        type=int,
+        default=1,
+        help='faults in a round, one after the other (default: %(default)s)',
+    )
+    parser.add_argument(
         '--kind',
         action='append',
         choices=(*_KINDS, _SERVICE),
@@ -110,6 +116,7 @@ def main(arguments: Sequence[str]) -> int:
             for each in operations.OPERATIONS
             if (each.name in asked.operation if asked.operation else each.fair)
         ),
+        asked.faults,
     )
     _printed(f'  seed {seed}')
     with contextlib.ExitStack() as stack:

@@ -37,6 +37,7 @@ CLUSTER = (
 #: The services of a cluster of which one is killed.
 SERVICES = ('service 1', 'service 2')
 _LATEST = 2.5
+_STARTED = 60.0
 _POOLS = ('volumes', 'volumes2')
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
 _USER = 'client.cinder'
@@ -133,7 +134,13 @@ class Injector:
         return int(self._supervisor.processes()[program]['pid'])
 
     def _signal(self, program: str, number: int) -> None:
-        for pid in processes.family(self.pid(program)):
+        # It may still start after an earlier fault.
+        deadline = time.monotonic() + _STARTED
+        while not (main := self.pid(program)):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f'{program} does not run')
+            time.sleep(0.1)
+        for pid in processes.family(main):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 

@@ -42,6 +42,8 @@ _UNCHANGED = 15.0
 _CHANGES = 8.0
 # The pauses of an owner who tries again.
 _PAUSE = 0.5
+#: The row in the table of rounds with more than one fault.
+SEVERAL = 'several'
 _IDENT = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 _OBJECT = re.compile(r'(?:rbd_\w+\.|id_)(?:\d+\.)?([0-9a-f]{10,})')
 _RESET = {
@@ -60,6 +62,7 @@ class Plan:
     :ivar operations: the operations to draw from
     :ivar load: operations of each driver at a time
     :ivar kinds: kinds of faults to draw
+    :ivar faults: faults in a round, one after the other
     """
 
     seed: int
@@ -68,6 +71,7 @@ class Plan:
     kinds: tuple[str, ...]
     only: tuple[int, ...] = ()
     operations: tuple[operations.Operation, ...] = operations.FAIR
+    faults: int = 1
 
 
 class Rounds:
@@ -180,8 +184,13 @@ class Rounds:
     def _round(self, number: int) -> None:
         seed = f'{self.plan.seed} {number}'
         rng = random.Random(seed)
-        fault = faults.drawn(rng, self.plan.kinds)
+        first = faults.drawn(rng, self.plan.kinds)
         chosen = rng.choices(self.plan.operations, k=self.plan.load)
+        later = [
+            faults.drawn(rng, self.plan.kinds)
+            for _ in range(1, self.plan.faults)
+        ]
+        row = SEVERAL if later else first.name
         began = time.monotonic()
         with futures.ThreadPoolExecutor(2 * self.plan.load + 2) as pool:
             try:
@@ -198,21 +207,21 @@ class Rounds:
             except (sides.BrokenError, ConnectionError) as error:
                 self._broken(number, error)
                 return
-            self._inject(fault, runs, pool)
+            self._inject(first, later, runs, pool)
             recovery = dict(
                 pool.map(lambda s: (s.name, self._recover(s)), self._sides)
             )
             self._settle(runs, pool)
         for run in runs:
             self._check(run)
-        told = f'round {number}, {fault}'
+        told = f'round {number}, ' + '; '.join(map(str, [first, *later]))
         for side in self._sides:
             mine = [run for run in runs if run.side is side]
             resets = self._clean(side, told, keep=self._kept(side))
             self.report.add(
-                fault.name,
+                row,
                 side.name,
-                faults=1,
+                faults=1 + len(later),
                 operations=len(mine),
                 resets=resets,
                 wrong=sum(bool(run.wrong) for run in mine),
@@ -222,7 +231,7 @@ class Rounds:
                     for each in Outcome
                 },
             )
-        self._find_leaked(told, fault.name)
+        self._find_leaked(told, row)
         self._show(
             f'  {told}: {time.monotonic() - began:.0f} s, recovery '
             + ', '.join(f'{name} {s:.1f}' for name, s in recovery.items())
@@ -244,6 +253,7 @@ class Rounds:
     def _inject(
         self,
         fault: faults.Fault,
+        later: Iterable[faults.Fault],
         runs: list[operations.Run],
         pool: futures.Executor,
     ) -> None:
@@ -259,13 +269,16 @@ class Rounds:
             started = [pool.submit(run.start) for run in runs]
             self._wait(fault)
             self._injector.inject(fault)
+        for each in later:
+            self._wait(each)
+            self._injector.inject(each)
         futures.wait(started)
 
     def _wait(self, fault: faults.Fault) -> None:
         """Wait until the time of a fault."""
         pool, deadline = sides.DRIVERS[0].pool, time.monotonic() + _CHANGES
         if not fault.changes:
-            time.sleep(fault.delay)
+            time.sleep(abs(fault.delay))
             return
         names, changes = self._cluster.names(pool), 0
         while changes < fault.changes and time.monotonic() < deadline:
