@@ -86,8 +86,7 @@ def of_type(
     :param size: of the volume, in GiB
     :param as_is: whether an operator migrates the volume unchanged; limits
         then do not apply
-    :raises OptionError: if the options of the type are not possible even
-        without these keys
+    :raises OptionError: if the type is not possible even without these keys
     """
     own = options.ours(metadata)
     if settings is None:

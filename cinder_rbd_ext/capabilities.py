@@ -104,8 +104,7 @@ def settings_of(
 ) -> backend_settings.BackendSettings | None:
     """Return the reported settings; None for a back end without our driver.
 
-    The object size is returned as an option of the back end, even if it is the
-    default of the stock driver.
+    The object size is an option of the back end even if it is the default.
     """
     if not is_ours(report):
         return None

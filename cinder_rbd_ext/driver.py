@@ -2,11 +2,7 @@
 
 """Cinder's RBD driver with a layout and features for each volume.
 
-Each method calls the stock driver and delegates the rest: ``imaging`` creates
-images, ``attach`` selects cache modes, ``lifecycle`` changes existing volumes,
-``retype`` changes the features and the layout of existing images, ``cluster``
-connects to Ceph and queries it. :doc:`/contributor/overridden` explains why
-each method is overridden.
+:doc:`/contributor/overridden` explains why each method is overridden.
 """
 
 from collections.abc import Iterator
@@ -187,10 +183,7 @@ class RBDExtDriver(rbd.RBDDriver):
         image_id: str,
         disable_sparse: bool = False,
     ) -> None:
-        """Fill a volume from a Glance image.
-
-        :param disable_sparse: True if this is a re-image
-        """
+        """Fill a volume from a Glance image, again if it is a re-image."""
         with self._maker.filling(volume, disable_sparse):
             super().copy_image_to_volume(
                 context, volume, image_service, image_id, disable_sparse
@@ -362,9 +355,8 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Change the image of a volume as the new type requests.
 
-        Another layout or data pool requires a copy of the image. If that is
-        not possible, Cinder migrates the volume if the caller allows it. Keys
-        that the new type does not accept are removed from the volume.
+        Cinder migrates the volume if that is not possible and the caller
+        allows it.
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
         request_id = context.request_id
@@ -380,7 +372,6 @@ class RBDExtDriver(rbd.RBDDriver):
         new_type: protocols.VolumeType,
         diff: Any,
     ) -> Any:
-        """Set QoS, multi-attach and replication as the new type requests."""
         return super().retype(None, volume, new_type, diff, None)
 
     def _disable_multiattach(self, volume: protocols.Volume) -> Update:
@@ -478,7 +469,6 @@ class RBDExtDriver(rbd.RBDDriver):
 
     @contextlib.contextmanager
     def _busy_after_timeout(self, name: str) -> Iterator[None]:
-        """Turn a request that clients did not answer into VolumeIsBusy."""
         try:
             yield
         except self.rbd.Timeout as error:
@@ -525,8 +515,6 @@ class RBDExtDriver(rbd.RBDDriver):
 
         After SnapshotIsBusy, Cinder would go on and delete the volume, and
         keep the record of the snapshot for ever.
-
-        :raises VolumeIsBusy: if it is
         """
         volume = record.stored_volume(volume_id)
         if volume.status == fields.VolumeStatus.DELETING:

@@ -11,10 +11,9 @@ from rbd_volume_options import wire
 class VolumeOptionRefused(exception.MetadataUpdateFailure):
     """An ``rbd:`` option is invalid or not allowed.
 
-    A subclass of ``MetadataUpdateFailure``, because Cinder does not reschedule
-    a volume whose creation failed with that class
-    (``OnFailureRescheduleTask.no_reschedule_types``). Another back end could
-    have another driver, which would silently ignore the option.
+    Cinder does not reschedule a volume whose creation failed with this base
+    class (``OnFailureRescheduleTask.no_reschedule_types``). Another back end
+    could have another driver, which would silently ignore the option.
     """
 
     # The prefix is not translated, because Horizon recognizes it.
@@ -43,10 +42,7 @@ class InvalidBackendOptions(exception.InvalidConfigurationValue):
 
 
 class AttachmentRefused(exception.InvalidVolume):
-    """An attachment cannot have the requested cache mode.
-
-    :ivar reason: the reason, in a text for tenants
-    """
+    """An attachment cannot have its mode; ``reason`` is for tenants."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)

@@ -27,10 +27,9 @@ def of_volume(
 ) -> Iterator[None]:
     """Tell the tenant of an ``OptionError`` and raise one of Cinder's instead.
 
-    :param backend: the back end's name, for the log
-    :param operation: what is refused. If it is the creation, the reason is
-        also recorded with the volume, which changes to status ``error``.
-    :param told_by_cinder: as for :func:`user_messages.refused`
+    The reason of a refused creation is also recorded with the volume, which
+    changes to status ``error``.
+
     :raises VolumeOptionRefused: if an option is refused
     """
     try:
@@ -55,8 +54,6 @@ def recorded(
     """Record why a volume could not be created, and tell its tenant.
 
     The names of pools are hidden.
-
-    :param told_by_cinder: as for :func:`user_messages.refused`
     """
     told = error.hidden() if error.key == keys.DATA_POOL else error
     record.refused(volume.id, str(told))
@@ -67,10 +64,7 @@ def recorded(
 
 @contextlib.contextmanager
 def of_back_end(backend: str) -> Iterator[None]:
-    """Raise one of Cinder's exceptions for an option of a back end.
-
-    :raises InvalidBackendOptions: if an option is invalid
-    """
+    """Raise ``InvalidBackendOptions`` for an option of a back end."""
     try:
         yield
     except errors.OptionError as error:

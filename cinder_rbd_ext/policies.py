@@ -194,10 +194,7 @@ def settable_by_creator(
 def check(
     context: protocols.Context, action: str, target: object = None
 ) -> None:
-    """Check that the caller may perform an action.
-
-    :raises HTTPForbidden: with the name of the policy
-    """
+    """Raise ``HTTPForbidden`` if the caller may not perform an action."""
     if not allows(context, action, target):
         raise webob.exc.HTTPForbidden(
             explanation=f'Policy does not allow {action}.'

@@ -48,8 +48,8 @@ def origins(
 ) -> dict[precedence.Part, errors.Origin] | None:
     """Return where each part of an image was set; None if not recorded.
 
-    An origin that this release does not know is treated as the volume's own
-    metadata, to which most limits apply.
+    An unknown origin counts as the volume's own metadata, to which most limits
+    apply.
     """
     text = admin_metadata.get(wire.RECORD_ORIGINS)
     if text is None:
@@ -79,10 +79,7 @@ def stored_volume(volume_id: str) -> Any:
 
 
 def backend_of(volume: protocols.Volume) -> str:
-    """Return the back end that holds a volume: ``host@backend``.
-
-    For a clustered back end, ``cluster@backend``; empty for no back end yet.
-    """
+    """Return the back end of a volume: ``host@backend``, or its cluster's."""
     return (volume.cluster_name or volume.host or '').partition('#')[0]
 
 
@@ -173,17 +170,14 @@ def made(
     Image configuration is recorded only if the driver set it. An image can
     have the same entries from Cinder's QoS specs or from its operator.
 
-    :param backend: the back end, as from :func:`backend_of`; None to keep the
-        recorded one
-    :param by_part: where each part was set; None to keep the recorded origins
+    :param backend: as from :func:`backend_of`; None to keep the recorded one
+    :param by_part: where each part was set; None to keep what is recorded
     :param accepted: the metadata with which the volume was accepted; None if
-        it was not checked again. Values that were accepted earlier, and are
-        not in it, are checked again if somebody sets them.
-    :param configuration: what the driver set, by key; None to keep what is
-        recorded
+        it was not checked again. Earlier values that are not in it are checked
+        again if somebody sets them.
+    :param configuration: what the driver set, by key; None to keep it
     :param disk: the properties of the disk of a new volume, by key. They stay
-        in the record as long as the volume exists, because its data depends
-        on them.
+        in the record as long as the volume exists: its data depends on them.
     """
     bare = dataclasses.replace(
         state, configuration=configuration or {}, disk=disk or {}
@@ -257,11 +251,9 @@ def accepted(
     """Record that changes of a volume's metadata were accepted.
 
     Only changeable keys are recorded: they take effect later, and who may set
-    them can change in between. A failure is logged and not raised, because the
-    change is already made. The value is then checked where it takes effect.
-
-    :param removed: keys that were removed. Their values are checked again if
-        somebody sets them.
+    them can change in between. Removed values are checked again if somebody
+    sets them. A failure is logged: the change is already made, and the value
+    is then checked where it takes effect.
     """
     entry, stale = _accepted(metadata), _names_accepted(removed)
     if not entry and not stale:
@@ -311,11 +303,9 @@ def moved(
     configuration: Mapping[str, Any] | None = None,
     accepted: Mapping[str, str] | None = None,
 ) -> None:
-    """Record the image of a volume after a migration.
+    """Record the image of a volume after a migration, as :func:`made`.
 
     A failure is logged and not raised: the image has already moved.
-
-    The other parameters are those of :func:`made`.
 
     :param state: None if the image is unchanged, with or without a record
     """
@@ -331,9 +321,9 @@ def moved(
 def forgotten(volume_id: str) -> None:
     """Remove the record of a volume that has left this driver.
 
-    The marker of the migration is kept: the former image is still there. The
-    properties of the disk are kept: the volume may return with its data. A
-    failure is logged and not raised: the volume has already left.
+    Kept are the marker of the migration, as the former image is still there,
+    and the properties of the disk, as the volume may return. A failure is
+    logged: the volume has already left.
     """
     admin = context.get_admin_context()
     kept = {*wire.MARKER_RECORDS, *_keys_of(definitions.Kind.DISK)}
@@ -366,8 +356,5 @@ def refusal(admin_metadata: Mapping[str, str]) -> str | None:
 
 
 def shortened(text: str, length: int = _MAX_VALUE) -> str:
-    """Return a text that fits into the database, marked if it was truncated.
-
-    :param length: maximum in characters; by default, of one value
-    """
+    """Return a text of at most some characters, marked if it was truncated."""
     return text if len(text) <= length else f'{text[: length - 3]}...'

@@ -44,8 +44,7 @@ def off_the_hub(blocking: Any) -> Any:
 def off_main_thread(blocking: Any) -> Any:
     """Act as :func:`off_the_hub` in the main thread, where eventlet runs.
 
-    In another thread, which is allowed to block and has no hub to return to,
-    this returns the object itself.
+    Another thread may block and has no hub to return to.
     """
     if threading.get_native_id() == os.getpid():
         return off_the_hub(blocking)

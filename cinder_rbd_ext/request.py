@@ -23,8 +23,6 @@ class Request:
     """The volume's metadata and its type's extra specs, parsed.
 
     :ivar levels: the values of both, with the defaults of the back end
-    :ivar multiattach: whether the type is a multi-attach type
-    :ivar replicated: whether the type is a replicated type
     :ivar tenant_options: the keys that tenants may set on the volume
     """
 
@@ -109,9 +107,9 @@ class Texts:
     def check_tenant(self, settings: backend_settings.BackendSettings) -> None:
         """Check that the tenant may set the keys in the metadata.
 
-        :raises OptionError: with the first key that the tenant may not set.
-            Unknown keys are left to :meth:`request`, whose message is more
-            precise.
+        Unknown keys are left to :meth:`request`, whose message is better.
+
+        :raises OptionError: with the first key that the tenant may not set
         """
         definitions.check_tenant(self.metadata, self._allowed(settings))
 
@@ -127,9 +125,8 @@ def of_volume(
     volume_type: protocols.VolumeType | None,
     settings: backend_settings.BackendSettings,
 ) -> Request:
-    """Return the requested options of a volume.
+    """Return the requested options of a volume, with its or another type.
 
-    :param volume_type: its current or its new type; may be None
     :raises OptionError: for options that are invalid or not allowed
     """
     texts = Texts(metadata_of(volume), specs_of(volume_type))

@@ -49,10 +49,9 @@ def _relevant(items: Mapping[str, str]) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A volume whose image is to be configured, as it will be.
+    """A volume as it will be when its image is configured.
 
     :ivar volume: Cinder's volume object, as in the database
-    :ivar volume_type: its type, or its new type; may be None
     :ivar size: its size in GiB, or its new size
     """
 
@@ -72,7 +71,6 @@ class Target:
     def _accepted(
         self, settings: backend_settings.BackendSettings
     ) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
-        """Return the keys of the volume that are in force, and the result."""
         own = request.metadata_of(self.volume)
         named = {key: own[key] for key in configuration_keys() if key in own}
         return accepted_keys.Acceptance(named, {}).applied(
@@ -86,9 +84,9 @@ class Target:
     ) -> dict[str, Any]:
         """Return the configuration with some keys of the volume.
 
-        Whether tenants may set a key was checked when it was set. It is
-        checked here for a value that neither the API extension nor the driver
-        accepted.
+        Whether tenants may set a key was checked when it was set, and is
+        checked here if neither the API extension nor the driver accepted the
+        value.
         """
         texts = request.Texts(
             own, _relevant(request.specs_of(self.volume_type))
@@ -107,10 +105,9 @@ class Target:
     def difference(
         self, settings: backend_settings.BackendSettings
     ) -> dict[str, Any] | None:
-        """Return the new configuration; None if the image has it already.
+        """Return the new configuration; None if it is the recorded one.
 
-        It is compared with the record. A change that was interrupted counts as
-        a difference.
+        A change that was interrupted counts as a difference.
 
         :raises OptionError: for invalid keys of the type
         """

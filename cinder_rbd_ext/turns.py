@@ -72,9 +72,8 @@ class Postponed(BaseException):
     """The deletion ends here and is requested again later.
 
     After any ``Exception`` of a driver, Cinder's volume manager changes the
-    volume to ``error_deleting``, or to ``available``. Only if its thread is
-    ended otherwise, the volume keeps its status and its entry in the table of
-    workers.
+    volume to ``error_deleting``, or to ``available``. Otherwise it keeps its
+    status and its entry in the table of workers.
     """
 
 
@@ -87,11 +86,6 @@ class _Enough(Exception):
 
 
 class _Turn(threading.Event):
-    """An operation that waits in a thread; set when it gets a place.
-
-    :param is_request: whether it could have been postponed
-    """
-
     def __init__(self, is_request: bool) -> None:
         super().__init__()
         self.is_request = is_request
@@ -100,10 +94,9 @@ class _Turn(threading.Event):
 class Line:
     """Runs a number of operations at the same time, and the next in order.
 
-    Projects take turns: of those that wait, each gets a place after the other,
-    and each keeps its own order. One project never has all places, so that an
-    operation of another project begins at once, or after the shortest of those
-    that run. A semaphore of Python keeps no order.
+    Projects take turns, and each keeps its own order. One project never has
+    all places, so that an operation of another project begins at once, or
+    after the shortest of those that run. A semaphore of Python keeps no order.
     """
 
     def __init__(self, places: int, of_project: int) -> None:
@@ -161,7 +154,6 @@ class Line:
         )
 
     def _is_full(self, project: str) -> bool:
-        """Return whether another request of a project must not wait here."""
         most = MOST_WAITING if project in self._waiting else 2 * MOST_WAITING
         return self._threads() >= most
 
@@ -216,8 +208,7 @@ class Line:
     def _arm(self) -> None:
         """Have postponed operations requested some time; the lock is held.
 
-        Another service of the cluster may get what is requested here, so that
-        no operation of this one ends.
+        Another service of the cluster may get what is requested here.
         """
         if self._postponed and self._timer is None:
             self._timer = threading.Timer(INTERVAL, self._remind)
@@ -317,8 +308,7 @@ class Turns:
     def check(self, name: str, is_slow: Callable[[], bool]) -> None:
         """End a deletion in the quick line if it is slow.
 
-        :param is_slow: returns whether it is; not called in the slow line
-        :raises Slow: if the deletion must begin again in the slow line
+        :raises Slow: if it must begin again in the slow line
         """
         if name not in self._begun:
             return
@@ -336,8 +326,7 @@ class Turns:
 def is_slow(image: protocols.Image) -> bool:
     """Return whether the removal of an open image removes many objects.
 
-    Without a valid object map, librbd tries to remove each object that might
-    exist.
+    Without a valid object map, librbd tries each object that might exist.
     """
     stat = image.stat()
     if stat['num_objs'] < MANY:

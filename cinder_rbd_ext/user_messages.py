@@ -103,13 +103,10 @@ def refused(
     reason: errors.OptionError | str,
     told_by_cinder: bool = False,
 ) -> None:
-    """Create a user message about a refusal.
-
-    A failure is only logged, so that it cannot hide the refusal.
+    """Create a user message about a refusal; a failure is only logged.
 
     :param reason: for tenants. A text must not have names of hosts, pools or
-        types that they cannot see. Of an error, the names of pools are hidden
-        here.
+        types that they cannot see. The pools of an error are hidden here.
     :param told_by_cinder: whether Cinder itself creates a message for this
         refusal, which then gets the reason
     """
@@ -154,7 +151,6 @@ def _repeated(
     volume: protocols.Volume,
     operation: Operation,
 ) -> str | None:
-    """Return the request ID of a recent message of the same kind, or None."""
     latest = db.message_get_all(
         request,
         {
@@ -174,10 +170,7 @@ def _repeated(
 def reason_of(
     admin_metadata: Mapping[str, str], request_id: str | None
 ) -> str | None:
-    """Return the reason for the message of a request; None if not stored.
-
-    :param admin_metadata: of the volume that the message is about
-    """
+    """Return the reason for the message of a request; None if not stored."""
     stored = admin_metadata.get(wire.RECORD_MESSAGE_REQUEST)
     if not stored or stored != request_id:
         return None
@@ -187,14 +180,12 @@ def reason_of(
 def tell_attachment_refused(
     volume: protocols.Volume, reason: errors.OptionError
 ) -> None:
-    """Tell the tenant why a volume is not attached.
+    """Tell the tenant why a volume is not attached; a failure is logged.
 
     The reason is also recorded with the volume, if no server has the volume
-    then: a refused live migration leaves it attached to its server, where it
-    works. A failure is logged and not raised: it must not hide the refusal.
+    then: a refused live migration leaves it attached to its server.
 
-    :param volume: the volume as in the database, with the context of the
-        request
+    :param volume: as in the database, with the context of the request
     """
     refused(volume, Operation.ATTACHMENT, reason)
     if any(

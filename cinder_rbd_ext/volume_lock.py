@@ -159,8 +159,6 @@ def _process() -> _Process:
 
 
 class Held:
-    """A lock that is held exclusively."""
-
     def __init__(self, volume_id: str, names: list[str]) -> None:
         self._volume_id = volume_id
         self._names = names
@@ -209,9 +207,8 @@ def shared(volume_id: str, wait: float = WAIT) -> Iterator[None]:
 
 @contextlib.contextmanager
 def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
-    """Hold the lock of a volume alone.
+    """Hold the lock of a volume alone; ``wait`` is in seconds.
 
-    :param wait: maximum seconds to wait
     :raises VolumeLocked: if it could not be taken
     :raises RuntimeError: if the same thread holds it shared
     """
@@ -238,8 +235,7 @@ def configuring(volume_id: str, wait: float = WAIT) -> Iterator[None]:
     This is a lock of its own, for a holder of the shared lock: the data can be
     used meanwhile. It is not re-entrant.
 
-    :param wait: maximum seconds to wait
-    :raises VolumeLocked: if it could not be taken
+    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
     """
     with contextlib.ExitStack() as stack:
         names = [_name(volume_id, _CONFIGURATION)]
@@ -248,10 +244,7 @@ def configuring(volume_id: str, wait: float = WAIT) -> Iterator[None]:
 
 
 def warn_if_local(cluster_name: str | None) -> None:
-    """Log a warning if the services of a cluster do not share their locks.
-
-    :param cluster_name: the cluster of a back end; None if it has none
-    """
+    """Log a warning if the services of a cluster do not share their locks."""
     if cluster_name and cfg.CONF.coordination.backend_url.startswith(_LOCAL):
         LOG.warning(
             'The back end belongs to cluster %s, but [coordination] '
@@ -279,8 +272,6 @@ class _Deadline:
     def wait(self) -> None:
         """Wait for a change in this process, or a while for others.
 
-        Called with the process's locks guarded.
-
         :raises VolumeLocked: if no time is left
         """
         left = self._until - time.monotonic()
@@ -291,7 +282,6 @@ class _Deadline:
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
-        """Translate an error of the coordination back end."""
         try:
             yield
         except (tooz.ToozError, exception.LockCreationFailed) as error:
@@ -368,7 +358,6 @@ def _close(volume_id: str, sharing: _Sharing) -> None:
 
 
 def _take_any(names: list[str], deadline: _Deadline) -> str:
-    """Take one of several locks."""
     while True:
         for name in names:
             with deadline.translated():
@@ -453,10 +442,6 @@ def _released(name: str) -> bool:
 
 
 def _is_owner(lock: Any) -> bool:
-    """Return whether a lock has not expired.
-
-    :raises ToozError: if the coordination back end does not respond
-    """
     try:
         return bool(lock.is_still_owner())
     except tooz.NotImplemented:

@@ -110,8 +110,7 @@ class Attaching:
     def holding(self, volume_id: str) -> Iterator[None]:
         """Hold the lock of a volume, shared.
 
-        :raises VolumeLocked: if it could not be taken in time, or if many
-            other attachments wait
+        :raises VolumeLocked: if it could not be taken in time
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -131,10 +130,7 @@ class Attaching:
 def using_image(
     name: str, wait: float = volume_lock.WAIT
 ) -> contextlib.AbstractContextManager[None]:
-    """Hold the lock of the volume that an image belongs to, if any.
-
-    :raises VolumeLocked: if the lock could not be taken in time
-    """
+    """Hold the lock of the volume that an image belongs to, if any."""
     image_id = volume_utils.extract_id_from_volume_name(name)
     if not uuidutils.is_uuid_like(image_id):
         return contextlib.nullcontext()
@@ -164,7 +160,6 @@ def replacing(
     :param settle: removes what an earlier retype or migration has left.
         Otherwise, requests would wait for the end of that one, and this one
         for them.
-    :raises VolumeLocked: if the lock could not be taken in time
     """
     until = time.monotonic() + wait
     while True:
@@ -224,10 +219,7 @@ def _check_is_here(driver: protocols.Driver, volume: protocols.Volume) -> None:
 
 
 def is_unfinished(volume: protocols.Volume) -> bool:
-    """Return whether a retype has left something to do.
-
-    :param volume: from :func:`using`
-    """
+    """Return whether a retype has left something to do."""
     mark = marker.read(volume.admin_metadata)
     # A retype that still waits for the lock has not begun.
     waits = mark is not None and not mark.source_id

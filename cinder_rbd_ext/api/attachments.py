@@ -75,8 +75,7 @@ class _ConnectorController(offers.Controller):
         The driver checks what only it knows, and everything if the scheduler
         does not respond: an attachment must not depend on it.
 
-        :raises HTTPBadRequest: if it cannot; the reason is recorded with the
-            volume
+        :raises HTTPBadRequest: if it cannot
         """
         try:
             here = self._reported.holding(volume)
@@ -247,8 +246,6 @@ def _check_owner(
     """Check that only Nova replaces an attachment with a cache mode.
 
     See :mod:`cinder_rbd_ext.attach.replacement`.
-
-    :raises HTTPBadRequest: if another caller does
     """
     volume_id = str(parameters.get('volume_uuid'))
     server = str(parameters.get('instance_uuid'))
@@ -273,12 +270,10 @@ def _check_owner(
 
 
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
-    """Return whether a connector is that of a compute host."""
     return for_server or cache_mode.of_connector(connector) is not None
 
 
 def _is_service(context: protocols.Context) -> bool:
-    """Return whether the caller is a service, such as Nova."""
     return cinder_volume.API().is_service_request(context) or policies.allows(
         context, wire.POLICY_OFFER_CACHE_MODES
     )

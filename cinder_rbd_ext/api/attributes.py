@@ -74,7 +74,7 @@ def _conversion(
     """Return the progress of a conversion, or why it was not possible.
 
     :param shows_type: whether the caller may see the id of the new type,
-        which may be one that tenants cannot see
+        which tenants may not see
     """
     shown: dict[str, Any] = dict.fromkeys(
         (
@@ -110,7 +110,6 @@ def _labels(text: str) -> Mapping[str, str]:
 
 
 def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:
-    """Return an item of each connection, by attachment id."""
     return {
         attachment.id: (attachment.connection_info or {}).get(item)
         for attachment in volume.volume_attachment

@@ -50,9 +50,8 @@ def part_of(body: object, name: str) -> dict[str, Any]:
 
 
 def ours(items: object) -> dict[str, str] | None:
-    """Return the ``rbd:`` items of a part of a request.
+    """Return the ``rbd:`` items of a part of a request, not checked yet.
 
-    :param items: not checked yet; the case of the prefix is ignored
     :returns: None for input that Cinder's own schema refuses
     """
     if items is None:
@@ -97,13 +96,11 @@ def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
 def check_removable(
     name: str, existing: Mapping[str, Any], scope: keys.Scope
 ) -> None:
-    """Check that the removal of a key removes only this key.
+    """Check that the removal of a key removes only this ``rbd:`` key.
 
     The database deletes each key that it considers equal. A misspelled key may
     be removed if there is no other spelling of it.
 
-    :param name: an ``rbd:`` key
-    :param existing: the existing items
     :raises OptionError: for another spelling of a key
     """
     twins = [
@@ -125,10 +122,8 @@ def check_created(
     """Check the requested options of a new volume.
 
     :param size: GiB
-    :param settable: the keys that the policy lets the caller set; None for
-        all keys
-    :raises OptionError: for options that any of the possible back ends of the
-        volume would refuse
+    :param settable: the keys that the policy allows; None for all
+    :raises OptionError: for options that a possible back end would refuse
     """
     offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     if settable is None:
@@ -160,8 +155,7 @@ def check_type(
     """Check that a volume without keys of its own can be created.
 
     :param size: GiB
-    :raises OptionError: if all back ends of the type would refuse it, because
-        of the options of the type or the back end
+    :raises OptionError: if all back ends would refuse it
     """
     first: errors.OptionError | None = None
     for each in offer.settings:
@@ -181,7 +175,6 @@ def check_readable(
 ) -> None:
     """Check that servers can read a backup that a new volume receives.
 
-    :param items: the ``rbd:`` keys of the volume
     :param written: the disk for which the data were written, by key
     :raises OptionError: if they could not on one of the possible back ends
     """
@@ -270,12 +263,9 @@ def check_sizes(
     image_features: features.Features,
     bounds: limits.Limits,
 ) -> None:
-    """Check that there is a size with which volumes can be created.
+    """Check that a size within the limits of the type matches the layout.
 
-    If only some sizes are possible, each volume is checked.
-
-    :param specs: the extra specs of the type, which may limit the size
-    :raises OptionError: if no size within the limits matches the layout
+    :raises OptionError: if none does
     """
     low = _bound(specs, volume_types.MIN_SIZE_KEY) or 1
     high = _bound(specs, volume_types.MAX_SIZE_KEY)

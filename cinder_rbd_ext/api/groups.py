@@ -44,7 +44,6 @@ class _CopiesController(offers.Controller):
 
         :param group: the id of the source, not checked yet; None for none
         :param group_snapshot: the same
-        :raises HTTPBadRequest: if the driver would refuse a volume
         """
         # Imported here, because it requires Cinder's registered objects.
         from cinder import group as cinder_group
@@ -79,11 +78,7 @@ class _CopiesController(offers.Controller):
         original: Any,
         source_of: Callable[[Any], volume_source.Source],
     ) -> None:
-        """Check a volume that has no keys of its own.
-
-        :param group: the source group, whose back end the new group has
-        :param original: the source volume or snapshot
-        """
+        """Check a copy of a volume or snapshot, without keys of its own."""
         volume_type = known_types.of_new_volume(
             context, original.volume_type_id
         )

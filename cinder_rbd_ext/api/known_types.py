@@ -82,8 +82,6 @@ def visible(context: protocols.Context, identity: str) -> Any:
 
     A private type of other projects is reported as not found, because messages
     would show its extra specs.
-
-    :raises NotFound: for a type that does not exist for the caller
     """
     volume_type = objects.VolumeType.get_by_name_or_id(context, identity)
     # By id, Cinder returns only types that are visible to the caller.
@@ -103,11 +101,9 @@ def visible(context: protocols.Context, identity: str) -> Any:
 
 
 def of_new_volume(context: protocols.Context, wanted: object) -> Any:
-    """Return the type of a new volume, as Cinder finds it.
+    """Return the type of a new volume, as Cinder finds it; None if it refuses.
 
     :param wanted: the type in the request or of the source, if any
-    :returns: None if Cinder refuses the type
-    :raises NotFound: for a type that does not exist for the caller
     """
     if wanted is None or wanted == '':
         try:

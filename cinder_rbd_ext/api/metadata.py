@@ -63,11 +63,8 @@ class Outcome:
 
     :ivar notice: what the caller should know; None for nothing
     :ivar is_configured: whether the driver must configure the image
-    :ivar is_compared: whether it must also look whether the image is as it
-        left it
-    :ivar accepted: the values that the check has allowed. A value that is sent
-        again unchanged was not checked.
-    :ivar removed: the keys that are removed
+    :ivar is_compared: whether it must also compare the image with its record
+    :ivar accepted: the values that were checked, without unchanged ones
     :ivar type_id: the volume type for which the keys were checked
     """
 
@@ -123,10 +120,7 @@ class Changes:
         items: object,
         policy: str,
     ) -> Outcome:
-        """Check items that replace all existing items.
-
-        :param policy: as for :meth:`check_added`
-        """
+        """Check items that replace all existing items."""
         items_of_ours = checks.ours(items)
         if items_of_ours is None:
             return Outcome()
@@ -153,11 +147,7 @@ class Changes:
         new: dict[str, str],
         named: dict[str, str],
     ) -> Outcome:
-        """Check a change of the metadata of a volume.
-
-        :param new: the metadata after the change
-        :param named: the ``rbd:`` keys in the request
-        """
+        """Check a change, to ``new`` items, of which some were ``named``."""
         before = checks.ours(dict(volume.metadata)) or {}
         after = checks.ours(new) or {}
         if before or after:
@@ -186,7 +176,6 @@ class Changes:
         after: dict[str, str],
         different: frozenset[str],
     ) -> None:
-        """Check a change of the fixed keys of a volume."""
         fixed = frozenset(filter(definitions.is_fixed, different))
         if fixed and policies.allows(
             context, wire.POLICY_CORRECT_FIXED_KEYS, volume
@@ -197,7 +186,6 @@ class Changes:
             checks.check_fixed(different, before, after)
 
     def _is_ours(self, volume: protocols.Volume) -> bool:
-        """Return whether the back end of a volume may have our driver."""
         try:
             return self._reported.may_be_ours(volume)
         except webob.exc.HTTPServiceUnavailable:
@@ -249,9 +237,7 @@ class Changes:
         The driver does so when Cinder removes the export of the volume. Other
         drivers than ours are not called: they would remove it.
 
-        :param is_compared: whether it must read the image although the record
-            is as the keys request
-        :returns: None if the driver did not
+        :returns: None if it did not
         """
         try:
             volume = record.stored_volume(volume_id)
@@ -285,7 +271,6 @@ class Changes:
         return ignored if is_in_force else None
 
     def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:
-        """Return the offer of the back end that holds the volume."""
         specs = request.specs_of(volume.volume_type)
         here = self._reported.holding(volume)
         matching = (here,) if here else self._reported.matching(specs)
@@ -298,7 +283,6 @@ class Changes:
 def _check_agrees(
     volume: protocols.Volume, fixed: Collection[str], after: dict[str, str]
 ) -> None:
-    """Check that fixed keys agree with the record of the image."""
     if not fixed:
         return
     requested = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
@@ -324,11 +308,10 @@ def _target(volume: Any) -> requested_configuration.Target:
 
 
 def _check_is_not_replaced(volume: protocols.Volume) -> None:
-    """Check a request that changes ``rbd:`` keys of a volume.
+    """Check that a change of ``rbd:`` keys would not be lost.
 
-    The change would be lost: a retype removes keys, a restore puts those back
-    that the volume had before it, and a migration replaces the metadata by a
-    copy that Cinder made when it began.
+    A retype removes keys, a restore puts those back that the volume had before
+    it, and a migration replaces the metadata by a copy from its beginning.
 
     :raises HTTPBadRequest: during such an operation
     """
@@ -351,10 +334,7 @@ def _is_replaced(volume: protocols.Volume) -> bool:
 
 
 def authorized(context: protocols.Context, volume_id: str, policy: str) -> Any:
-    """Return a volume that the caller may change.
-
-    :raises PolicyNotAuthorized: if the policy of Cinder does not allow it
-    """
+    """Return a volume that the policy of Cinder lets the caller change."""
     volume = cinder_volume.API().get(context, volume_id)
     context.authorize(policy, target_obj=volume)
     return volume

@@ -37,7 +37,7 @@ class TypeOffer:
     def of(
         cls, specs: Mapping[str, str], matching: Iterable[pools.Pool]
     ) -> 'TypeOffer':
-        """Return the offer of a type."""
+        """Return what the matching pools offer for volumes of a type."""
         reported = [pool.settings for pool in matching]
         ours = tuple(settings for settings in reported if settings is not None)
         if not reported:
@@ -66,8 +66,7 @@ class TypeOffer:
     ) -> list[tuple[request.Request, backend_settings.BackendSettings]]:
         """Return the requested options for each back end.
 
-        :raises OptionError: for options that are invalid or not allowed on one
-            of them
+        :raises OptionError: for options that one of them does not allow
         """
         texts = request.Texts(metadata, self.specs)
         requested = []
@@ -97,11 +96,7 @@ class TypeOffer:
 
 
 class Controller(wsgi.Controller):
-    """A controller of the extension.
-
-    :param reported: the pools, with the settings of their back ends
-    :param types: the volume types
-    """
+    """A controller of the extension, which knows the pools and the types."""
 
     def __init__(
         self, reported: pools.ReportedPools, types: known_types.KnownTypes
@@ -111,7 +106,6 @@ class Controller(wsgi.Controller):
         self._types = types
 
     def _offer(self, volume_type: protocols.VolumeType) -> TypeOffer:
-        """Return the offer of a type."""
         specs = volume_type['extra_specs'] or {}
         offer = TypeOffer.of(specs, self._reported.matching(specs))
         if offer.reason == wire.NO_BACKEND:

@@ -114,10 +114,6 @@ def route_all_names(mapper: Any, resource: Any) -> None:
 def _limits_of(
     context: protocols.Context,
 ) -> Callable[[str | None], Answer | None] | None:
-    """Return a function that reads the limits of QoS specs, each only once.
-
-    :returns: None if the caller may not see them
-    """
     if not policies.allows(context, wire.POLICY_GET_QOS_LIMITS):
         return None
     # Only administrators may read QoS specs.
@@ -141,7 +137,6 @@ def _limits_of(
 
 
 def _visible(context: protocols.Context) -> list[Any]:
-    """Return the types that are visible to the caller, as GET /types does."""
     filters = {'is_public': None if context.is_admin else True}
     types: list[Any] = volume_types.get_all_types(
         context, filters=filters, list_result=True
@@ -155,10 +150,7 @@ def of_type(
     settable: Collection[str],
     shows_pools: bool = True,
 ) -> Answer:
-    """Return the response for a volume type.
-
-    :param settable: the keys that the policy lets the caller set
-    """
+    """Return the response for a volume type with some settable keys."""
     answer: Answer = {
         'id': volume_type['id'],
         'name': volume_type['name'],
@@ -211,9 +203,8 @@ def _default_of(
 ) -> precedence.Choice[Any] | None:
     """Return the default of a key and its origin.
 
-    It is None if the back ends differ, or if Ceph's configuration decides and
-    the back end has not reported it. A value of None means that volumes are
-    not striped.
+    None if the back ends differ, or if Ceph's configuration decides and they
+    have not reported it. A value of None stands for volumes without striping.
     """
     choices = [each.effective(key) for each in defaults]
     if is_shared:

@@ -42,12 +42,10 @@ TIMEOUT = 3.0
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """A pool of a back end.
+    """A pool of a back end, named ``host@backend#pool``.
 
-    :ivar name: ``host@backend#pool``, as in a volume's ``host``
     :ivar capabilities: the report of the back end
-    :ivar settings: our settings in the report; None for a pool without our
-        driver
+    :ivar settings: our settings in it; None without our driver
     """
 
     name: str
@@ -81,7 +79,7 @@ class ReportedPools:
     def all(self) -> tuple[Pool, ...]:
         """Return the pools of all back ends that are up.
 
-        :raises HTTPServiceUnavailable: if there is no response yet, or if the
+        :raises HTTPServiceUnavailable: if no back end has reported, or if the
             scheduler does not respond within :data:`TIMEOUT`
         """
         if self._clock() >= self._expires:
@@ -133,7 +131,6 @@ class ReportedPools:
             self._asking.release()
 
     def _ask(self) -> tuple[Pool, ...] | None:
-        """Return the pools from the scheduler; None if the request fails."""
         admin = cinder_context.get_admin_context()
         try:
             if self._scheduler is None:
@@ -163,8 +160,6 @@ class ReportedPools:
 
         The extra specs of the volume's type decide. Free capacity and
         availability zone are ignored, because they depend on the volume.
-
-        :raises HTTPServiceUnavailable: as :meth:`all`
         """
         return self._found(self._placing(specs))
 
@@ -183,7 +178,6 @@ class ReportedPools:
         return passes
 
     def _found(self, suits: Callable[[Pool], bool]) -> tuple[Pool, ...]:
-        """Return the matching pools; query again if there is none."""
         suitable = tuple(filter(suits, self.all()))
         if not suitable and self._clock() >= self._asked + MIN_AGE:
             self._expires = float('-inf')
@@ -197,20 +191,14 @@ class ReportedPools:
         return suitable[0] if suitable else None
 
     def may_be_ours(self, volume: protocols.Volume) -> bool:
-        """Return whether the pool that holds a volume may have our driver.
-
-        :raises HTTPServiceUnavailable: as :meth:`all`
-        """
+        """Return whether the pool that holds a volume may have our driver."""
         here = self.holding(volume)
         return here is None or here.is_ours
 
     def destination(
         self, context: protocols.Context, parameters: Mapping[str, Any]
     ) -> tuple[Pool, ...]:
-        """Return the pools of the host or cluster in a request.
-
-        :param parameters: the request, not checked yet
-        """
+        """Return the pools of the host or cluster in an unchecked request."""
         host = parameters.get('host')
         matching = self.named(host, parameters.get('cluster'))
         if matching or not isinstance(host, str):
@@ -230,10 +218,8 @@ class ReportedPools:
     def named(
         self, host: object, cluster: object, is_optional: bool = False
     ) -> tuple[Pool, ...]:
-        """Return the pools of the host or cluster in a request.
+        """Return the pools of ``host@backend#pool``, or of all its pools.
 
-        :param host: ``host@backend#pool`` or ``host@backend``
-        :param cluster: ``cluster@backend#pool`` or ``cluster@backend``
         :param is_optional: return the last pools, for a request that does not
             require them
         """

@@ -53,10 +53,7 @@ def _without_traceback(method: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
-    """Turn an ``OptionError`` into HTTP 400 with its complete text.
-
-    :param hint: further information, such as the layout of the source
-    """
+    """Turn an ``OptionError`` into HTTP 400 with its text and a hint."""
     try:
         yield
     except errors.OptionError as error:

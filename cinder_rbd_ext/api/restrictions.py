@@ -50,10 +50,6 @@ class Restrictions:
         self._known: _Known | None = None
 
     def may_refuse(self, volume: Mapping[str, Any]) -> bool:
-        """Return whether a volume without keys may be refused.
-
-        :param volume: the request, not checked yet
-        """
         wanted = volume.get('volume_type') or None
         known = self._look()
         if known is None or not isinstance(wanted, str | None):
@@ -136,9 +132,8 @@ def _may_refuse(
 ) -> bool:
     """Return whether one of the possible types may refuse a request.
 
-    Without a type, the source, the image or the project decides on the type.
+    Without a type, the source, the image or the project decides on it.
 
-    :param restricting: the types that set a layout, with their pools
     :param source: None if it must be looked up
     """
     for each, matching in restricting:

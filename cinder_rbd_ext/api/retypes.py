@@ -33,11 +33,10 @@ def check(
     """Check a retype.
 
     :param may_migrate: whether the caller allows a migration
-    :returns: a notice of the keys that the retype removes from the volume;
-        None if it removes none
-    :raises HTTPBadRequest: for a type that no volume of this size can have, or
-        a type that requires a migration that the caller does not allow or
-        Cinder cannot perform, or after which servers could not read the data
+    :returns: a notice of the keys that it removes from the volume, if any
+    :raises HTTPBadRequest: for a type that no volume of this size can have,
+        that requires a migration that the caller does not allow or Cinder
+        cannot perform, or after which servers could not read the data
     """
     specs = request.specs_of(new_type)
     former = request.specs_of(volume.volume_type)
@@ -94,7 +93,6 @@ def check_readable(
 ) -> None:
     """Check that servers can read the data of a volume on other back ends.
 
-    :param recorded: the admin metadata of the volume
     :param possible: the possible pools; none if the back end has not reported,
         so that it counts as one without our driver
     :raises HTTPBadRequest: for a back end that ignores the sector size

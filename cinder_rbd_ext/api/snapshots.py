@@ -24,11 +24,7 @@ from cinder_rbd_ext.api import volume_source
 
 
 def check_use(context: protocols.Context, snapshot_id: object) -> None:
-    """Check the volume of a snapshot that a request uses.
-
-    :param snapshot_id: not checked yet; what is not the ID of a snapshot is
-        left to Cinder
-    """
+    """Check the volume of a snapshot that an unchecked request names."""
     if uuidutils.is_uuid_like(snapshot_id):
         with contextlib.suppress(exception.NotFound):
             snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)

@@ -34,7 +34,6 @@ _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 class _SpecsController(offers.Controller):
     def _check(self, specs: Mapping[str, str]) -> None:
-        """Check all extra specs of a type as they will be."""
         checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
         try:
             matching = self._reported.matching(specs)
@@ -158,7 +157,6 @@ class ExtraSpecsController(_SpecsController):
                 self._check(specs)
 
     def _authorize(self, req: protocols.Request, action: str) -> Any:
-        """Check our policy and Cinder's own; return the context."""
         context = req.environ['cinder.context']
         policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
         context.authorize(action)
@@ -166,13 +164,11 @@ class ExtraSpecsController(_SpecsController):
 
 
 def _existing(context: protocols.Context, type_id: str) -> dict[str, str]:
-    """Return the extra specs of a type."""
     volume_type = volume_types.get_volume_type(context, type_id)
     return dict(volume_type['extra_specs'] or {})
 
 
 def _with_partner(req: protocols.Request) -> bool:
-    """Return whether a request removes both keys of a pair."""
     try:
         text = req.GET.get(wire.WITH_PARTNER, 'false')
         return bool(strutils.bool_from_string(text, strict=True))
@@ -185,10 +181,8 @@ def _with_partner(req: protocols.Request) -> bool:
 def _names_ours(items: dict[str, Any]) -> bool:
     """Return whether unchecked extra specs contain an ``rbd:`` key.
 
-    The result is False for input that Cinder's own schema refuses. The schema
-    accepts null, which would create the key without a value.
-
-    :raises HTTPBadRequest: if the value of an ``rbd:`` key is null
+    False for input that Cinder's own schema refuses. The schema accepts null,
+    which would create the key without a value.
     """
     for key in filter(key_spelling.is_ours, items):
         if items[key] is None:
@@ -204,5 +198,4 @@ def _names_ours(items: dict[str, Any]) -> bool:
 
 
 def _strings(items: dict[str, Any]) -> dict[str, str]:
-    """Return the string values of unchecked extra specs."""
     return {k: v for k, v in items.items() if isinstance(v, str)}

@@ -32,7 +32,7 @@ class Source:
 
     :ivar size: in GiB, for a volume whose request has no size; 0 for none
     :ivar volume_type_id: for a volume whose request has no type
-    :ivar state: the RBD image of the source; None if the API does not know it
+    :ivar state: its RBD image; None if the API does not know it
     :ivar inherited: what a volume inherits from it; None if nothing is known
     :ivar written: the disk for which the data of a backup were written, by
         key; None if its volume was deleted, or for another source
@@ -67,9 +67,8 @@ def uses_nova_images(req: protocols.Request) -> bool:
 def of_request(
     req: protocols.Request, volume: Mapping[str, Any]
 ) -> Source | None:
-    """Return the source in a request for a volume.
+    """Return the source in a request for a volume, not checked yet.
 
-    :param volume: the request, not checked yet
     :returns: None if Cinder refuses the source
     :raises NotFound: for a source that does not exist for the caller
     """
@@ -106,14 +105,11 @@ def image_reference(volume: Mapping[str, Any]) -> Any:
 
     If the request has an ``image_id``, Cinder ignores ``imageRef``, even if
     the other value is null.
-
-    :param volume: the request, not checked yet
     """
     return volume.get('image_id' if 'image_id' in volume else 'imageRef')
 
 
 def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sources in a request that Cinder does not ignore."""
     sources = {
         'source_volid': volume.get('source_volid'),
         'snapshot_id': volume.get('snapshot_id'),
@@ -153,10 +149,7 @@ def volume_of(snapshot: protocols.Snapshot) -> Any:
 
 
 def of_snapshot(snapshot: protocols.Snapshot) -> Source:
-    """Return a snapshot as the source of a volume.
-
-    :raises HTTPBadRequest: while the image of its volume is replaced
-    """
+    """Return a snapshot as the source of a volume, as :func:`volume_of`."""
     volume = volume_of(snapshot)
     return dataclasses.replace(
         _of_recorded(volume, volume.admin_metadata),
@@ -208,7 +201,7 @@ def _from_image(
     others: set[str],
     has_snapshot: bool,
 ) -> Source | None:
-    """Return an image, or the snapshot that it names, as a source.
+    """Return an image, or the snapshot that Cinder finds in it, as a source.
 
     :param others: the other sources in the request
     :param has_snapshot: whether Cinder looks for a snapshot
@@ -232,7 +225,7 @@ def _from_image(
 def disk_of_image(
     context: protocols.Context, reference: str
 ) -> Mapping[str, Any] | None:
-    """Return the disk for which the data of Nova's image were written, by key.
+    """Return the disk, by key, for which Nova's image was written.
 
     :returns: None for an image that names no snapshot
     """
@@ -246,10 +239,7 @@ def disk_of_image(
 
 
 def _boot_mapping(image: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return where Nova's image names the snapshot of a server's boot volume.
-
-    :returns: None for other images
-    """
+    """Return where Nova's image names a snapshot of the boot volume."""
     mappings = (image.get('properties') or {}).get('block_device_mapping')
     for each in mappings if isinstance(mappings, list) else ():
         if (

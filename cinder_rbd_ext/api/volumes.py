@@ -105,10 +105,7 @@ class VolumesController(offers.Controller):
     def _check_type(
         self, req: protocols.Request, volume: dict[str, Any]
     ) -> None:
-        """Check that the size of a volume without keys suits its type.
-
-        Check also that servers can read the data of a backup.
-        """
+        """Check the size of a volume without keys, and a backup's disk."""
         context = req.environ['cinder.context']
         if not volume.get('backup_id') and not self._restrictions.may_refuse(
             volume
@@ -215,8 +212,8 @@ class VolumesController(offers.Controller):
 
         :raises HTTPBadRequest: for a size that the layout or the object map do
             not allow, or while the volume is migrated
-        :raises HTTPServiceUnavailable: if the result depends on the limits of
-            the back end and they are unknown
+        :raises HTTPServiceUnavailable: if the limits of the back end decide
+            and are unknown
         """
         recorded = record.items_of(volume.id)
         state = record.read(recorded)
@@ -408,9 +405,9 @@ def _show(req: protocols.Request, shown: list[dict[str, Any]]) -> None:
 def _disown(volume_id: str) -> None:
     """Note that the status that Cinder sets next belongs to this request.
 
-    The marker of an earlier, interrupted one may still be there. That of one
-    which is running is left alone. Another request may have begun meanwhile,
-    so the status and the marker are read again, in one query.
+    The marker of an earlier, interrupted one may still be there; that of a
+    running one is left alone. Another request may have begun meanwhile, so
+    status and marker are read again, in one query.
     """
     volume = record.stored_volume(volume_id)
     mark = marker.read(volume.admin_metadata)
@@ -425,7 +422,7 @@ def _disown(volume_id: str) -> None:
 def _policy(req: protocols.Request, volume: dict[str, Any]) -> str:
     """Return the policy that Cinder checks first.
 
-    If an image names a snapshot, Cinder checks the same as for a snapshot.
+    An image that names a snapshot has the policy of a snapshot.
     """
     from_image = str(volume_policies.CREATE_FROM_IMAGE_POLICY)
     if volume_source.image_reference(volume) is not None and (

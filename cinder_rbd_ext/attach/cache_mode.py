@@ -87,10 +87,10 @@ def requested_mode(
 ) -> Asked | None:
     """Return the requested mode of a volume; None to leave it to the host.
 
-    A multi-attach volume is always attached with cache mode ``none``, whatever
-    its keys are. Whether tenants may set the key is checked here only for a
-    mode that neither the API extension nor the driver has accepted: a key that
-    was removed from the list later must not prevent an attachment.
+    A multi-attach volume always has cache mode ``none``. Whether tenants may
+    set the key is checked here only for a mode that neither the API extension
+    nor the driver has accepted: a key that was removed from the list later
+    must not prevent an attachment.
 
     :raises OptionError: for an unknown mode, or one that is not allowed
     """
@@ -133,10 +133,9 @@ def _choice(
     settings: backend_settings.BackendSettings,
     items: Mapping[str, str],
 ) -> precedence.Choice[Any] | None:
-    """Return the requested value of an option of attachments.
+    """Return the value of an option of attachments, if it is requested.
 
     :param items: the metadata of the volume; empty to ignore it
-    :raises OptionError: if it is invalid or not allowed
     """
     others = set(definitions.OPTIONS) - {key, keys.TENANT_OPTIONS}
 
@@ -161,8 +160,7 @@ def _choice(
 def of_connector(connector: Mapping[str, Any]) -> HostModes | None:
     """Return the modes that a connector lists; None if it has no list.
 
-    Unknown modes are ignored, because a newer plug-in may have more. A value
-    that is not a list counts as an empty list.
+    Unknown modes, which a newer plug-in may have, are ignored.
     """
     if wire.CONNECTOR_CACHE_MODES not in connector:
         return None
@@ -193,8 +191,6 @@ def check_offered(asked: Asked, offer: HostModes | None) -> None:
 
     The error does not name the host, because tenants read it. It is short,
     because Nova truncates the fault of a server after 255 characters.
-
-    :raises OptionError: if the host does not offer it
     """
     if asked.shared or asked.mode in (offer or ()):
         # Nova itself uses this mode for all shared disks.
@@ -213,10 +209,9 @@ class Agreement:
     """The decision about the cache mode of an attachment.
 
     :ivar asked: the mode of the attachment; None to leave it to the host
-    :ivar error: why the attachment does not get the requested mode; None if it
-        does, or if no mode is requested
+    :ivar error: why it does not get the requested mode, if it does not
     :ivar refused: whether the attachment is refused because of ``error``
-    :ivar strict: whether any other obstacle to the mode refuses the attachment
+    :ivar strict: whether any other obstacle to the mode refuses it
     :ivar kept: whether ``asked`` is the mode that the server had on the host
     """
 
@@ -238,11 +233,10 @@ def agree(
 
     :param certain: whether the connection is known to be for a server; no
         other connection is refused because of a mode
-    :param earlier: finds the attachment that this one replaces. If the
-        requested mode is not available, the mode of that attachment is kept.
-        On the same host, it is kept in any case. On another host, which must
-        offer it, it is kept if the back end does not allow the requested mode
-        any more.
+    :param earlier: finds the attachment that this one replaces. On the same
+        host, its mode is kept if the requested one is not available. On
+        another host, which must offer it, it is kept if the back end does not
+        allow the requested mode any more.
     """
     strict = certain and settings.strict_cache_mode
     error = None
@@ -326,7 +320,6 @@ def _kept_on_host(
     connector: Mapping[str, Any],
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Agreement:
-    """Return an agreement that keeps the mode of the server on its host."""
     replaced = earlier()
     on_host = replaced.on_host(connector) if replaced else None
     if on_host is None:

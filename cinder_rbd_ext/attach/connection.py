@@ -45,9 +45,8 @@ def items(
     :param current: the volume, from
         :func:`cinder_rbd_ext.attach.requester.current_for`
     :raises AttachmentRefused: if the mode is not allowed or not offered, or if
-        the record was edited and is invalid: a server could not read the data
-        with another sector size. :func:`pass_on_refusal` turns it into HTTP
-        400.
+        the record is invalid: a server could not read the data with another
+        sector size
     """
     if current is None:
         return {}
@@ -103,8 +102,8 @@ def pass_on_refusal() -> None:
     HTTP 500, and Nova repeats the request four times. Its ``except`` clause
     first calls ``remove_export``, whose exceptions are not wrapped.
 
-    :raises InvalidVolume: the only class that is HTTP 400 for the creation and
-        the update of an attachment. RPC serializes only Cinder's own ones.
+    :raises InvalidVolume: the only class that is HTTP 400 for attachments. RPC
+        serializes only Cinder's own ones.
     """
     handled = sys.exc_info()[1]
     if isinstance(handled, exceptions.AttachmentRefused):
@@ -118,11 +117,7 @@ def _agreed(
     current: protocols.Volume,
     is_server: bool,
 ) -> cache_modes.CacheMode | None:
-    """Return the mode of a new attachment; None to leave it to the host.
-
-    :param is_server: whether the connection is known to be for a server
-    :raises AttachmentRefused: if the mode is not allowed or not offered
-    """
+    """Return the mode of a new attachment; None to leave it to the host."""
     judge = functools.partial(_judge, current, cache_mode.host_of(connector))
     earlier = functools.partial(replacement.of_waiting, current)
     agreed = cache_mode.agree(
@@ -150,8 +145,7 @@ def _is_pending(
 ) -> bool:
     """Return whether the guest cannot have the mode before it restarts.
 
-    The attachment then has no mode, as the guest. Recorded with the
-    attachment, the mode would be that of the guest only after a restart.
+    The attachment then has no mode, as the guest.
     """
     if asked.shared or not replacement.runs_without_plug_in(volume, connector):
         return False
@@ -173,8 +167,6 @@ def _judge(
     """Refuse an attachment, or log why it does not get its mode.
 
     Only the log names the host, because tenants read the exception's text.
-
-    :raises AttachmentRefused: if the agreement is a refusal
     """
     about = {'id': volume.id, 'host': host, 'error': error}
     if agreed.kept:
@@ -201,7 +193,6 @@ def _judge(
 def _refusal(
     volume: protocols.Volume, error: errors.OptionError
 ) -> exceptions.AttachmentRefused:
-    """Tell the tenant why a volume is not attached; return what to raise."""
     user_messages.tell_attachment_refused(volume, error)
     return exceptions.AttachmentRefused(f'not attached: {error}')
 
@@ -250,8 +241,6 @@ def stored_cache(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
 
     Opening an image takes ten times as long. The objects and keys are those of
     cls_rbd, which have not changed since image format 2.
-
-    :raises rados.Error: if the objects of the image cannot be read
     """
 
     def value_of(stored_in: str) -> bytes | None:
@@ -271,10 +260,6 @@ def stored_cache(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
 
 
 def check_cache(asked: cache_mode.Asked, cached: bool | None) -> None:
-    """Check that no setting of the image overrides the mode.
-
-    :raises OptionError: if a setting overrides the mode
-    """
     if cached is None or cached is asked.mode.uses_rbd_cache:
         return
     agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]

@@ -81,9 +81,8 @@ def of_server(
     Of the earlier attachments, only the last two that were connected count. In
     a live migration, the last one still exists, and only that one counts.
 
-    :param since: when the new attachment was reserved; None if it is not
-        reserved yet
-    :param new: the ID of the new attachment; None if it is not reserved yet
+    :param since: when the new attachment was reserved; None if not yet
+    :param new: its ID; None if it is not reserved yet
     """
     everything = context.get_admin_context(read_deleted='yes')
     # Sorted, the newest first.
@@ -109,9 +108,9 @@ def of_server(
 
 
 def _is_part(attachment: Any, since: datetime.datetime | None) -> bool:
-    """Return whether a server had an attachment when the next one was created.
+    """Return whether a server still had an attachment at a time.
 
-    :param since: when the next one was created; None if it is not created yet
+    :param since: when the next one was created; None if not yet
     """
     if since is None or not attachment.deleted:
         return not attachment.deleted
@@ -124,10 +123,7 @@ def _is_part(attachment: Any, since: datetime.datetime | None) -> bool:
 
 
 def of_waiting(volume: protocols.Volume) -> Earlier | None:
-    """Return the attachment that a waiting one replaces.
-
-    :param volume: the volume, as read from the database
-    """
+    """Return the attachment that a waiting one replaces."""
     for each in volume.volume_attachment:
         if each.instance_uuid and each.attach_status in WAITING:
             earlier = of_server(volume.id, each.instance_uuid, each.created_at)
@@ -145,8 +141,6 @@ def runs_without_plug_in(
     another host while the new one is being connected. The XML of the running
     guest is written by the source host, which ignores cache modes if it has no
     plug-in.
-
-    :param volume: the volume, as read from the database
     """
     waiting = {
         each.instance_uuid

@@ -51,8 +51,8 @@ def numbers(
 
     The stock driver wraps some exceptions of librbd in its own.
 
-    :param earlier: an exception that was already being handled when the
-        operation began; it and its causes are ignored
+    :param earlier: an exception that was being handled when the operation
+        began; it and its causes are ignored
     """
     result = set()
     seen = {id(earlier)}

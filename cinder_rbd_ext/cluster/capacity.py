@@ -42,10 +42,9 @@ def looking_at(driver: protocols.Driver, pool: str) -> Any:
 
 
 def provisioned(driver: protocols.Driver) -> int | None:
-    """Return the size of all images of a back end's pool, in GiB.
+    """Return the size in GiB of all images of a pool; None if librbd fails.
 
-    :returns: None if librbd fails; the stock driver skips images that it
-        cannot open
+    The stock driver skips images that it cannot open.
     """
     with rbd.RADOSClient(driver) as client:
         try:

@@ -32,10 +32,7 @@ class Attempt:
     error: BaseException | None = None
 
     def wait(self) -> None:
-        """Wait for its end, which another operation reaches.
-
-        :raises VolumeBackendAPIException: if the other operation has failed
-        """
+        """Wait until the operation that makes the attempt ends, or fails."""
         while not self.done:
             time.sleep(_PAUSE)
         if isinstance(self.error, exception.VolumeBackendAPIException):
@@ -86,11 +83,9 @@ class Group:
     ) -> list[SharedClient]:
         """Return the connections to replace after a check without a response.
 
-        The cause is probably the same for all connections: an expired key, or
-        addresses of OSDs that have changed. If there is no response to a new
-        connection either, the OSDs are the cause.
-
-        :param began: when the check began
+        The cause is probably the same for all: an expired key, or addresses of
+        OSDs that have changed. If there is no response to a new connection
+        either, the OSDs are the cause.
         """
         since = self.silent_since
         is_new = since is not None and client.made_at >= since

@@ -98,11 +98,7 @@ class Monitors:
 
 
 def _parse(output: bytes) -> Addresses:
-    """Return hosts and ports from the output of ``mon dump``.
-
-    ``addr`` is the address of protocol version 1, or that of version 2 if the
-    monitor has no other one.
-    """
+    """Return hosts and ports from ``mon dump``, preferably of protocol 1."""
     hosts, ports = [], []
     for monitor in json.loads(output)['mons']:
         address, _, _nonce = monitor['addr'].rpartition('/')

@@ -95,8 +95,7 @@ class SharedClients:
     def _abandon(self) -> None:
         """Forget all connections, in a process that was forked.
 
-        Their threads do not exist there. Shutting them down would wait for
-        the threads forever.
+        Their threads do not exist there: a shutdown would wait forever.
         """
         for client in self._open:
             releases.unwrapped(client.rados).state = 'shutdown'
@@ -183,7 +182,6 @@ class SharedClients:
                 self.replaced += 1
 
     def _ended(self) -> list[leased_client.SharedClient]:
-        """Return the connections that must be shut down."""
         oldest = self._clock() - LONGEST_IDLE
         ended = [
             client
@@ -266,7 +264,6 @@ class SharedClients:
         pool: str,
         connect: Connect,
     ) -> Connected | None:
-        """Return a context of a connection; None if it is not usable."""
         try:
             ioctx = client.rados.open_ioctx(pool)
         except self._driver.rados.Error:
@@ -296,7 +293,6 @@ class SharedClients:
         client: leased_client.SharedClient,
         ioctx: protocols.Ioctx,
     ) -> bool:
-        """Return whether a connection is usable; check it if necessary."""
         while True:
             with self._lock:
                 if client.retired:

@@ -49,11 +49,10 @@ def added(
 def data_pools_of(
     driver: protocols.Driver, client: protocols.Client
 ) -> tuple[str, ...] | None:
-    """Return the pools with the application ``rbd``, without the own one.
+    """Return the other pools with the application ``rbd``, sorted.
 
-    The client already has the map of all pools, so this sends no requests.
-
-    :returns: sorted names; None if the cluster does not respond
+    The client has the map of all pools, so this sends no requests. None if the
+    cluster does not respond.
     """
     try:
         pools = [

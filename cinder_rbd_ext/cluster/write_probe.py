@@ -78,7 +78,6 @@ class PoolProbe:
         self._written[pool] = self._clock()
 
     def _write(self, pool: str) -> None:
-        """Write an object to a pool as librbd writes data, and remove it."""
         patience = self._driver.configuration.rados_connect_timeout
         if patience is None or patience < 0:
             patience = _PATIENCE

@@ -82,8 +82,7 @@ def change(
 
     :param wanted: the values of the options of the volume, by key
     :param former: families of options whose entries the driver may have set
-    :param stock: the entries that the stock driver sets for QoS specs. They
-        apply to families that the volume does not set.
+    :param stock: the entries of QoS specs, for families that are not wanted
     """
     entries = dict(image.metadata_list())
     own = families(wanted)

@@ -47,9 +47,7 @@ Planner = Callable[[_State, _State | None], _Plan]
 class Parent:
     """The image that is cloned.
 
-    :ivar state: its layout and features
-    :ivar has_configuration: whether it has configuration that its clones
-        inherit
+    :ivar has_configuration: whether its clones inherit configuration
     """
 
     state: plan.ImageState
@@ -62,21 +60,18 @@ class Creation:
 
     :ivar remove: removes the image if the creation fails; None to keep it
     :ivar made: whether this creation has created the image, or a part of it
-    :ivar set_up: whether QoS, replication and multi-attach of the volume are
-        set up
+    :ivar set_up: whether QoS, replication and multi-attach are set up
     :ivar failure: the first failure. The stock driver reports most failures as
         a failure of replication or of its own clean-up.
     :ivar how: the plan, as soon as there is one
     :ivar state: the state of the image; None if only the image tells
     :ivar parent: for a clone, the image that is cloned, if already read
-    :ivar inherits_configuration: whether the image has inherited
-        configuration of its parent
+    :ivar inherits_configuration: whether the image has its parent's
     :ivar checked: the metadata of the volume that was checked; None for an
         image that replaces an earlier one, for which nothing is checked
     :ivar needs_default_striping: whether librbd's default striping is
         required, because an object size and no striping is requested
-    :ivar accepted: for the target of a migration, the keys that are accepted
-        on the back end
+    :ivar accepted: for the target of a migration, the accepted keys
     :ivar undo: the actions that undo the creation, run in reverse
     """
 
@@ -163,9 +158,8 @@ class Creations:
     def hold(self, creation: Creation) -> Iterator[Creation]:
         """Hold a creation during a method of the driver.
 
-        If a method calls another one, the inner creation replaces the outer
-        one until it ends. (The volume of a copied image is deleted and created
-        again within one method.)
+        An inner creation replaces the outer one until it ends: the volume of a
+        copied image is deleted and created again within one method.
         """
         outer = self._by_name.get(creation.name)
         self._by_name[creation.name] = creation
@@ -182,9 +176,8 @@ class Creations:
 def naming(creation: Creation) -> Iterator[None]:
     """Raise the first failure, as an exception of Cinder.
 
-    The stock driver often reports a failure as one of its own clean-up or of
-    replication. An exception of librbd must not leave the driver: Cinder
-    catches only ``CinderException`` if the image-volume cache fails.
+    An exception of librbd must not leave the driver: Cinder catches only
+    ``CinderException`` if the image-volume cache fails.
 
     :raises ImageNotMade: for a failure of librbd, librados or this driver
     """

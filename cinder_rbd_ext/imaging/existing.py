@@ -87,13 +87,10 @@ def snapshot_names(image: protocols.Image) -> list[str]:
 def rebuild_object_maps(
     image: protocols.Image, open_snapshot: Callable[[str], Any]
 ) -> int:
-    """Make the object maps of an image and of its snapshots valid.
+    """Make the object maps valid; return the number of rebuilt ones.
 
-    After the feature is enabled, the maps are invalid. librbd rebuilds those
-    of the head and of each snapshot separately.
-
-    :param open_snapshot: a context manager that opens the image at a snapshot
-    :returns: the number of rebuilt maps
+    After the feature is enabled, they are invalid. librbd rebuilds those of
+    the head and of each snapshot, opened by ``open_snapshot``, separately.
     """
     if features.OBJECT_MAP not in features.from_mask(image.features()):
         return 0
@@ -116,8 +113,7 @@ def rebuild_object_maps(
 def check_removal(image: protocols.Image, snapshot: str) -> None:
     """Check that a snapshot of an open image can be removed.
 
-    :raises SnapshotIsBusy: if the image is in a live migration. Cinder keeps
-        the snapshot available.
+    :raises SnapshotIsBusy: during a live migration; Cinder keeps the snapshot
     """
     if image.features() & _MIGRATING:
         LOG.error(

@@ -157,9 +157,9 @@ class Librbd(open_image.Delegate):
     ) -> Iterator[None]:
         """Record in a creation that its image exists, at least partly.
 
-        A call that fails may have created it, if the call timed out or could
-        not undo its first steps. An image that existed before does not belong
-        to the creation.
+        A call that fails may have created it, if it timed out or could not
+        undo its first steps. An image that existed before does not belong to
+        the creation.
         """
         there_before = self.is_there(ioctx, creation.name)
         try:
@@ -173,13 +173,11 @@ class Librbd(open_image.Delegate):
         creation.was_made()
 
     def complete_removal(self, ioctx: protocols.Ioctx, name: str) -> bool:
-        """Remove what the interrupted removal of an image has left.
+        """Remove what an interrupted removal has left; False for nothing.
 
         librbd moves an image to the trash before it removes the data. Then the
         image cannot be opened, and librbd does not list it in the trash. A
         second removal finds it there by its name, and continues.
-
-        :returns: whether there was something to remove
         """
         try:
             self._wrapped.RBD().remove(ioctx, name)

@@ -27,10 +27,7 @@ class ImageLookup:
         self.check_data_pool = write_probe.PoolProbe(driver).check
 
     def state_of(self, name: str, **how: Any) -> plan.ImageState:
-        """Return the state of an image.
-
-        :raises rbd.ImageNotFound: if the image does not exist
-        """
+        """Return the state of an image, or raise ``ImageNotFound``."""
         with self.opened(name, read_only=True, **how) as image:
             return self.read(image)
 
@@ -43,10 +40,7 @@ class ImageLookup:
     def stock_state(
         self, object_size: int | None = None, with_striping: bool = True
     ) -> plan.ImageState:
-        """Return the image that the stock driver creates by default.
-
-        :param object_size: bytes; None for that of an empty volume
-        """
+        """Return the image that the stock driver creates by default."""
         with rbd.RADOSClient(self._driver) as client:
             ceph = defaults.of_client(self._driver, client, with_striping)
         return plan.stock_image(
@@ -89,8 +83,7 @@ class ImageLookup:
     def release(self, name: str) -> None:
         """Write to an image that it no longer belongs to this cloud.
 
-        :raises rados.Error: if that failed; the image could then be removed
-            as a leftover
+        After a failure, which is raised, it could be removed as a leftover.
         """
         self._write_mark(name, ownership.RELEASED)
 

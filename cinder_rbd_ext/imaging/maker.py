@@ -63,12 +63,9 @@ class Arrival:
     :ivar checked: those of them that were accepted on the source. A migration
         does not accept values that were set without a check.
     :ivar origins: where each part of the source's image was set
-    :ivar state: the image to create; None to create it as its keys and its
-        type request. If an operator migrates a volume, it is unchanged, even
-        if its layout is inherited from another volume and not set by a key.
-    :ivar disk: the properties of the source's disk, on which its data depends.
-        The target has these, whatever its type requests: its record can become
-        that of the volume.
+    :ivar state: the image to create, unchanged, if an operator migrates the
+        volume; None to create it as its keys and its type request
+    :ivar disk: the properties of the source's disk, on which its data depends
     """
 
     acceptance: accepted_keys.Acceptance
@@ -78,10 +75,7 @@ class Arrival:
     disk: Mapping[str, Any]
 
     def plan(self, data_pool: str | None) -> _Plan | None:
-        """Plan an unchanged image; None if its keys and its type decide.
-
-        :param data_pool: the data pool of the type or the back end
-        """
+        """Plan an unchanged image; None if its keys and its type decide."""
         if self.state is None:
             return None
         return _Plan(
@@ -167,9 +161,8 @@ class Maker:
     ) -> contextlib.AbstractContextManager[Any]:
         """Hold the creation of the image that receives a Glance image's data.
 
-        :param has_data: whether the volume already had data. If the stock
-            driver then creates its RBD image again, the new image has the
-            layout and the features of the old one.
+        If the stock driver creates the RBD image of a volume with data again,
+        the new image has the layout and the features of the old one.
         """
         if has_data and releases.REIMAGE_KEEPS_IMAGE:
             return contextlib.nullcontext()
@@ -206,7 +199,6 @@ class Maker:
         planner: creations.Planner,
         **fields: Any,
     ) -> creations.Creation:
-        """Return a creation that removes the image if it fails."""
         remove = functools.partial(self._images.discard, volume.name)
         return creations.Creation(volume.name, planner, remove, **fields)
 
@@ -216,9 +208,9 @@ class Maker:
         """Return the creation of a copy that Cinder makes for itself.
 
         :raises ImageNotMade: for an entry of the image-volume cache with the
-            layout that a tenant requested. All projects would read the Glance
-            image with it. Cinder continues without the entry, and a later
-            volume fills the cache.
+            layout that a tenant requested, which all projects would get.
+            Cinder continues without the entry, and a later volume fills the
+            cache.
         """
         if sources.is_cached_image(volume) and sources.layout_requested(
             record.items_of(source.id), _BY_TENANT
@@ -291,7 +283,6 @@ class Maker:
     def _source_of(
         self, source: protocols.Volume | None
     ) -> Callable[[plan.ImageState], inheritance.Source]:
-        """Return a function that describes an image as a source."""
         chunk_size = self._driver.settings.chunk_size
         if source is None:
             return functools.partial(
@@ -308,7 +299,6 @@ class Maker:
     def _finish(
         self, volume: protocols.Volume, creation: creations.Creation
     ) -> None:
-        """Configure a new image and record its state."""
         how, state = creation.how, creation.state
         self._reset_configuration(creation)
         if how.configuration:
@@ -396,7 +386,6 @@ def _request_of(
     arrival: Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:
-    """Return the requested options of a new volume."""
     if arrival is None:
         return request.of_volume(volume, volume.volume_type, settings)
     specs = request.specs_of(volume.volume_type)
@@ -404,10 +393,7 @@ def _request_of(
 
 
 def _state_to_copy(source: protocols.Volume) -> plan.ImageState | None:
-    """Return the record of the image to copy; None for no record.
-
-    The image itself is not read, because it can be in another cluster.
-    """
+    """Return the record of an image in what may be another cluster."""
     state = record.of_volume(source, source.admin_metadata)
     if state is None:
         return None

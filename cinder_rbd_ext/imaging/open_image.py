@@ -76,7 +76,6 @@ class Image(Delegate):
     """``rbd.Image`` that applies the layout to copies.
 
     :param name: the image's name; None if it was opened by its id
-    :param librbd: the module (:class:`cinder_rbd_ext.imaging.librbd.Librbd`)
     :param lock: the lock of the image; None for a handle that never has
         librbd's exclusive lock
     """

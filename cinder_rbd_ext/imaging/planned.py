@@ -48,7 +48,7 @@ def state(
 ) -> plan.ImageState | None:
     """Return the image that librbd creates with some arguments.
 
-    :returns: None if the configuration decides on a part of it
+    None if the configuration decides on a part of it.
     """
     order, mask = values.get('order'), values.get('features')
     unit, count = values.get('stripe_unit'), values.get('stripe_count')

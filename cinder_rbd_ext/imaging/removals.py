@@ -30,10 +30,7 @@ Remove = Callable[[Any, Any, str], None]
 
 
 class Deferral:
-    """Moves an image to the trash where the stock driver removes it.
-
-    The stock driver moves an image to the trash only if it cannot remove it
-    immediately.
+    """Moves an image to the trash where the stock driver would remove it.
 
     :param delay: seconds until the image may be purged
     :ivar has_snapshots: whether the image still has snapshots, such as those
@@ -50,11 +47,9 @@ class Deferral:
     ) -> None:
         """Move an image to the trash.
 
-        An image with snapshots is refused the first time, as librbd refuses
-        its removal, and the stock driver then flattens the clones. In the
-        trash, the image could not be purged until the clones are deleted.
-
-        :raises ImageHasSnapshots: the first time, if it has snapshots
+        An image with snapshots is refused the first time, as by librbd, and
+        the stock driver then flattens the clones. In the trash, the image
+        could not be purged until the clones are deleted.
         """
         if self.has_snapshots:
             self.has_snapshots = False
@@ -67,8 +62,8 @@ class Purge:
 
     :param prepare: receives each image, open, before its removal; returns the
         snapshot from which it was cloned, or None
-    :param is_excluded: returns whether an entry of the trash is not removed,
-        because only the recovery of retypes knows when it may be
+    :param is_excluded: returns whether only the recovery of retypes knows when
+        an entry may be removed
     :ivar released: the snapshots whose clones were purged
     :ivar is_lost: whether the purge must end, because its connection was lost
     """
@@ -165,9 +160,8 @@ class Removals:
 def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
     """Return the images in the trash of a pool, as far as librbd lists them.
 
-    The source of a migration is in the trash until the migration ends. The
-    Python binding of Ceph 16 does not know such entries and stops with
-    ``IndexError``. The stock driver's periodic purge would then end for good.
+    The Python binding of Ceph 16 stops with ``IndexError`` at the source of a
+    migration. The stock driver's periodic purge would then end for good.
     """
     entries = []
     try:
@@ -187,12 +181,9 @@ def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
 def checked(librbd: Any, ioctx: protocols.Ioctx, name: str) -> Iterator[None]:
     """Check that an image that librbd did not find for removal is gone.
 
-    librbd removes an image through the pool's trash directory and creates that
-    with the first image that it removes. If this fails because the pool is
-    full, librbd reports that the image does not exist. Cinder would then
-    forget the volume, and its data would remain.
-
-    :raises VolumeBackendAPIException: if the image exists
+    librbd creates the pool's trash directory with the first image that it
+    removes. If this fails because the pool is full, librbd reports that the
+    image does not exist. Cinder would forget the volume, but not its data.
     """
     try:
         yield

@@ -49,8 +49,6 @@ def of_volume(
 
     The layout of a cached image was requested by its first user and must not
     affect other volumes. It counts as an image without a layout of its own.
-
-    :param chunk_size: object size in bytes of the stock driver's images
     """
     if is_cached_image(source):
         plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
@@ -92,10 +90,7 @@ def layout_requested(
     recorded: Mapping[str, str],
     where: Collection[errors.Origin] = precedence.ASKED,
 ) -> bool:
-    """Return whether a volume's layout was requested by an ``rbd:`` key.
-
-    :param recorded: its admin metadata
-    """
+    """Return whether an admin metadata has a layout that was requested."""
     origins = record.origins(recorded) or {}
     return any(
         origins.get(part) in where
@@ -153,9 +148,6 @@ def plan_copy(
 
     It has the type of the source and no metadata, so planned as a request, it
     would lose the keys of the source.
-
-    :param settings: of the back end, which has the data pool of a type without
-        one
     """
     state = parent or base
     pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
@@ -182,12 +174,9 @@ def plan_remade(
 class Made:
     """Decides how the image of a new volume is created.
 
-    :ivar asked: the request of its metadata, its type and the back end
-    :ivar source_of: returns the source, for the image that is cloned or
-        copied
+    :ivar source_of: returns the source, for the image that is cloned or copied
     :ivar bounds: the limits for inherited values and for the size
-    :ivar own: returns the image that the stock driver creates for an empty
-        volume
+    :ivar own: returns the image that the stock driver would create
     :ivar disk: the disk for which the data were written, by key; None for the
         requested one
     """
@@ -213,10 +202,7 @@ class Made:
     def __call__(
         self, base: plan.ImageState, parent: plan.ImageState | None
     ) -> plan.ImagePlan:
-        """Return the plan.
-
-        :raises OptionError: for options that are not possible
-        """
+        """Return the plan; ``OptionError`` if the options are not possible."""
         source = None if parent is None else self.source_of(parent)
         how = plan.plan_image(
             self.resolved(source), base, self.bounds.size, self.bounds.limits

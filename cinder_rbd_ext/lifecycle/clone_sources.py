@@ -35,11 +35,7 @@ _SOURCE_WAIT = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """A clone's snapshot on its source.
-
-    :ivar source: the source's name before its deletion
-    :ivar is_deleted: whether the source was deleted when this was read
-    """
+    """A clone's snapshot on its source, which had this name until deleted."""
 
     source: str
     snapshot: str
@@ -128,7 +124,6 @@ class CloneSources:
             yield image
 
     def _remove(self, name: str) -> None:
-        """Remove a deleted source that its clones no longer require."""
         if self._driver.configuration.enable_deferred_deletion:
             delay = self._driver.configuration.deferred_deletion_delay
             self._driver.RBDProxy().trash_move(self._client.ioctx, name, delay)
@@ -158,9 +153,8 @@ def reference_of(
 ) -> Reference | None:
     """Return the snapshot from which the stock driver cloned an image.
 
-    The result is None if the image is not a clone of a volume, or if the
-    parent is in another pool. Snapshots of a flattened clone may still depend
-    on the source.
+    None for another parent, or one in another pool. Snapshots of a flattened
+    clone may still depend on the source.
     """
     for snapshot in (None, *existing.snapshot_names(image)):
         with _at(image, snapshot):

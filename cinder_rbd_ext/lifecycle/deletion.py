@@ -57,9 +57,8 @@ class _Deletion:
     """The deletion of a volume.
 
     :ivar reference: the snapshot from which its image was cloned
-    :ivar has_clones: whether the image is kept under another name because it
-        has clones; also true if the image was not found
-    :ivar is_found: whether the image could be opened
+    :ivar has_clones: whether the image is kept for its clones; also true if it
+        was not found
     """
 
     sources: clone_sources.CloneSources
@@ -93,12 +92,10 @@ class Deletions:
     def in_turn(
         self, volume: protocols.Volume, delete: Callable[[Any], None]
     ) -> None:
-        """Delete a volume after other deletions.
+        """Delete a volume after other deletions, or raise ``Postponed``.
 
         The stock driver also deletes an image to replace it. That is part of a
         creation and does not wait.
-
-        :raises Postponed: if it will be requested again
         """
         if self._under_way.get(volume.name) is not None:
             delete(volume)
@@ -149,10 +146,7 @@ class Deletions:
                 deletion.sources.settle(volume.name + wire.DELETED_SOURCE)
 
     def _complete(self, client: protocols.Client, name: str) -> None:
-        """Complete an earlier removal of an image, if it was interrupted.
-
-        :raises VolumeIsBusy: if a client still has the image open
-        """
+        """Complete an earlier removal of an image, if it was interrupted."""
         librbd = releases.off_the_hub(self._driver.librbd)
         until = time.monotonic() + WATCHED_FOR
         while True:
@@ -226,7 +220,6 @@ class Deletions:
     def _before_purge(
         self, image: protocols.Image
     ) -> clone_sources.Reference | None:
-        """Return the source of a clone that is being purged."""
         reference = None
         with self._clean_up('the trash'):
             reference = clone_sources.reference_of(self._driver, image)
@@ -235,7 +228,6 @@ class Deletions:
         return reference
 
     def _settle_all(self, released: list[clone_sources.Reference]) -> None:
-        """Remove the snapshots of purged clones, and unused sources."""
         with rbd.RADOSClient(self._driver) as client:
             sources = self._clone_sources(client)
             for reference in released:
@@ -271,8 +263,8 @@ class Deletions:
 def _request(volume: protocols.Volume) -> Callable[[], None] | None:
     """Return a function that requests the deletion of a volume again.
 
-    None if Cinder would not begin it again after a restart: it is part of
-    another operation, or of the start of the service.
+    None for a part of another operation, or of the start of the service:
+    Cinder would not begin it again after a restart.
     """
     worker = getattr(volume, 'worker', None)
     if worker is None or worker.cleaning or worker.status != _DELETING:
@@ -305,7 +297,6 @@ def _request_again(ctxt: protocols.Context, volume_id: str) -> None:
 def _is_slow(
     image: protocols.Image, has_snapshots: bool, deletion: _Deletion
 ) -> bool:
-    """Return whether a deletion copies or removes many objects."""
     if deletion.has_clones:
         # The stock driver only renames the image.
         return False
@@ -329,7 +320,6 @@ def _logged() -> Iterator[None]:
 
 
 def _recorded(volume: protocols.Volume) -> clone_sources.Reference | None:
-    """Return the source of a clone, as recorded in Cinder's database."""
     if not volume.source_volid:
         return None
     try:
@@ -342,19 +332,16 @@ def _recorded(volume: protocols.Volume) -> clone_sources.Reference | None:
 
 
 def _is_deleted_volume(name: str) -> bool:
-    """Return whether an image is a deleted volume, kept for its clones."""
     before, _, after = CONF.volume_name_template.partition('%s')
     pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
     return bool(re.fullmatch(pattern + re.escape(wire.DELETED_SOURCE), name))
 
 
 def rebuild_map(image: protocols.Image) -> bool:
-    """Rebuild an invalid object map if its removal is then faster.
+    """Rebuild an invalid object map if the removal is then faster.
 
     Without a valid map, librbd tries to remove each object that might exist. A
     rebuild looks at each, which takes about half as long.
-
-    :param image: an open image without snapshots
     """
     if not image.flags() & _MAP_INVALID:
         return False
@@ -374,7 +361,6 @@ def rebuild_map(image: protocols.Image) -> bool:
 
 
 def _used_samples(image: protocols.Image, stat: dict[str, Any]) -> int:
-    """Return in how many samples of an image there are objects."""
     used = 0
     for index in range(_SAMPLES):
         offsets: list[int] = []

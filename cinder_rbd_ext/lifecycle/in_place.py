@@ -26,9 +26,6 @@ def extending(
 
     The check is on the image that the stock driver opens, which replaces each
     exception by its own.
-
-    :param volume: the volume, with its admin metadata
-    :raises VolumeOptionRefused: if they do not allow the size
     """
     recorded = volume.admin_metadata
     origins: Mapping[precedence.Part, errors.Origin] = {}

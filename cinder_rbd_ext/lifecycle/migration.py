@@ -131,9 +131,9 @@ class Migrations:
     ) -> Iterator[Callable[[], None]]:
         """Have a marker during the wait for the lock.
 
-        Without a marker, the volume would keep its status after a kill. The
-        marker of an earlier migration does not apply to the status any more.
-        That of a retype never applies to it, and the retype may be running.
+        Without one, the volume would keep its status after a kill. The marker
+        of an earlier migration does not apply to the status any more. That of
+        a retype never applies to it, and the retype may be running.
 
         :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
             calls before it lets others use the image
@@ -180,7 +180,6 @@ class Migrations:
         )
 
     def _other_pool(self, host: dict[str, Any]) -> str:
-        """Return the pool to which an image is copied; empty for no copy."""
         report = host['capabilities']
         fsid, _, pool = ([''] * 3 + capabilities.location(host))[-3:]
         is_other = (
@@ -200,8 +199,7 @@ class Migrations:
     ) -> tuple[bool, Update | None]:
         """Copy the image of a volume to another pool, if it may stay as it is.
 
-        :param move: the stock method for a target, which moves volumes within
-            a pool
+        :param move: the stock method, which moves volumes within a pool
         :returns: whether the volume has moved, and the model update
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request
@@ -216,8 +214,8 @@ class Migrations:
     def _undo(self, request_id: str, volume_id: str) -> None:
         """Remove what a failed migration has made, and its marker.
 
-        If a copy cannot be removed yet, recovery removes it later. The marker
-        then does not apply to the status that the next request sets.
+        Recovery removes later what cannot be removed yet. The marker then does
+        not apply to the status that the next request sets.
         """
         mark = marker.of_volume(volume_id)
         if mark is None or mark.request != request_id:
@@ -268,9 +266,6 @@ class Migrations:
         the migration was requested. Changes of an instance would be lost. It
         does not copy snapshots, nor data beyond the size in the request, and
         deletes the former image.
-
-        :raises CopyFailed: if the volume was attached or extended, is used,
-            or has snapshots since then
         """
         admin = context.get_admin_context()
         if objects.SnapshotList.get_all_for_volume(admin, volume.id):
@@ -311,8 +306,7 @@ class Migrations:
     ) -> tuple[marker.Marker, plan.ImageState] | None:
         """Copy an image to another pool; return the marker and the state.
 
-        :returns: None if the image must be copied by Cinder
-        :raises CopyFailed: if the other pool has an image of the same name
+        None if Cinder must copy it.
         """
         source_id = self.retypes.image_id(volume.name)
         mark = self._marker(request_id, volume, host, source_id)
@@ -355,7 +349,6 @@ class Migrations:
         return mark, target
 
     def _no_access(self, pool: str) -> str | None:
-        """Return that the other pool cannot be used; None if it can."""
         try:
             self._images.check_data_pool(pool, errors.Origin.BACKEND)
         except errors.OptionError as error:
@@ -383,8 +376,6 @@ class Migrations:
         self, volume: protocols.Volume, new_volume: protocols.Volume
     ) -> None:
         """Check a new volume before Cinder copies the data of another to it.
-
-        Each back end with this driver has recorded the disk of the source.
 
         :raises CopyFailed: if the volume is in use since the request
         :raises VolumeOptionRefused: if servers could not read the data there
@@ -460,13 +451,9 @@ class Migrations:
         """Remove the keys that are not accepted from a volume, and log them.
 
         A model update would replace all metadata, which the owner may have
-        changed since. The volume object stays consistent with the database,
-        so that Cinder does not save its metadata again.
-
-        A failure is logged and not raised: the image has already changed, and
-        Cinder must save that.
-
-        :param accepted: None for a new volume that no migration created
+        changed since. The volume object stays consistent with the database, so
+        that Cinder does not save it again. A failure is logged: the image has
+        already changed, and Cinder must save that.
         """
         if not accepted or not accepted.dropped:
             return
@@ -496,8 +483,8 @@ def copied_state(
 ) -> plan.ImageState:
     """Return an unchanged copy of an image in the pool of another back end.
 
-    Only the data pool is that of the other back end, unless the type names
-    one. The other back end may not be able to use the image's data pool.
+    That may not be able to use the image's data pool, so it has its own,
+    unless the type names one.
     """
     pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
     if pool is None:
@@ -511,13 +498,8 @@ def finished(deleted: protocols.Volume) -> None:
     """Remove the keys and the record of a volume that was migrated away.
 
     None of our code runs on a back end with another driver. To complete the
-    migration, Cinder deletes the former image through this driver.
-
-    A failure is logged and not raised, because the former image must be
-    deleted anyway.
-
-    :param deleted: the volume that Cinder deletes; ignored unless it has the
-        former image of a migrated volume
+    migration, Cinder deletes the former image, which must be deleted even if
+    this fails, through this driver.
     """
     match = _FORMER.fullmatch(deleted.display_description or '')
     if deleted.migration_status != 'deleting' or not match:
@@ -535,10 +517,7 @@ def record_move(
     host: dict[str, Any],
     state: plan.ImageState | None,
 ) -> None:
-    """Record a driver-assisted migration.
-
-    :param state: of the copy; None if the image stays in its pool
-    """
+    """Record a driver-assisted migration and the state of a copy, if any."""
     if capabilities.is_ours(host['capabilities']):
         record.moved(volume.id, state, back_end_of(host))
     else:
@@ -546,7 +525,6 @@ def record_move(
 
 
 def back_end_of(host: dict[str, Any]) -> str:
-    """Return the back end of a target, as the record of a volume has it."""
     name: str = host.get('cluster_name') or host['host']
     return name.partition('#')[0]
 

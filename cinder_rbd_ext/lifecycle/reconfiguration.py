@@ -79,12 +79,11 @@ class Reconfigurations:
     ) -> None:
         """Configure an image as its volume requests, if it differs.
 
-        A failure is logged and not raised: the operation of which this is a
-        part has already succeeded, and the next one tries again.
+        A failure is logged: the operation of which this is a part has already
+        succeeded, and the next one tries again.
 
-        :param volume: Cinder's volume object, or a row of the database
         :param new_size: the size in GiB that the volume is about to get
-        :param is_current: whether the object is as in the database, with its
+        :param is_current: whether the volume is as in the database, with its
             admin metadata
         """
         try:
@@ -110,10 +109,9 @@ class Reconfigurations:
     def release(self, volume: protocols.Volume) -> None:
         """Remove the configuration from the image of an unmanaged volume.
 
-        The keys that requested it go with the volume. Nobody could tell later
-        who set the entries. A failure is logged: the image can be given away
-        with them. The mark makes the next comparison set them again if the
-        volume stays.
+        The keys that requested it go with the volume. A failure is logged: the
+        image can be given away with the entries. The mark makes the next
+        comparison set them again if the volume stays.
         """
         try:
             with (
@@ -184,7 +182,6 @@ class Reconfigurations:
     def _stock_entries(
         self, volume_type: protocols.VolumeType | None
     ) -> dict[str, str]:
-        """Return the entries that the stock driver sets for a type."""
         specs = self._driver._qos_specs_from_volume_type(volume_type) or {}
         return {
             f'conf_{rbd.QOS_KEY_MAP[name]["ceph_key"]}': str(value)

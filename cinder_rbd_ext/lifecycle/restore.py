@@ -45,11 +45,7 @@ def connected(
     volume: protocols.Volume,
     connector: protocols.Connector,
 ) -> Any:
-    """Copy the keys of a volume to which a backup is restored.
-
-    :returns: the volume, from
-        :func:`cinder_rbd_ext.attach.requester.current_for`
-    """
+    """Copy the keys of a volume to which a backup is restored; return it."""
     current = requester.current_for(volume, connector)
     if current is None:
         return None
@@ -76,7 +72,6 @@ def _check_keys(
     metadata: Mapping[str, str],
     added: frozenset[str],
 ) -> None:
-    """Check that a volume may have keys and that its image matches them."""
     texts = request.Texts(metadata, request.specs_of(volume.volume_type))
     texts.check_tenant(driver.settings)
     requested = texts.request(driver.settings)
@@ -110,10 +105,9 @@ def _check_keys(
 
 
 def remember(volume_id: str) -> None:
-    """Copy the keys of a volume, unless there is a copy.
+    """Copy the keys of a volume, unless an interrupted restore has done so.
 
-    An existing copy is from a restore that was interrupted. The metadata may
-    already be that of the backup.
+    The metadata may then already be that of the backup.
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)

@@ -35,8 +35,7 @@ def taking_over(
     Keys that tenants may not set are allowed, because only administrators
     manage images.
 
-    :raises ManageExistingVolumeTypeMismatch: if the image does not match the
-        keys and the type of the volume
+    :raises ManageExistingVolumeTypeMismatch: if the image does not match
     """
     state = _check(driver, volume, name)
     specs = request.specs_of(volume.volume_type)
@@ -61,7 +60,6 @@ def taking_over(
 def _check(
     driver: protocols.Driver, volume: protocols.Volume, name: str
 ) -> plan.ImageState:
-    """Return the state of an image that matches a volume's request."""
     try:
         requested = request.read(
             request.metadata_of(volume),
@@ -95,10 +93,7 @@ def _undo_rename(driver: protocols.Driver, name: str, original: str) -> None:
 def _origins_of(
     volume: protocols.Volume, specs: Mapping[str, str]
 ) -> dict[precedence.Part, errors.Origin]:
-    """Return where the parts of a managed image were set.
-
-    Layout and features that no key has requested are never restricted.
-    """
+    """Return what set each part; what no key requested is never restricted."""
     metadata = request.metadata_of(volume)
     return {
         part: (
@@ -116,8 +111,7 @@ def _disk_of(volume: protocols.Volume) -> dict[str, Any]:
     """Return the properties of the disk of a managed image, by key.
 
     Only the administrator knows what the data was written for. The defaults of
-    the type and of the back end are for new volumes. With a default of 4096,
-    the administrator must say it.
+    the type and of the back end are for new volumes.
     """
     own = options.parse(
         request.metadata_of(volume),
