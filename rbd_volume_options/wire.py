@@ -263,7 +263,7 @@ MARKED = 'marked'
 RECORD_DESTINATION = 'rbd:destination'
 #: All items of a marker.
 MARKER_RECORDS = (RECORD_CONVERSION, RECORD_MARKED, RECORD_DESTINATION)
-#: Indicates that the trash has, or had, a former image of the volume.
+#: The id of the last former image of the volume that was moved to the trash.
 RECORD_KEPT = 'rbd:kept'
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import datetime
 import errno
 import functools
 import json
@@ -601,20 +600,19 @@ def volume_id_of(entry: dict[str, Any]) -> str | None:
 class Kept:
     """A kept source, or a copy, in the trash.
 
-    :ivar until: the end of its delay
+    A tenant who retypes a volume again and again would fill the pool: the
+    quota does not count these images. So only the last one has a delay.
+
+    :ivar is_over: whether the delay is over, or the trash has a later kept
+        source of the volume
     :ivar is_deleted: whether its volume is deleted
     """
 
     image_id: str
     name: str
-    until: datetime.datetime
+    is_over: bool
     volume_id: str
     is_deleted: bool
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the delay is over."""
-        return self.until <= timeutils.utcnow()
 
 
 def kept(driver: protocols.Driver, image_name: str = '') -> list[Kept]:
@@ -623,11 +621,16 @@ def kept(driver: protocols.Driver, image_name: str = '') -> list[Kept]:
     :param image_name: of a volume, for its kept sources; empty for all entries
     """
     trash = run(driver, lambda ioctx: list(driver.rbd.RBD().trash_list(ioctx)))
+    image_ids = {entry['id'] for entry in trash}
     return [
         Kept(
             entry['id'],
             entry['name'],
-            timeutils.normalize_time(entry['deferment_end_time']),
+            timeutils.normalize_time(entry['deferment_end_time'])
+            <= timeutils.utcnow()
+            # The last one may be in another pool, or not yet in the trash.
+            or volume.admin_metadata.get(wire.RECORD_KEPT)
+            in image_ids - {entry['id']},
             volume.id,
             volume.deleted,
         )

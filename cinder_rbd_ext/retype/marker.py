@@ -245,9 +245,12 @@ def forget(volume_id: str) -> None:
     _remove(volume_id, *wire.MARKER_RECORDS)
 
 
-def note_kept(volume_id: str) -> None:
-    """Note that the trash has a former image of a volume."""
-    _update(volume_id, {wire.RECORD_KEPT: wire.MARKED})
+def note_kept(volume_id: str, image_id: str) -> None:
+    """Note the former image of a volume that the trash is to keep.
+
+    Earlier ones are removed (:class:`cinder_rbd_ext.retype.copies.Kept`).
+    """
+    _update(volume_id, {wire.RECORD_KEPT: image_id})
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:

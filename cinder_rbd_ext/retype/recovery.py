@@ -88,7 +88,8 @@ class Recovery:
         self._driver = driver
         self._retypes = own
         self._stock = stock
-        self._running = threading.Lock()
+        self._searching = threading.Lock()
+        self._purging = threading.Lock()
         self._began = timeutils.utcnow()
         self._has_searched = False
         self._failures = failures.Failures()
@@ -102,7 +103,7 @@ class Recovery:
         :param free: free capacity of the pool
         :param total: total capacity of the pool
         """
-        if self._driver.host is None or self._running.locked():
+        if self._driver.host is None or self._searching.locked():
             return
         is_full = (
             isinstance(free, (int, float))
@@ -114,20 +115,29 @@ class Recovery:
         ).start()
 
     def _run(self, is_full: bool) -> None:
-        if not self._running.acquire(blocking=False):
+        self._alone(self._searching, self._search)
+        # Other volumes must not wait while an image is removed, which can take
+        # minutes.
+        self._alone(self._purging, functools.partial(self.purge, is_full))
+
+    def _alone(self, lock: Any, task: Callable[[], None]) -> None:
+        """Run a task unless another thread runs it."""
+        if not lock.acquire(blocking=False):
             return
         try:
-            # Statistics are requested, and this is repeated, every minute. An
-            # image can have a watcher for much longer.
-            until = time.monotonic() + 2 * marker.STALE
-            while self.recover_all() and time.monotonic() < until:
-                time.sleep(PAUSE)
-            self.return_lost()
-            self.purge(is_full)
+            task()
         except Exception:
-            self._failures.log('Could not search for interrupted retypes', {})
+            self._failures.log('Could not recover interrupted retypes', {})
         finally:
-            self._running.release()
+            lock.release()
+
+    def _search(self) -> None:
+        # Statistics are requested, and this is repeated, every minute. An
+        # image can have a watcher for much longer.
+        until = time.monotonic() + 2 * marker.STALE
+        while self.recover_all() and time.monotonic() < until:
+            time.sleep(PAUSE)
+        self.return_lost()
 
     def recover_all(self) -> bool:
         """Settle all markers of the back end; return whether some are left.
@@ -276,6 +286,8 @@ class Recovery:
     def purge(self, is_full: bool) -> None:
         """Remove the kept sources whose time is over.
 
+        The lock of a volume is held only to find out whether it needs one.
+
         :param is_full: whether the pool needs space, so that all are removed
         """
 
@@ -293,7 +305,6 @@ class Recovery:
                 with lock:
                     is_needed = copies.is_needed(self._driver, entry)
                 if not is_needed:
-                    # It belongs to nobody: the volume may be used meanwhile.
                     self._retypes.purge(entry)
             except volume_lock.VolumeLocked:
                 LOG.debug('Volume %s is in use', entry.volume_id)

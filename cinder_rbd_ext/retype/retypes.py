@@ -35,9 +35,14 @@ swap       The marker names both images.  One of the two images has the name,
 complete   The copy has the volume's      Recovery completes: features, QoS
            name, the source another.      limits, record and keys, then type
                                           and status.
-keep       Cinder has saved the type.     The source has its other name, or is
-                                          in the trash. Recovery moves it
+note       Cinder has saved the type.     The marker. Recovery continues.
+keep       The database has the id of     The source has its other name, or is
+           the source.                    in the trash. Recovery moves it
                                           there, and the marker is removed.
+remove     The trash has the source that  An earlier source, complete or not,
+           the database names, and an     in the trash. Each service of the
+           earlier one. The lock is not   back end removes it after its next
+           held.                          statistics.
 =========  =============================  ====================================
 
 The step "complete" is the whole change if no copy is needed. What it does with
@@ -630,13 +635,8 @@ class Retypes:
             self._settle_migration(volume, mark, copy, wait)
             return
         if self.is_swapped(copy, mark):
-            marker.note_kept(volume_id)
+            marker.note_kept(volume_id, mark.source_id)
             copy.keep()
-            # A tenant who retypes a volume again and again would fill the
-            # pool: the quota does not count these images.
-            self._purge(
-                lambda entry: entry.image_id != mark.source_id, volume.name
-            )
         else:
             copy.discard(wait)
         self._correct_keys(volume)
@@ -671,6 +671,7 @@ class Retypes:
                 state = self._driver.images.state_of(volume.name)
                 record.moved(volume.id, state, mark.left)
         elif back_end == mark.destination and copy.is_placed():
+            marker.note_kept(volume.id, mark.source_id)
             copy.keep()
         else:
             LOG.error(

@@ -13,7 +13,8 @@ service recovers: one that starts, or in half of the trials the other one of a
 cluster, which has been searching for interrupted retypes all the time.
 
 In half of the trials, the volume is encrypted as Cinder does it: its image
-begins with a LUKS header.
+begins with a LUKS header. In half of the retypes, the trash has the source of
+an earlier one.
 """
 
 import argparse
@@ -50,6 +51,7 @@ import rbd
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
+from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -213,8 +215,12 @@ class Service:
         snapshots: int,
         key: str | None,
         luks: _Luks,
+        is_retyped: bool,
     ) -> Any:
-        """Return a new volume with data, and its checksums."""
+        """Return a new volume with data, its checksums, and a kept source.
+
+        :param is_retyped: whether an earlier retype has left a kept source
+        """
         volume = objects.Volume(
             self._admin,
             size=1,
@@ -243,7 +249,21 @@ class Service:
                 rbd_content.write(image, _LUKS + number, 4)
                 rbd_content.write(image, 70, 1 + number)
             rbd_content.write(image, _SIZE - 1, 1)
-        return volume.id, self._sums(volume.name)
+        kept = self._keep(volume) if is_retyped else ''
+        return volume.id, self._sums(volume.name), kept
+
+    def _keep(self, volume: Any) -> str:
+        """Leave the kept source of an earlier retype; return its id."""
+        librbd = rbd.RBD()
+        with stock_rbd.RADOSClient(self._driver) as client:
+            librbd.create(client.ioctx, 'earlier', units.Mi)
+            with rbd.Image(client.ioctx, 'earlier') as image:
+                image_id = str(image.id())
+            name = copies.kept_name(volume.name, image_id)
+            librbd.rename(client.ioctx, 'earlier', name)
+            librbd.trash_move(client.ioctx, name, 86400)
+        marker.note_kept(volume.id, image_id)
+        return image_id
 
     def _sums(self, name: str) -> dict[str, str]:
         with self._image(name, read_only=True) as image:
@@ -366,9 +386,18 @@ class Service:
             }
 
     def check(
-        self, kind: str, ident: str, is_new: bool, sums: Any, luks: _Luks
+        self,
+        kind: str,
+        ident: str,
+        is_new: bool,
+        sums: Any,
+        luks: _Luks,
+        kept: str,
     ) -> list[str]:
-        """Return what is wrong with a volume, and with its pool."""
+        """Return what is wrong with a volume, and with its pool.
+
+        :param kept: the id of the kept source of an earlier retype, or empty
+        """
         volume = self._volume(ident)
         wrong = []
         if self._sums(volume.name) != sums:
@@ -399,23 +428,24 @@ class Service:
             wrong.append('a marker is left')
         here, there = _POOLS.values()
         has_moved = is_new and kind == _MIGRATION
-        return [
-            *wrong,
-            *self._left(here, volume.name, image_id, not has_moved, is_new),
-            *self._left(there, volume.name, image_id, has_moved, False),
-        ]
+        sources = self._left(here, volume.name, not has_moved, wrong)
+        if is_new:
+            # The former image replaces an earlier one.
+            is_kept = len(sources) == 1 and not {kept, image_id} & sources
+        else:
+            is_kept = sources == ({kept} if kept else set())
+        if not is_kept:
+            wrong.append(f'trash of {here}: {sources}, earlier: {kept}')
+        if self._left(there, volume.name, has_moved, wrong):
+            wrong.append(f'trash of {there}')
+        return wrong
 
     def _left(
-        self,
-        pool: str,
-        name: str,
-        image_id: str,
-        has_image: bool,
-        has_source: bool,
-    ) -> list[str]:
-        """Return what is wrong with a pool and with its trash.
+        self, pool: str, name: str, has_image: bool, wrong: list[str]
+    ) -> set[str]:
+        """Return the kept sources in a pool.
 
-        :param has_source: whether the trash has the former image
+        :param wrong: receives what else is wrong with the pool
         """
         with stock_rbd.RADOSClient(self._driver, pool) as client:
             ioctx = client.ioctx
@@ -436,17 +466,11 @@ class Service:
                 for entry in rbd.RBD().trash_list(ioctx)
                 if wire.RETYPE_COPY not in entry['name']
             ]
-        wrong = []
         if names != ({name} if has_image else set()):
             wrong.append(f'images of {pool}: {sorted(names)}')
-        sources = [
-            (ident, kept)
-            for ident, kept in trash
-            if kept == f'{name}.retyped-{ident}' and ident != image_id
-        ]
-        if len(sources) != int(has_source) or sources != trash:
+        if any(kept != copies.kept_name(name, ident) for ident, kept in trash):
             wrong.append(f'trash of {pool}: {trash}')
-        return wrong
+        return {ident for ident, _ in trash}
 
     def _delete(self, volume: Any) -> None:
         with self._image(volume.name) as image:
@@ -634,6 +658,8 @@ class _Trials:
         key = uuid.UUID(int=self._chance.getrandbits(128))
         is_encrypted = self._chance.choice((False, True))
         cluster = self._chance.choice((None, _CLUSTER))
+        # After a migration, only the scheduler knows whether it is needed.
+        is_retyped = self._chance.choice((False, True)) and kind == _RETYPE
 
         def prepare() -> Any:
             return Service(cluster=cluster).prepare(
@@ -641,12 +667,13 @@ class _Trials:
                 snapshots,
                 str(key) if is_encrypted else None,
                 self._luks,
+                is_retyped,
             )
 
-        ident, sums = _ended(_run(prepare))
+        ident, sums, kept = _ended(_run(prepare))
         request = _Request(kind, ident, self._striped, cluster)
         here, there = socket.socketpair()
-        recovering = _run(lambda: self._recover(request, sums, there))
+        recovering = _run(lambda: self._recover(request, sums, kept, there))
         here.recv(1)
         _ended(_run(lambda: _mark(kind, ident)))
         killed = kill(request)
@@ -660,17 +687,23 @@ class _Trials:
             'snapshots': snapshots,
             'encrypted': is_encrypted,
             'cluster': bool(cluster),
+            'retyped': is_retyped,
             **result,
         }
         sys.stdout.write(f'{json.dumps(told)}\n')
         sys.stdout.flush()
 
     def _recover(
-        self, request: _Request, sums: Any, is_killed: socket.socket
+        self,
+        request: _Request,
+        sums: Any,
+        kept: str,
+        is_killed: socket.socket,
     ) -> dict[str, Any]:
         """Recover as a service that starts, or as the other one of a cluster.
 
         :param sums: the checksums of the volume
+        :param kept: the id of the kept source of an earlier retype, or empty
         :param is_killed: receives a byte after the kill; sends one before
         """
         ident, cluster = request.ident, request.cluster
@@ -693,7 +726,9 @@ class _Trials:
         is_new = has_moved or volume.volume_type_id == self._striped
         if has_moved:
             service = Service(_OTHER)
-        wrong = service.check(request.kind, ident, is_new, sums, self._luks)
+        wrong = service.check(
+            request.kind, ident, is_new, sums, self._luks, kept
+        )
         return {
             'begun': is_begun,
             'new': is_new,

@@ -3,6 +3,7 @@
 """Retypes that replace an image by a copy with another layout."""
 
 from collections.abc import Callable
+from concurrent import futures
 import contextlib
 import dataclasses
 import functools
@@ -27,6 +28,7 @@ from oslo_utils import units
 import rados
 import rbd
 
+from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
@@ -299,13 +301,33 @@ class CopyTest(RetypeTestCase):
         self.driver._recovery.purge(is_full=False)
         self.assertEqual([foreign], self.trash())
 
-    def test_later_retype_removes_an_earlier_kept_source(self) -> None:
-        """The quota of the tenant does not count them."""
+    def test_earlier_kept_source_is_removed_while_the_lock_is_free(
+        self,
+    ) -> None:
+        """The quota does not count it, and its removal can take minutes."""
         volume = self.filled_volume()
         sums = self.sums(volume)
         self.assertTrue(self.retype(volume, **_STRIPED))
         copy_id = self.image_id(volume)
-        self.assertTrue(self.retype(volume, rbd_object_size='8M'))
+        purge, is_free = copies.purge, []
+
+        def lock() -> bool:
+            try:
+                with volume_lock.exclusive(volume.id, wait=0):
+                    return True
+            except volume_lock.VolumeLocked:
+                return False
+
+        def note(*args: Any) -> None:
+            # The lock is re-entrant in a thread.
+            with futures.ThreadPoolExecutor(1) as other:
+                is_free.append(other.submit(lock).result())
+            purge(*args)
+
+        with mock.patch.object(copies, 'purge', note):
+            self.assertTrue(self.retype(volume, rbd_object_size='8M'))
+            self.driver._recovery.purge(is_full=False)
+        self.assertEqual([True], is_free)
         kept = copies.kept_name(volume.name, copy_id)
         self.assertEqual([kept], self.trash())
         self.assertEqual(sums, self.sums(volume))

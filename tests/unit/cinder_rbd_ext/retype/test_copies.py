@@ -10,6 +10,7 @@ import ddt
 import oslo_messaging
 
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
 from tests.fakes import fake_images
 from tests.unit import base
@@ -114,7 +115,34 @@ def _located(place: tuple[str, str] | None) -> dict[str, str]:
     return {wire.LOCATION_INFO: f'ceph:ceph.conf:{place[0]}:user:{place[1]}'}
 
 
+@ddt.ddt
 class KeptSourceTest(driver_base.DriverTestCase):
+    @ddt.data(
+        (['a', 'b'], {'a': True, 'b': False}),
+        (['a'], {'a': False}),
+        (['a', 'c'], {'a': False, 'c': False}),
+    )
+    @ddt.unpack
+    def test_only_the_last_one_has_its_time(
+        self, trash: list[str], is_over: dict[str, bool]
+    ) -> None:
+        """The last one may be in another pool, or restored."""
+        volume = self.new_volume()
+        marker.note_kept(volume.id, 'b')
+        entries = [
+            {
+                'id': image_id,
+                'name': copies.kept_name(volume.name, image_id),
+                'deferment_end_time': datetime.datetime(9999, 1, 1),
+            }
+            for image_id in trash
+        ]
+        with mock.patch.object(
+            copies, 'run', autospec=True, return_value=entries
+        ):
+            kept = copies.kept(self.driver)
+        self.assertEqual(is_over, {e.image_id: e.is_over for e in kept})
+
     def test_only_the_back_end_of_the_volume_may_need_its_kept_source(
         self,
     ) -> None:
@@ -157,7 +185,7 @@ class KeptSourceTest(driver_base.DriverTestCase):
             entry = copies.Kept(
                 'image',
                 f'{volume.name}.retyped-image',
-                datetime.datetime(2000, 1, 1),
+                True,
                 volume.id,
                 is_deleted=False,
             )

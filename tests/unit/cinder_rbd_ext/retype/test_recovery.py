@@ -13,6 +13,7 @@ from oslo_utils import timeutils
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 
@@ -223,6 +224,23 @@ class RecoveryTest(base.DriverTestCase):
             discard.assert_called_once()
         self.assertIsNone(marker.of_volume(self.volume.id))
 
+    def test_former_image_of_a_migration_is_not_an_earlier_one(self) -> None:
+        """Otherwise, that of a retype before would end its time."""
+        self._migrating(left='here@ceph', destination=self.volume.host)
+        self.update(self.volume, {'migration_status': 'success'})
+        self.driver.host = 'here@ceph'
+        marker.note_kept(self.volume.id, 'earlier')
+        with (
+            mock.patch.object(
+                copies.Copy, 'is_placed', autospec=True, return_value=True
+            ),
+            mock.patch.object(copies.Copy, 'keep', autospec=True) as keep,
+        ):
+            self.assertFalse(self.driver._recovery.recover_all())
+        keep.assert_called_once()
+        recorded = self.recorded(self.volume)
+        self.assertEqual('image', recorded[wire.RECORD_KEPT])
+
     def test_retype_is_possible_after_a_move_to_a_third_back_end(self) -> None:
         """Nothing proves which image is that of the volume: both stay."""
         self._migrating(left='here@ceph')
@@ -255,4 +273,18 @@ class RecoveryTest(base.DriverTestCase):
             mock.patch.object(recovery, 'PAUSE', 0.0),
         ):
             own._run(is_full=False)
+        purge.assert_called_once_with(False)
+
+    def test_retypes_are_recovered_while_an_image_is_removed(self) -> None:
+        own = self.driver._recovery
+        with (
+            mock.patch.object(
+                own, 'recover_all', autospec=True, return_value=False
+            ) as recover_all,
+            mock.patch.object(
+                own, 'purge', autospec=True, side_effect=own._run
+            ) as purge,
+        ):
+            own._run(is_full=False)
+        self.assertEqual(2, recover_all.call_count)
         purge.assert_called_once_with(False)
