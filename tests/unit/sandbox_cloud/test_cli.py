@@ -60,10 +60,15 @@ def _line(child: subprocess.Popen[str]) -> str:
 @testtools.skipIf(os.geteuid() != 0, 'namespaces need root')
 class NamespacesTestCase(base.TestCase):
     def _sandbox(self, number: int, *words: str) -> subprocess.Popen[str]:
-        root = str(self.root / str(number))
+        # The variable is that of another sandbox.
+        other = str(self.root / 'rbd-sandbox-test-0')
+        environ = {
+            'XDG_STATE_HOME': str(self.root),
+            'RBD_SANDBOX_STATE': other,
+        }
         child = subprocess.Popen(
             [_SANDBOX, '--name', f'test-{number}', *words],
-            env={**os.environ, 'RBD_SANDBOX_STATE': root},
+            env={**os.environ, **environ},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -80,6 +85,8 @@ class NamespacesTestCase(base.TestCase):
         for child in (first, second):
             # A process number of its own namespace.
             self.assertIn(int(_line(child)), range(2, 100))
+        names = {'rbd-sandbox-test-1', 'rbd-sandbox-test-2'}
+        self.assertEqual(names, {each.name for each in self.root.iterdir()})
         self.assertIn('is down', self._sandbox(1, 'down').communicate()[0])
         self.assertNotEqual(0, first.wait(20))
         self.assertIsNone(second.poll())
@@ -87,6 +94,27 @@ class NamespacesTestCase(base.TestCase):
         self.assertEqual(0, second.returncode)
         self.assertIn('is down', self._sandbox(2, 'down').communicate()[0])
         self.assertEqual([], list(self.root.iterdir()))
+
+
+class FolderTestCase(base.TestCase):
+    def _refusal(self, root: pathlib.Path, *words: str) -> str:
+        done = subprocess.run(
+            [_SANDBOX, *words],
+            env={**os.environ, 'RBD_SANDBOX_STATE': str(root)},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(1, done.returncode, done.stdout)
+        return done.stderr
+
+    def test_folder_with_other_files_is_neither_used_nor_removed(self) -> None:
+        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        root.chmod(0o755)
+        (root / 'thesis').touch()
+        self.assertIn('not empty', self._refusal(root, 'guest-image'))
+        self.assertIn('is not removed', self._refusal(root, 'down'))
+        self.assertEqual([root / 'thesis'], list(root.iterdir()))
+        self.assertEqual(0o755, root.stat().st_mode & 0o777)
 
 
 @testtools.skipIf(os.geteuid() != 0, 'another release of Debian needs root')
@@ -117,8 +145,9 @@ class PlatformTestCase(base.TestCase):
     @testtools.skipUnless(_TREE.exists(), 'tools/test platform installs it')
     def test_programs_run_on_the_platform_until_it_is_down(self) -> None:
         for name in ((), ('--name', 'test-p')):
-            root = self.root / f'state{len(name)}'
+            root = self.root / '-'.join(['rbd-sandbox', *name[1:]])
             root.mkdir()
+            (root / '.rbd-sandbox').touch()
             (root / 'platform').write_text('trixie\n')
             sandbox = functools.partial(self._shown, root, *name)
             self.addCleanup(sandbox, 'down')
@@ -136,7 +165,7 @@ class PlatformTestCase(base.TestCase):
 
     def _shown(self, root: pathlib.Path, *words: str) -> str:
         environ = {
-            'RBD_SANDBOX_STATE': str(root),
+            'XDG_STATE_HOME': str(root.parent),
             # Tests have their own HOME.
             'XDG_CACHE_HOME': str(_TREE.parents[1]),
         }
