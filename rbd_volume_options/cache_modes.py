@@ -42,22 +42,11 @@ SAFE_CACHE_MODES: tuple[CacheMode, ...] = (
 
 #: What each mode does, for people who choose one.
 EXPLANATIONS: dict[CacheMode, phrases.Phrase] = {
-    CacheMode.NONE: phrases.Phrase(
-        'no cache on the host; flushed data is safe'
-    ),
-    CacheMode.WRITETHROUGH: phrases.Phrase(
-        'caches reads; each completed write is safe, but writes are slow'
-    ),
-    CacheMode.WRITEBACK: phrases.Phrase(
-        'caches reads and writes; data that was not flushed is lost if the '
-        'host fails'
-    ),
-    CacheMode.DIRECTSYNC: phrases.Phrase(
-        'no cache on the host; each completed write is safe; slowest'
-    ),
-    CacheMode.UNSAFE: phrases.Phrase(
-        'ignores flushes; data is lost if the host fails'
-    ),
+    CacheMode.NONE: phrases.Phrase('no cache on the host'),
+    CacheMode.WRITETHROUGH: phrases.Phrase('caches reads; slow writes'),
+    CacheMode.WRITEBACK: phrases.Phrase('caches reads and writes'),
+    CacheMode.DIRECTSYNC: phrases.Phrase('no cache; slowest writes'),
+    CacheMode.UNSAFE: phrases.Phrase('ignores flushes'),
 }
 
 

@@ -144,8 +144,8 @@ class Option:
         attachment can be refused because of it
     :ivar needs_plug_in: whether the connection has the items only on compute
         hosts with the Nova plug-in, because stock Nova ignores them
-    :ivar choices: all values, each with an explanation; empty if there is no
-        complete list
+    :ivar choices: all values, each with an explanation that fits beside it
+        into a list of a form; empty if there is no complete list
     :ivar suggestions: typical values, for volume types
     :ivar allowed: the values that a back end allows, if it can restrict them
     :ivar shared_value: the only value for a multi-attach type; None if such
@@ -624,7 +624,7 @@ SET_DETECT_ZEROES = Policy(
 
 _ZEROES = {
     'off': Phrase('zeros are written like other data'),
-    'on': Phrase('zeros are not transferred to the storage'),
+    'on': Phrase('zeros are not sent to the storage'),
     'unmap': Phrase('zeros free space, as discards do'),
 }
 
@@ -633,11 +633,9 @@ SET_SECTOR_SIZE = Policy(
 )
 
 _COMPRESSION_HINTS = {
-    'none': Phrase('no hint: the mode of the pool decides'),
-    'compressible': Phrase('compressed in pools with the mode passive'),
-    'incompressible': Phrase(
-        'not compressed in pools with the mode aggressive'
-    ),
+    'none': Phrase('the mode of the pool decides'),
+    'compressible': Phrase('saves space'),
+    'incompressible': Phrase('saves processor time'),
 }
 
 #: All options, by key, in the order of responses, forms and tables.
@@ -821,6 +819,9 @@ OPTIONS: dict[str, Option] = {
             ),
             when_to_use=Phrase(
                 'How the compute host caches reads and writes of the instance.'
+                ' If the host fails, completed writes are safe with '
+                'writethrough and directsync, and flushed data is safe with '
+                'none and writeback. With unsafe, data is lost.'
             ),
             parse=cache_modes.parse_cache_mode,
             conf_type='cache mode',
@@ -873,10 +874,10 @@ OPTIONS: dict[str, Option] = {
                 'for encrypted volumes.'
             ),
             when_to_use=Phrase(
-                'compressible saves space for text, logs and databases, and '
-                'takes processor time of the storage. incompressible saves '
-                'that time for media and archives. Leave it for encrypted '
-                'volumes: encrypted data cannot be compressed.'
+                'compressible saves space for text, logs and databases in '
+                'pools with mode passive, and takes processor time. '
+                'incompressible saves that time for media and archives in '
+                'those with aggressive. Useless for encrypted volumes.'
             ),
             parse=_word(
                 keys.COMPRESSION_HINT,

@@ -29,11 +29,7 @@ OLDEST_LIBVIRT = '9.7.0'
 
 
 def _words() -> dict[str, phrases.Phrase]:
-    words = {
-        OF_LAYOUT: phrases.Phrase(
-            'the smallest size that frees an object of this layout'
-        )
-    }
+    words = {OF_LAYOUT: phrases.Phrase('frees whole objects of this layout')}
     size = MINIMUM
     while size <= MAXIMUM:
         shown = sizes.format_size(size)

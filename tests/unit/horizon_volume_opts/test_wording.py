@@ -6,8 +6,12 @@ import ddt
 from django.utils import translation
 
 from horizon_volume_opts import wording
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from tests.unit import base
+
+# Characters that a closed list of a dialog shows.
+_WIDTH = 44
 
 
 @ddt.ddt
@@ -44,6 +48,17 @@ class WordingTestCase(base.TestCase):
         self.assertIn('100M', wording.help_of('rbd:write_bps_burst'))
         self.assertNotIn('100M', wording.help_of('rbd:bps_burst_seconds'))
         self.assertNotIn('100M', wording.help_of('rbd:iops_limit'))
+
+    @ddt.data('en', 'de')
+    def test_explained_choices_fit_into_a_closed_list(self, code: str) -> None:
+        with translation.override(code):
+            shown = [
+                text
+                for option in definitions.changeable()
+                for _choice, text in wording.choices(option)
+            ]
+        self.assertIn('writeback: ', ' '.join(shown))
+        self.assertEqual([], [each for each in shown if len(each) > _WIDTH])
 
     @ddt.data(
         (None, None, 'Default'),

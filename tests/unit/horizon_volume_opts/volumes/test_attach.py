@@ -56,8 +56,11 @@ class ShownTestCase(AttachTestCase):
         self.assertEqual(
             ['', 'none', 'writethrough', 'writeback'], list(found)
         )
-        self.assertIn('is lost if the host fails', found['writeback'])
+        self.assertEqual(
+            'writeback: caches reads and writes', found['writeback']
+        )
         page = self.page()
+        self.assertIn('With unsafe, data is lost.', page)
         self.assertIn('for="id_rbd_cache_mode"', page)
         self.assertIn('aria-describedby="id_rbd_cache_mode_hint"', page)
 
