@@ -159,6 +159,46 @@ class ImageTest(KeptTestCase):
         self.assertTrue(self.find(self._FINISH).is_enabled())
 
 
+class NavigationTest(KeptTestCase):
+    """The form in two tabs, and without a session."""
+
+    def begin(self, size: str) -> str:
+        """Choose an object size for a new volume; return its name."""
+        name = f'kept-{uuid.uuid4().hex[:8]}'
+        self.open_form()
+        self.fill('#id_name', name)
+        self.pick('type', 'rbd')
+        self.shown_group()
+        self.choose_value('#id_rbd_object_size', size)
+        return name
+
+    def test_two_tabs(self) -> None:
+        first = self.begin('1M')
+        tab = self.driver.current_window_handle
+        self.driver.switch_to.new_window('tab')
+        self.addCleanup(self.driver.switch_to.window, tab)
+        self.addCleanup(self.driver.close)
+        other = self.driver.current_window_handle
+        self.addCleanup(self.driver.switch_to.window, other)
+        second = self.begin('2M')
+        self.submit()
+        ident = self.named(second)
+        self.assertEqual(2**21, self.info(ident)['object_size'])
+        self.driver.switch_to.window(tab)
+        self.submit()
+        ident = self.named(first)
+        self.assertEqual(2**20, self.info(ident)['object_size'])
+
+    def test_session_ends_before_the_form_is_submitted(self) -> None:
+        name = self.begin('1M')
+        self.session.user = None
+        self.driver.delete_cookie('sessionid')
+        self.submit_again()
+        self.find('#loginBtn')
+        answer = self.request('GET', f'/volumes?name={name}')
+        self.assertEqual([], answer['volumes'])
+
+
 class ExpressionTest(KeptTestCase):
     """Names and texts from Cinder are not evaluated by Angular."""
 
