@@ -89,7 +89,8 @@ class Report:
         separator = ''
         for each in self.scans:
             for image in each.found:
-                yield f'{separator}{json.dumps(_plain_image(image))}'
+                volume = _volume_of(image, self.known)
+                yield f'{separator}{json.dumps(_plain_image(image, volume))}'
                 separator = ',\n'
         yield '\n]\n}\n'
 
@@ -167,9 +168,15 @@ def _counts(
     ]
 
 
-def _type_of(image: images.Image, known: records.Records | None) -> str:
+def _volume_of(
+    image: images.Image, known: records.Records | None
+) -> records.Volume | None:
     ident = names.of_image(image.name).ident
-    volume = known.volumes.get(ident) if known else None
+    return known.volumes.get(ident) if known else None
+
+
+def _type_of(image: images.Image, known: records.Records | None) -> str:
+    volume = _volume_of(image, known)
     return volume.volume_type if volume else ''
 
 
@@ -191,11 +198,16 @@ def _plain_finding(finding: findings.Finding) -> dict[str, Any]:
     }
 
 
-def _plain_image(image: images.Image) -> dict[str, Any]:
+def _plain_image(
+    image: images.Image, volume: records.Volume | None
+) -> dict[str, Any]:
     made = image.image_layout
+    attributes = volume.made if volume else {}
     return {
         wire.AUDIT_POOL: image.pool,
         wire.AUDIT_NAME: image.name,
+        wire.AUDIT_VOLUME: volume.ident if volume else '',
+        'sector_size': attributes.get(wire.ATTRIBUTE_SECTOR_SIZE),
         'id': image.ident,
         'size': image.size,
         wire.AUDIT_USED: image.used,

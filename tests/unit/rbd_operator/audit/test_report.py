@@ -60,6 +60,17 @@ class ReportTest(base.TestCase):
         made = report.make(_TAKEN, 1.5, [facts.pool()], (), None)
         self.assertEqual([], json.loads(''.join(made.as_json()))['images'])
 
+    def test_report_has_the_sector_size_of_each_volume(self) -> None:
+        made = {wire.ATTRIBUTE_SECTOR_SIZE: '4096'}
+        there = facts.pool(facts.image(), facts.image('other'))
+        known = facts.known(facts.volume(made=made))
+        audited = report.make(_TAKEN, 1.5, [there], (), known)
+        plain = json.loads(''.join(audited.as_json()))['images']
+        self.assertEqual(
+            [(facts.IDENT, '4096'), ('', None)],
+            [(each['volume'], each['sector_size']) for each in plain],
+        )
+
     def test_report_is_json(self) -> None:
         finding = findings.Finding(findings.GHOST, 'volumes', 'b')
         plain = json.loads(''.join(self.make(finding).as_json()))
