@@ -43,12 +43,12 @@ OVERRIDE = Kind(
 ORPHAN_VOLUME = Kind(
     wire.AUDIT_ORPHAN_VOLUME,
     _WARNING,
-    'Manage it with Cinder, or move it to the trash.',
+    'Check whose it is. cinder-rbd-ext clean removes what it can prove.',
 )
 ORPHAN_SNAPSHOT = Kind(
     'orphan-snapshot',
     _WARNING,
-    'Manage it with Cinder, or remove it if it has no clone.',
+    'Check whose it is. Remove it only if Cinder has deleted it.',
 )
 ORPHAN_BACKUP = Kind(
     'orphan-backup-snapshot',
@@ -94,7 +94,7 @@ DELETED_SOURCE = Kind(
 CLONE_SNAPSHOT = Kind(
     'clone-snapshot-without-clone',
     _WARNING,
-    'Remove the snapshot; its clone no longer exists.',
+    'Check whose it is. cinder-rbd-ext clean removes what it can prove.',
 )
 HALF_REMOVED = Kind(
     'half-removed',

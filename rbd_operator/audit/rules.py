@@ -232,7 +232,7 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     no_map = image.map_state is not images.MapState.VALID
     if no_map and image.objects >= MANY_OBJECTS:
         yield finding(findings.SLOW_DELETION, f'{image.objects} objects')
-    yield from _of_own_snapshots(image, finding)
+    yield from _of_own_snapshots(image, _is_foreign(image, known), finding)
     needed = any(each.children for each in image.snapshots)
     owner = names.of_image(image.name).owner
     if owner is names.Owner.DELETED_SOURCE and not needed:
@@ -241,14 +241,23 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
         yield finding(findings.RETYPE_LEFT, owner.value)
 
 
+def _is_foreign(image: images.Image, known: records.Records | None) -> bool:
+    """Return whether the mark of an image names another cloud."""
+    if known is None:
+        return False
+    return image.owner not in ('', known.cloud_id, ownership.RELEASED)
+
+
 def _of_own_snapshots(
-    image: images.Image, finding: Callable[..., findings.Finding]
+    image: images.Image,
+    is_foreign: bool,
+    finding: Callable[..., findings.Finding],
 ) -> _Found:
     for each in image.snapshots:
         if each.map_state is images.MapState.INVALID:
             yield finding(findings.SNAPSHOT_MAP_INVALID, '', each.name)
         is_clones = names.of_snapshot(each.name).owner is names.Owner.CLONE
-        if is_clones and not each.children:
+        if is_clones and not each.children and not is_foreign:
             yield finding(findings.CLONE_SNAPSHOT, '', each.name)
 
 
@@ -258,9 +267,11 @@ def _of_record(
     """Yield the contradictions between an image and the records."""
     name = names.of_image(image.name)
     volume = known.volumes.get(name.ident)
-    yield from orphan(image, known)
-    if image.owner not in ('', known.cloud_id, ownership.RELEASED):
+    if _is_foreign(image, known):
         yield _finding(image, '', '', findings.FOREIGN_MARK, image.owner)
+    else:
+        yield from orphan(image, known)
+        yield from orphan_snapshots(image, known, volume)
     status = known.incomplete.get(name.ident)
     # An import into several stores has ended in those with a location.
     if image.pool in known.located.get(name.ident, ()):
@@ -274,7 +285,6 @@ def _of_record(
             f'the Glance image is {status}, the last write was at '
             f'{image.modified:%Y-%m-%d %H:%M} UTC',
         )
-    yield from orphan_snapshots(image, known, volume)
     if volume and name.owner is names.Owner.VOLUME:
         yield from _of_volume(image, volume, known)
 
@@ -356,11 +366,12 @@ def _of_volume(
         yield finding(findings.MULTIATTACH, features.joined(clashing))
     # The remedy deletes the snapshot in the volume's own pool, which must be
     # this one.
-    is_ours = image.owner in ('', known.cloud_id, ownership.RELEASED)
-    if pool == image.pool and is_ours and configuration.is_settled(volume):
-        existing = {each.name for each in image.snapshots}
+    is_ours = pool == image.pool and not _is_foreign(image, known)
+    if is_ours and configuration.is_settled(volume):
+        # Names follow snapshot_name_template.
+        existing = ' '.join(each.name for each in image.snapshots)
         for ident in known.available.get(volume.ident, ()):
-            if f'snapshot-{ident}' not in existing:
+            if ident not in existing:
                 yield finding(
                     findings.LOST_SNAPSHOT,
                     'it is available in Cinder',

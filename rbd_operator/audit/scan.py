@@ -188,14 +188,16 @@ class Cluster:
         return found
 
     def _opens(self, ioctx: Any, name: str) -> bool:
-        image, _, snapshot = name.partition('@')
+        about, _, snapshot = name.partition('@')
+        # Other names that contain the ID follow snapshot_name_template.
+        ident = snapshot.removeprefix('snapshot-')
         try:
-            self.librbd.Image(
-                ioctx, image, snapshot or None, read_only=True
-            ).close()
+            with self.librbd.Image(ioctx, about, read_only=True) as image:
+                return not snapshot or any(
+                    ident in each['name'] for each in image.list_snaps()
+                )
         except self.librbd.ImageNotFound:
             return False
-        return True
 
     def fsid(self) -> str:
         """Return the id of the cluster."""

@@ -664,5 +664,6 @@ _INSTEAD: Mapping[findings.Kind, str] = {
     findings.SNAPSHOT_MAP_INVALID: _MAPS,
     findings.SLOW_DELETION: _MAPS,
     findings.ORPHAN_SNAPSHOT: 'A snapshot cannot be moved to the trash. '
-    'Manage it with Cinder, or remove it with rbd snap rm.',
+    'Check whose it is, and remove it with rbd snap rm only if Cinder has '
+    'deleted it.',
 }

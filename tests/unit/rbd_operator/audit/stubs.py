@@ -35,7 +35,7 @@ class ObjectNotFound(Error):
 
 
 class Image:
-    """An image of 8 MiB without snapshots."""
+    """An image of 8 MiB."""
 
     def __init__(self, pool: 'Pool', name: str) -> None:
         self._pool = pool
@@ -80,7 +80,7 @@ class Image:
         raise ImageNotFound
 
     def list_snaps(self) -> list[dict[str, Any]]:
-        return []
+        return [{'name': name} for name in self._pool.snapshots]
 
     def watchers_list(self) -> list[dict[str, Any]]:
         return []
@@ -104,6 +104,7 @@ class Pool:
 
     :ivar errors: the errors that opening an image raises
     :ivar metadata: that of each image
+    :ivar snapshots: names of those of each image, after a scan
     """
 
     Error: type[Exception] = Error
@@ -118,6 +119,7 @@ class Pool:
 
     def __init__(self, *images: str) -> None:
         self.images = list(images)
+        self.snapshots: list[str] = []
         self.errors: dict[str, Exception] = {}
         self.metadata = {'conf_rbd_cache': 'false', 'colour': 'blue'}
         self.omaps: dict[str, dict[str, bytes]] = {}

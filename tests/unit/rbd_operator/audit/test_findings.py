@@ -16,5 +16,10 @@ class KindsTest(base.TestCase):
             self.assertEqual(code, kind.code)
             self.assertTrue(kind.remedy.endswith('.'), code)
 
+    def test_owner_is_checked_before_an_orphan_is_removed(self) -> None:
+        for code, kind in findings.KINDS.items():
+            if code.startswith(('orphan-', 'clone-snapshot-')):
+                self.assertTrue(kind.remedy.startswith('Check whose'), code)
+
     def test_severities_are_the_exit_status(self) -> None:
         self.assertEqual([0, 1, 2], sorted(map(int, findings.Severity)))

@@ -215,9 +215,14 @@ class RulesTest(base.TestCase):
 
     def test_snapshot_of_cinder_that_its_image_lacks_is_lost(self) -> None:
         name = f'snapshot-{facts.OTHER}'
-        lacking, whole = (
+        # A cloud can have another snapshot_name_template.
+        lacking, whole, renamed = (
             facts.pool(facts.image(f'volume-{facts.OTHER}', snapshots=there))
-            for there in ((), (facts.snapshot(name),))
+            for there in (
+                (),
+                (facts.snapshot(name),),
+                (facts.snapshot(f'cinder-{facts.OTHER}-snap'),),
+            )
         )
 
         def found(there: scan.PoolScan, status: str) -> list[str]:
@@ -240,6 +245,7 @@ class RulesTest(base.TestCase):
             found(lacking, 'in-use'),
         )
         self.assertEqual([], found(whole, 'in-use'))
+        self.assertEqual([], found(renamed, 'in-use'))
         # A service is changing the image.
         self.assertEqual([], found(lacking, 'retyping'))
 
@@ -330,6 +336,29 @@ class OrphansTest(base.TestCase):
         known = facts.known(backups=frozenset({facts.OTHER}))
         self.assertEqual([], list(rules.orphan(image, known)))
         self.assertEqual(1, len([*rules.orphan(image, facts.known())]))
+
+    def test_image_of_another_cloud_has_no_orphans(self) -> None:
+        """The remedies would remove them."""
+        for name in (f'volume-{facts.IDENT}', facts.IDENT):
+            image = facts.image(
+                name,
+                owner='another cloud',
+                snapshots=tuple(
+                    map(
+                        facts.snapshot,
+                        (
+                            f'snapshot-{facts.OTHER}',
+                            f'volume-{facts.OTHER}.clone_snap',
+                            f'backup.{facts.OTHER}.snap.1.5',
+                        ),
+                    )
+                ),
+            )
+            audited = rules.of_pool(facts.pool(image), facts.known(), _NOW)
+            self.assertEqual(
+                ['image-of-another-cloud'],
+                [each.kind.code for each in audited],
+            )
 
     def test_snapshots_that_cinder_did_not_name(self) -> None:
         image = facts.image(

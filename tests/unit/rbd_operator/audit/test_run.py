@@ -61,14 +61,15 @@ class RunTest(base.TestCase):
             snapshots=frozenset({facts.OTHER}),
             available={facts.IDENT: [facts.OTHER]},
         )
-        # It exists when it is looked for again.
-        self.assertEqual([], self.kinds(known))
-        name = f'volume-{facts.IDENT}@snapshot-{facts.OTHER}'
-        with mock.patch.object(
-            scan.Cluster, 'existing', autospec=True, return_value=set()
-        ) as existing:
-            self.assertEqual(['volume-snapshot-lost'], self.kinds(known))
-        existing.assert_called_once_with(self.cluster, 'volumes', {name})
+        self.assertEqual(['volume-snapshot-lost'], self.kinds(known))
+
+        def read_records() -> records.Records:
+            # With another snapshot_name_template.
+            self.pool.snapshots.append(f'cinder-{facts.OTHER}-snap')
+            return known
+
+        found = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual((), found)
 
     def test_only_image_of_a_volume_is_no_second_image(self) -> None:
         known = facts.known(

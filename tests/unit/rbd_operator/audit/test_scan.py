@@ -120,8 +120,11 @@ class ScanTest(base.TestCase):
             self.assertEqual(kinds, [each.kind for each in broken])
 
     def test_pools_and_images(self) -> None:
+        self.pool.snapshots.append('snapshot')
         self.assertEqual(['volumes'], self.cluster.pools())
         self.assertEqual(
             {'one@snapshot', 'two'},
-            self.cluster.existing('volumes', ['one@snapshot', 'two', 'four']),
+            self.cluster.existing(
+                'volumes', ['one@snapshot', 'one@other', 'two', 'four']
+            ),
         )
