@@ -246,7 +246,8 @@ class Changes:
                 # Nobody knows which driver the volume has.
                 return None if volume.host else {}
             if here.settings is None:
-                return {}
+                # Of another driver, or of ours in a release that differs.
+                return None if is_compared or here.is_ours else {}
             target = _target(volume)
             is_in_force = target.difference(here.settings) is None
             if is_compared or not is_in_force:

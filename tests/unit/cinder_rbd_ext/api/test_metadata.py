@@ -477,6 +477,34 @@ class ImageConfigurationTest(base.ApiTestCase):
             'iops', record.items_of(volume.id)[wire.RECORD_CONFIGURING]
         )
 
+    def test_request_without_items_says_that_another_driver_did_nothing(
+        self,
+    ) -> None:
+        volume = self.volume(volume_type='fake')
+        body: Any = {'metadata': {}}
+        answer = self.call('POST', f'/volumes/{volume.id}/metadata', body)
+        self.assertNotIn(wire.HEADER_COMPARED, answer.headers)
+        self.assertIn('not in force yet', answer.headers['Warning'])
+        self.assertEqual([], self.called)
+
+    def test_driver_whose_report_cannot_be_read_did_nothing(self) -> None:
+        self.useFixture(
+            fixtures.MockPatchObject(
+                pools.ReportedPools,
+                'holding',
+                autospec=True,
+                return_value=pools.Pool(
+                    'host@rbd#rbd', {wire.RBD_VOLUME_OPTIONS: True}, None
+                ),
+            )
+        )
+        key = keys.COMPRESSION_HINT
+        path = f'/volumes/{self.volume({key: "none"}).id}/metadata/{key}'
+        response = self.call('DELETE', path)
+        self.assertEqual(200, response.status_int, response.text)
+        self.assertIn('not in force yet', response.headers['Warning'])
+        self.assertEqual([], self.called)
+
     def test_types_with_limits_that_contradict_each_other_are_refused(
         self,
     ) -> None:
