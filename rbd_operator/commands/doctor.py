@@ -84,6 +84,11 @@ class Doctor(exit_status.StatusLister):
             or 'OS_CLOUD' in os.environ
             or 'OS_AUTH_URL' in os.environ
         )
+        if parsed_args.api_endpoint and not asks:
+            raise exit_status.UsageError(
+                '--api-endpoint needs the credentials of an administrator: '
+                'set --os-cloud, OS_CLOUD or OS_AUTH_URL, without --no-cloud.'
+            )
         host = run.Host(read['cinder'], read['glance'], read['nova'])
         doctor = run.Doctor(
             host,

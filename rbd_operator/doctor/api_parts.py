@@ -134,7 +134,9 @@ def _check_extension(cinder: Any, url: str) -> Finding:
             subject,
             f'not asked: {type(error).__name__}: {error}',
             Severity.WARNING,
-            'Run the check on a host that reaches this endpoint.',
+            'Run the check on a host that reaches this endpoint. A URL of '
+            '--api-endpoint must contain the version, such as '
+            'http://192.0.2.11:8776/v3.',
         )
     if wire.ALIAS in {each['alias'] for each in extensions['extensions']}:
         return Finding(subject, wire.ALIAS)

@@ -105,13 +105,16 @@ class ApiPartsTest(base.TestCase):
         self.answer(_POOLS, pools=[])
         del self.cinder.answers['/extensions']
         self.answer('http://public/v3/extensions', extensions=[])
+        checked = list(api_parts.check(self.cinder))
         self.assertEqual(
             [
                 ('running API extension, http://internal/v3', _S.WARNING),
                 ('running API extension, http://public/v3', _S.ERROR),
             ],
-            hosts.problems(api_parts.check(self.cinder)),
+            hosts.problems(checked),
         )
+        # Cinder answers 404 at an URL without the version.
+        self.assertIn('must contain the version', checked[0].remedy)
 
     def test_compression_hint_of_an_encrypted_type_is_a_warning(self) -> None:
         self.answer(_POOLS, pools=[])
