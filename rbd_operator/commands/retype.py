@@ -260,7 +260,8 @@ class _Choice:
     ) -> tuple[list[outcomes.Outcome], list[records.Volume]]:
         """Return the outcomes of earlier runs, and the volumes of this run.
 
-        :raises ValueError: if a volume does not exist
+        :raises ValueError: if a volume does not exist, or is not of the
+            projects that were chosen
         """
         earlier, waiting = [], []
         for each in self._named() or self._listed():
@@ -280,16 +281,25 @@ class _Choice:
         missing = [ident for ident, each in by_ident.items() if each is None]
         if missing:
             raise ValueError(f'There is no volume {", ".join(missing)}.')
-        return [each for each in by_ident.values() if each is not None]
+        volumes = [each for each in by_ident.values() if each is not None]
+        others = [each.ident for each in volumes if not self._is_chosen(each)]
+        if others:
+            raise ValueError(
+                f'Not of a project of --project: {", ".join(others)}.'
+            )
+        return volumes
 
     def _listed(self) -> list[records.Volume]:
-        projects = self.parsed_args.project
         return [
             each
             for each in self.service.volumes()
-            if (not projects or each.project in projects)
+            if self._is_chosen(each)
             and (each.volume_type == self.wanted.former or self._begun(each))
         ]
+
+    def _is_chosen(self, volume: records.Volume) -> bool:
+        projects = self.parsed_args.project
+        return not projects or volume.project in projects
 
     def _begun(self, volume: records.Volume) -> bool:
         return bool(self.written and volume.ident in self.written.begun)

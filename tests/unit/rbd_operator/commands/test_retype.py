@@ -117,6 +117,12 @@ class RetypeTest(commands.CommandTestCase):
         self.assertEqual(3, self.status)
         self.assertIn('There is no volume x.', self.err.getvalue())
 
+    def test_named_volume_of_a_project_that_was_not_chosen(self) -> None:
+        self.assertEqual({'c': 'done'}, self.retype('c', '--project', 'other'))
+        self.retype('a', 'c', '--project', 'other')
+        self.assertEqual(3, self.status)
+        self.assertIn('--project: a.', self.err.getvalue())
+
     def test_same_type(self) -> None:
         self.assertEqual(
             64, self.run_command('retype', '--from', 'old', '--to', 'OLD')
