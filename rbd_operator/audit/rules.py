@@ -40,7 +40,7 @@ _Found = Iterator[findings.Finding]
 
 
 def of_pool(
-    found: scan.PoolScan,
+    scanned: scan.PoolScan,
     known: records.Records | None,
     now: datetime.datetime,
 ) -> _Found:
@@ -50,7 +50,7 @@ def of_pool(
         Ceph's own references show leftovers.
     :param now: the time with a time zone, for the trash
     """
-    for image in found.found:
+    for image in scanned.found:
         if _is_being_converted(image, known, now):
             # The service is converting the image, and changes the trash and
             # the record.
@@ -58,39 +58,39 @@ def of_pool(
         yield from _of_image(image, known)
         if known is not None:
             yield from _of_record(image, known, now)
-    for name in sorted(found.forbidden):
+    for name in sorted(scanned.forbidden):
         yield findings.Finding(
-            findings.FORBIDDEN, found.pool, name, found.forbidden[name]
+            findings.FORBIDDEN, scanned.pool, name, scanned.forbidden[name]
         )
-    for each in found.unreadable.values():
+    for each in scanned.unreadable.values():
         yield findings.Finding(
             each.kind,
-            found.pool,
+            scanned.pool,
             each.name,
             each.why,
             ident=each.ident,
         )
-    yield from _of_trash(found, now)
-    for namespace, number in found.namespaces.items():
+    yield from _of_trash(scanned, now)
+    for namespace, number in scanned.namespaces.items():
         yield findings.Finding(
             findings.IN_NAMESPACE,
-            found.pool,
+            scanned.pool,
             f'{namespace}/',
             f'{number} images',
         )
     patterns = collections.Counter(
         names.pattern(image.name)
-        for image in found.found
+        for image in scanned.found
         if names.of_image(image.name).owner is names.Owner.UNKNOWN
     )
     for pattern, number in sorted(patterns.items()):
         yield findings.Finding(
-            findings.UNKNOWN_NAME, found.pool, pattern, f'{number} images'
+            findings.UNKNOWN_NAME, scanned.pool, pattern, f'{number} images'
         )
 
 
-def _of_trash(found: scan.PoolScan, now: datetime.datetime) -> _Found:
-    for entry in found.trash:
+def _of_trash(scanned: scan.PoolScan, now: datetime.datetime) -> _Found:
+    for entry in scanned.trash:
         kind = None
         if entry.source is objects.Source.REMOVING:
             kind = findings.REMOVAL

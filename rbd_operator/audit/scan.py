@@ -176,7 +176,7 @@ class Cluster:
 
         Images that do not exist any more are left out.
         """
-        found = {}
+        by_name = {}
         with self.connected(pool) as (_, ioctx):
             for name in names:
                 with (
@@ -184,8 +184,8 @@ class Cluster:
                     self.librbd.Image(ioctx, name, read_only=True) as image,
                 ):
                     metadata = dict(image.metadata_list())
-                    found[name] = images.overrides_in(metadata)
-        return found
+                    by_name[name] = images.overrides_in(metadata)
+        return by_name
 
     def _opens(self, ioctx: Any, name: str) -> bool:
         about, _, snapshot = name.partition('@')

@@ -96,11 +96,11 @@ class Doctor(exit_status.StatusLister):
             shell.cloud if asks else None,
             nodes=parsed_args.api_endpoint,
         )
-        found = list(doctor.check())
-        self.status = int(findings.worst(found))
+        checked = list(doctor.check())
+        self.status = int(findings.worst(checked))
         return _COLUMNS, [
             _row(each)
-            for each in found
+            for each in checked
             if each.severity is not None or not parsed_args.problems
         ]
 
@@ -115,6 +115,6 @@ def _configuration(
     return None
 
 
-def _row(found: findings.Finding) -> tuple[str, ...]:
-    texts = (found.result, found.subject, found.seen, found.remedy)
+def _row(finding: findings.Finding) -> tuple[str, ...]:
+    texts = (finding.result, finding.subject, finding.seen, finding.remedy)
     return tuple(map(printable.text, texts))

@@ -151,13 +151,13 @@ def _check_extension(cinder: Any, url: str) -> Finding:
 
 def data_pools(cinder: Any) -> dict[str, set[str]]:
     """Return the data pools of volume types, by the names of back ends."""
-    found: dict[str, set[str]] = {}
+    by_backend: dict[str, set[str]] = {}
     for each in _types(cinder):
         specs = each.get('extra_specs') or {}
         pool, backend = specs.get(keys.DATA_POOL), specs.get(_BACKEND_NAME)
         if pool and backend:
-            found.setdefault(backend, set()).add(pool)
-    return found
+            by_backend.setdefault(backend, set()).add(pool)
+    return by_backend
 
 
 def _types(cinder: Any) -> list[dict[str, Any]]:
