@@ -254,15 +254,15 @@ def _check_owner(
         return
     if _is_service(context):
         return
+    volume = objects.Volume.get_by_id(context, volume_id)
+    if not policies.allows(context, attachment_policies.CREATE_POLICY, volume):
+        return
     # Times in the database can be whole seconds.
     since = timeutils.utcnow(with_timezone=True) - datetime.timedelta(
         seconds=1
     )
     earlier = replacement.of_server(volume_id, server, since)
-    if earlier is None or earlier.mode is None:
-        return
-    volume = objects.Volume.get_by_id(context, volume_id)
-    if policies.allows(context, attachment_policies.CREATE_POLICY, volume):
+    if earlier and earlier.mode:
         raise webob.exc.HTTPBadRequest(
             explanation=f'Server {server} has volume {volume.id} with a cache '
             'mode. Only Nova can create another attachment for it.'

@@ -49,6 +49,10 @@ WAITING = (
 #: that was not connected just before it creates the next one.
 _PAUSE = datetime.timedelta(seconds=1)
 
+# Number of attachments that are read, the newest ones. The deleted ones of a
+# volume can be any number.
+_MOST_READ = 20
+
 
 @dataclasses.dataclass(frozen=True)
 class Earlier:
@@ -89,6 +93,7 @@ def of_server(
     attachments = objects.VolumeAttachmentList.get_all(
         everything,
         search_opts={'volume_id': volume_id, 'instance_uuid': server},
+        limit=_MOST_READ,
     )
     connected: list[Any] = []
     for each in attachments:

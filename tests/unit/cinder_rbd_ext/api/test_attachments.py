@@ -18,6 +18,7 @@ import fixtures
 import oslo_messaging
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
@@ -336,6 +337,13 @@ class RefusalTest(AttachmentsTestCase):
         before.connection_info = {'name': 'image'}
         before.save()
         self.ok(*request)
+
+    def test_history_is_not_read_for_others(self) -> None:
+        read = self.mock_object(replacement, 'of_server', autospec=True)
+        asked = {'volume_uuid': self.volume().id, 'instance_uuid': _SERVER}
+        request = 'POST', '/attachments', {'attachment': asked}
+        self.refused(403, '', *request, app=self.make_app('reader'))
+        read.assert_not_called()
 
 
 class UncheckedAttachmentTest(AttachmentsTestCase):

@@ -28,8 +28,8 @@ _CONNECTOR = {
 
 #: Requests and the number of SQL statements that the extension adds: for a
 #: snapshot, its volume and its type, for the volume to extend and its type,
-#: for the keys of a volume to attach, and for the attachments of the server if
-#: the caller is not a service. Cinder reads an attachment with two statements.
+#: for the keys of a volume to attach, and for the volume and the attachments of
+#: the server if the caller is not a service. Cinder reads an attachment with two statements.
 _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
     'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
     'create_with_a_type': (
@@ -99,7 +99,7 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         'POST',
         '/attachments',
         {'attachment': {'volume_uuid': '{id}', 'instance_uuid': _SERVER}},
-        1,
+        2,
     ),
     'attach': (
         'POST',
@@ -111,7 +111,7 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
                 'connector': _CONNECTOR,
             }
         },
-        2,
+        3,
     ),
     'update_an_attachment': (
         'PUT',

@@ -2,6 +2,7 @@
 
 import datetime
 from typing import Any
+from unittest import mock
 
 from cinder import context
 from cinder import objects
@@ -10,6 +11,8 @@ from cinder.tests.unit import test
 from cinder.tests.unit import utils as cinder_utils
 import ddt
 from oslo_utils import fixture as timeutils_fixture
+import sqlalchemy
+from sqlalchemy import event
 
 from cinder_rbd_ext.attach import replacement
 from rbd_volume_options import cache_modes
@@ -98,6 +101,20 @@ class OfServerTest(test.TestCase):
         self.assertIs(found, found.on_host({'host': 'compute-1'}))
         self.assertIsNone(found.on_host({'host': 'compute-2'}))
         self.assertIsNone(replacement.Earlier(None).on_host({}))
+
+    def test_long_history_is_not_read(self) -> None:
+        """A tenant can create and delete any number of attachments."""
+        engine = sqlalchemy.engine.Engine
+        counts = []
+        for _ in range(2):
+            for _ in range(20):
+                self.detach(self.attachment())
+            sent = mock.Mock()
+            event.listen(engine, 'before_cursor_execute', sent)
+            replacement.of_server(self.volume.id, _SERVER)
+            event.remove(engine, 'before_cursor_execute', sent)
+            counts.append(sent.call_count)
+        self.assertEqual(counts[0], counts[1])
 
     def test_does_not_replace_itself(self) -> None:
         """An attachment whose connector changes does not replace itself."""
