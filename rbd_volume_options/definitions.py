@@ -467,9 +467,13 @@ def _of_limit(
     each: keys.LimitKeys,
     key: str,
     maximum: int = 0,
+    minimum: int = 1,
     **more: Any,
 ) -> Option:
-    """Return an option about a limit on reads and writes."""
+    """Return an option about a limit on reads and writes.
+
+    :param minimum: what the owner of a volume may choose at least
+    """
     is_size = each.name.endswith('bps') and not maximum
     maximum = maximum or each.largest
     return Option(
@@ -480,7 +484,7 @@ def _of_limit(
         family=each.name,
         fixed=False,
         takes_effect=Phrase('within seconds'),
-        bounds={'minimum': 1, 'maximum': maximum},
+        bounds={'minimum': minimum, 'maximum': maximum},
         **more,
     )
 
@@ -499,12 +503,17 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
         'kind': Kind.LIMIT_RULE,
         'scopes': frozenset({Scope.TYPE}),
     }
+    least = sizes.format_size(each.smallest) if unit else each.smallest
     yield _of_limit(
         each,
         each.limit,
+        minimum=each.smallest,
         title=Phrase('Maximum of {what} per second', what=what),
         summary=Phrase('maximum of {what} per second', what=what),
-        description=f'Maximum of {what} per second, for each client.{unit}',
+        description=(
+            f'Maximum of {what} per second, for each client.{unit} In volume '
+            f'metadata, at least {least}, or the minimum of the volume type.'
+        ),
         when_to_use=Phrase(
             'Limits how much of the storage a volume can use, such as that of '
             'a backup or of a test system.'
@@ -517,6 +526,7 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[Option]:
         unset=Phrase('Default: no limit, unless the volume type has one'),
         item=f'rbd_qos_{each.name}_limit',
         rules={
+            'minimum': each.minimum,
             'maximum': each.maximum,
             wire.PER_GIB: each.per_gib,
             wire.PER_GIB_MINIMUM: each.minimum,

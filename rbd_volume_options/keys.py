@@ -44,6 +44,15 @@ class LimitKeys:
         return 1 << 40 if self.name.endswith('bps') else 10**9
 
     @property
+    def smallest(self) -> int:
+        """The smallest limit that the owner of a volume can choose.
+
+        Services of Cinder that copy a volume are limited too, and would work
+        on it for days.
+        """
+        return 1 << 20 if self.name.endswith('bps') else 10
+
+    @property
     def limit(self) -> str:
         """The maximum per second."""
         return f'{PREFIX}{self.name}_limit'

@@ -26,10 +26,12 @@ class _Limit:
 
     :ivar origin: where it was set; None if it follows from the size or from
         the maximum of the volume type
+    :ivar largest: what the owner of the volume may choose at most
     """
 
     value: int
     origin: errors.Origin | None
+    largest: int
 
 
 def limits_of(choices: Choices, size: int) -> dict[str, int]:
@@ -78,19 +80,20 @@ def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
             phrases.Phrase('one of the two'),
             per_gib.origin,
         )
-    largest: int | None = maximum.value if maximum else None
+    largest: int = maximum.value if maximum else each.largest
     if per_gib:
         derived = max(per_gib.value * gib, minimum.value if minimum else 0)
-        derived = min(derived, largest or each.largest)
+        derived = min(derived, largest)
+        # Without a maximum, an owner may only choose less than the size of the
+        # volume gives.
+        largest = largest if maximum else derived
         if not limit or per_gib.origin < limit.origin:
-            return _Limit(derived, None)
-        if limit.origin is errors.Origin.VOLUME_METADATA:
-            # Without a maximum, an owner may only choose less than the size of
-            # the volume gives.
-            largest = largest or derived
+            return _Limit(derived, None, largest)
     if limit:
-        return _Limit(_within(each.limit, limit, largest), limit.origin)
-    return _Limit(largest, None) if largest else None
+        smallest = minimum.value if minimum else each.smallest
+        value = _within(each.limit, limit, smallest, largest)
+        return _Limit(value, limit.origin, largest)
+    return _Limit(largest, None, largest) if maximum else None
 
 
 def _burst(
@@ -109,7 +112,10 @@ def _burst(
             return None
         raise _without(each.burst, burst, each.limit)
     maximum = choices.get(each.maximum)
-    value = _within(each.burst, burst, maximum.value if maximum else None)
+    largest = maximum.value if maximum else each.largest
+    if burst.origin is errors.Origin.VOLUME_METADATA:
+        largest = limit.largest
+    value = _within(each.burst, burst, 1, largest)
     if value >= limit.value:
         return value
     if limit.origin is None or burst.origin > limit.origin:
@@ -126,24 +132,30 @@ def _burst(
 
 
 def _within(
-    key: str,
-    choice: precedence.Choice[Any],
-    maximum: int | None,
+    key: str, choice: precedence.Choice[Any], smallest: int, largest: int
 ) -> int:
-    """Return a value; a default of the back end is at most the maximum.
+    """Return a value; a default of the back end is at most the largest.
 
-    :raises OptionError: for another value above the maximum
+    :param smallest: what the owner of a volume may choose at least
+    :raises OptionError: for another value out of range
     """
     value: int = choice.value
-    if not maximum or value <= maximum:
-        return value
     if _is_default(choice):
-        return maximum
+        return min(value, largest)
+    if choice.origin is not errors.Origin.VOLUME_METADATA:
+        smallest = 1
+    smallest = min(smallest, largest)
+    if smallest <= value <= largest:
+        return value
     raise errors.OptionError(
         key,
         value,
-        phrases.Phrase('more than the volume type allows'),
-        phrases.Phrase('1 to {maximum}', maximum=maximum),
+        phrases.Phrase('more than the volume type allows')
+        if value > largest
+        else phrases.Phrase('less than the volume type allows'),
+        phrases.Phrase(
+            '{minimum} to {maximum}', minimum=smallest, maximum=largest
+        ),
         choice.origin,
     )
 

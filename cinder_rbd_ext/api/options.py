@@ -181,7 +181,7 @@ def of_type(
         is_pool = option.kind is definitions.Kind.DATA_POOL
         if is_pool and not shows_pools:
             choice = None
-        answer['options'][option.key] = {
+        answer['options'][option.key] = described = {
             'summary': str(option.summary),
             'type': option.value_type.value,
             wire.SETTABLE: option.key in allowed,
@@ -192,9 +192,13 @@ def of_type(
         }
         for field, key in option.rules.items():
             if rule := _default_of(key, defaults, is_shared=False):
-                answer['options'][option.key][field] = rule.value
+                described[field] = rule.value
+        if option.rules:
+            described['minimum'] = min(
+                described['minimum'], described['maximum']
+            )
         if is_pool and shows_pools:
-            answer['options'][option.key][wire.CANDIDATES] = offer.data_pools
+            described[wire.CANDIDATES] = offer.data_pools
     return answer
 
 

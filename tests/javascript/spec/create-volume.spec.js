@@ -29,7 +29,7 @@ describe('The Create Volume form', () => {
       .toBe('Layout and features: 4 MiB objects, object map (default)');
   });
 
-  it('shows the maximum of the type and what an option is without it', () => {
+  it('shows the range of the type and what an option is without it', () => {
     const wait = (part) => $(`[data-rbd-key="rbd:wait"] [data-rbd-${part}]`)
       .text();
     open((options) => {
@@ -40,7 +40,11 @@ describe('The Create Volume form', () => {
     open((options) => {
       Object.assign(options['rbd:wait'], {settable: true, maximum: 500});
     });
-    expect(wait('maximum')).toBe('At most 500 with this volume type.');
+    expect(wait('maximum')).toBe('1 to 500 with this volume type.');
+    open((options) => {
+      Object.assign(options['rbd:wait'], {settable: true, minimum: 10});
+    });
+    expect(wait('maximum')).toBe('10 to 1,000 with this volume type.');
   });
 
   it('shows what is chosen', () => {

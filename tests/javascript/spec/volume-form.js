@@ -8,7 +8,7 @@ const page = require('./page');
 const OFFERS = page.offers('form');
 // Options that a later release could have.
 Object.assign(OFFERS.rbd.options, {
-  'rbd:wait': {settable: false, default: null, maximum: 1000},
+  'rbd:wait': {settable: false, default: null, minimum: 1, maximum: 1000},
   'rbd:hint': {settable: false, default: null, allowed: []},
   'rbd:sector_size': {settable: false, default: null, allowed: []}
 });

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import functools
 from typing import Any
 
 import ddt
@@ -84,8 +85,52 @@ class LimitsTestCase(refusals.RefusalTestCase):
     def test_limit_of_a_volume_overrides_that_of_its_size(self) -> None:
         by_size = {'rbd:bps_limit_per_gib': '1M'}
         self.assertEqual(
-            {'rbd:bps_limit': 4096}, _limits(by_size, {'rbd:bps_limit': '4K'})
+            {'rbd:bps_limit': 1 << 20},
+            _limits(by_size, {'rbd:bps_limit': '1M'}, gib=2),
         )
+
+    def _assert_too_small(
+        self, of_type: _Texts, key: str, value: int, allowed: str
+    ) -> None:
+        self.assertRefused(
+            lambda: _limits(of_type, {key: str(value)}),
+            key,
+            value,
+            'less than the volume type allows',
+            allowed,
+            errors.Origin.VOLUME_METADATA,
+        )
+
+    def test_owner_cannot_choose_a_limit_that_blocks_copies(self) -> None:
+        for key, smallest, largest in (
+            ('rbd:write_iops_limit', 10, 10**9),
+            ('rbd:bps_limit', 1 << 20, 1 << 40),
+        ):
+            allowed = f'{smallest} to {largest}'
+            self._assert_too_small({}, key, smallest - 1, allowed)
+            own = {key: smallest}
+            self.assertEqual(own, _limits({}, {key: str(smallest)}))
+            # Administrators can.
+            self.assertEqual({key: 1}, _limits({key: '1'}))
+
+    def test_minimum_of_the_type_bounds_the_limit_of_a_volume(self) -> None:
+        by_size = {
+            'rbd:iops_limit_per_gib': '500',
+            'rbd:iops_limit_minimum': '100',
+        }
+        self._assert_too_small(by_size, 'rbd:iops_limit', 99, '100 to 500')
+        by_size['rbd:iops_limit_minimum'] = '5'
+        own = {'rbd:iops_limit': '5'}
+        self.assertEqual({'rbd:iops_limit': 5}, _limits(by_size, own))
+
+    def test_owner_can_choose_the_largest_limit_of_a_small_type(self) -> None:
+        own = {'rbd:iops_limit': '3'}
+        for of_type in (
+            {'rbd:iops_limit_maximum': '3'},
+            {'rbd:iops_limit_per_gib': '3'},
+        ):
+            self.assertEqual({'rbd:iops_limit': 3}, _limits(of_type, own))
+            self._assert_too_small(of_type, 'rbd:iops_limit', 2, '3 to 3')
 
     def test_limit_of_a_volume_is_at_most_the_maximum_of_its_type(
         self,
@@ -112,9 +157,28 @@ class LimitsTestCase(refusals.RefusalTestCase):
             'rbd:iops_limit',
             601,
             'more than the volume type allows',
-            '1 to 600',
+            '100 to 600',
             errors.Origin.VOLUME_METADATA,
         )
+
+    def test_burst_of_a_volume_is_at_most_the_limit_of_its_size(self) -> None:
+        by_size = {'rbd:iops_limit_per_gib': '300'}
+        own = {'rbd:iops_limit': '50', 'rbd:iops_burst': '300'}
+        limits = {'rbd:iops_limit': 50, 'rbd:iops_burst': 300}
+        self.assertEqual(limits, _limits(by_size, own))
+        for limit in ({}, {'rbd:iops_limit': '50'}):
+            own = {**limit, 'rbd:iops_burst': '301'}
+            self.assertRefused(
+                functools.partial(_limits, by_size, own),
+                'rbd:iops_burst',
+                301,
+                'more than the volume type allows',
+                '1 to 300',
+                errors.Origin.VOLUME_METADATA,
+            )
+        # The type can have a larger one.
+        by_size['rbd:iops_burst'] = '301'
+        self.assertIn('rbd:iops_burst', _limits(by_size))
 
     def test_burst_and_its_length_go_with_the_limit(self) -> None:
         wanted = {

@@ -238,9 +238,11 @@ horizon.rbdVolumeOptions = (function () {
         kind ? words.byDefault(
           group.byDefault(key), SHOWN[kind], group.source.isImage,
           $row.attr('data-rbd-unset')) : '');
-      var $maximum = $row.find('[data-rbd-maximum]');
-      $maximum.text(option.maximum < Number($maximum.attr('data-rbd-maximum'))
-        ? words.maximum(SHOWN[kind](option.maximum)) : '');
+      var $range = $row.find('[data-rbd-maximum]');
+      $range.text(option.minimum > 1 ||
+        option.maximum < Number($range.attr('data-rbd-maximum'))
+        ? words.range(SHOWN[kind](option.minimum), SHOWN[kind](option.maximum))
+        : '');
       $row.find('option').each(function () {
         // Never the chosen one: a disabled option is not sent, but the server
         // must report what is wrong with it.

@@ -44,9 +44,11 @@ horizon.rbdLayoutWords = (function () {
       {value: text, origin: by}, true);
   }
 
-  /* The largest value that a volume type permits. */
-  function maximum(text) {
-    return interpolate(gettext('At most %s with this volume type.'), [text]);
+  /* The values that a volume type permits. */
+  function range(minimum, maximum) {
+    return interpolate(
+      gettext('%(minimum)s to %(maximum)s with this volume type.'),
+      {minimum: minimum, maximum: maximum}, true);
   }
 
   function yesOrNo(value) {
@@ -214,13 +216,13 @@ horizon.rbdLayoutWords = (function () {
     feature: feature,
     invalidCount: invalidCount,
     limits: limits,
-    maximum: maximum,
     noAnswer: noAnswer,
     notAllowed: notAllowed,
     number: number,
     origin: origin,
     preview: preview,
     problem: problem,
+    range: range,
     source: source,
     status: status,
     summary: summary,

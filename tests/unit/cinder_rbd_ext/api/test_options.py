@@ -245,6 +245,18 @@ class AnswersTest(unit_base.TestCase):
         for each in others:
             self.assertEqual(each.largest, told[each.limit]['maximum'])
 
+    def test_smallest_limit_of_a_volume_is_shown(self) -> None:
+        limit = keys.LIMITS[0]
+        for specs, minimum in (
+            ({}, limit.smallest),
+            ({limit.per_gib: '3', limit.minimum: '100'}, 100),
+            # The only limit that the type allows.
+            ({limit.maximum: '3'}, 3),
+        ):
+            told = _answer(specs)['options']
+            self.assertEqual(minimum, told[limit.limit]['minimum'])
+            self.assertEqual(1, told[limit.burst]['minimum'])
+
     def test_rules_of_the_type_about_a_limit_are_shown(self) -> None:
         limit, other, *_ = keys.LIMITS
         specs = {limit.per_gib: '3', limit.minimum: '100'}
