@@ -63,7 +63,8 @@ _RULES = [
         check_str=base.RULE_ADMIN_API,
         description=(
             'Remove fixed keys from the metadata of a volume, or set them to '
-            'the values that are recorded for its image.'
+            'the values that are recorded for its image. Have the driver '
+            'compare the image with all keys (a POST request without items).'
         ),
         operations=_METADATA,
     ),

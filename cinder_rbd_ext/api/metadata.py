@@ -92,8 +92,8 @@ class Changes:
     ) -> Outcome:
         """Check items that are added or replace items with the same key.
 
-        A request without items makes the driver compare the image with the
-        keys of the volume, its type and the back end.
+        A request of an administrator without items makes the driver compare
+        the image with the keys of the volume, its type and the back end.
 
         :param policy: the policy of Cinder, which refuses before these checks
         :param named: the key in the path, if any
@@ -104,7 +104,10 @@ class Changes:
             return Outcome()
         volume = authorized(context, volume_id, policy)
         if not items:
-            return Outcome(is_configured=True, is_compared=True)
+            is_compared = policies.allows(
+                context, wire.POLICY_CORRECT_FIXED_KEYS, volume
+            )
+            return Outcome(is_configured=is_compared, is_compared=is_compared)
         if misspelled:
             with refusals.bad_request():
                 checks.check_syntax({named: ''}, keys.Scope.VOLUME)

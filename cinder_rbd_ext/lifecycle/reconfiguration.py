@@ -86,6 +86,9 @@ class Reconfigurations:
         :param is_current: whether the volume is as in the database, with its
             admin metadata
         """
+        # The holder of the lock compares again before it returns. Tenants can
+        # send any number of requests, which must not wait in threads for it.
+        wait = _WAIT if new_type or new_size else 0
         try:
             settings = self._driver.settings
             target = self._target(volume, new_type, new_size, is_current)
@@ -95,10 +98,12 @@ class Reconfigurations:
                 with (
                     volume_lock.shared(volume.id, _WAIT),
                     # Two requests may change it at the same time.
-                    volume_lock.configuring(volume.id, _WAIT),
+                    volume_lock.configuring(volume.id, wait),
                 ):
                     self._change(volume, new_type, new_size)
                 target = self._target(volume, new_type, new_size)
+        except volume_lock.VolumeLocked as error:
+            LOG.info('The configuration of an image is kept: %s', error)
         except Exception:
             LOG.exception(
                 'Could not change the configuration of the image of volume '

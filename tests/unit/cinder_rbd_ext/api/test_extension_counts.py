@@ -28,8 +28,9 @@ _CONNECTOR = {
 
 #: Requests and the number of SQL statements that the extension adds: for a
 #: snapshot, its volume and its type, for the volume to extend and its type,
-#: for the keys of a volume to attach, and for the volume and the attachments of
-#: the server if the caller is not a service. Cinder reads an attachment with two statements.
+#: for the keys of a volume to attach, and for the volume and the attachments
+#: of the server if the caller is not a service. Cinder reads an attachment
+#: with two statements.
 _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
     'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
     'create_with_a_type': (
