@@ -60,6 +60,8 @@ class DataPoolsTestCase(base.TestCase):
                 '<label class="control-label" for="id_x_pools"', text
             )
             self.assertIn('aria-describedby="id_x_pools_help"', text)
+            # Ceph does not say which service uses a pool.
+            self.assertIn('Do not use the pool of another service', text)
 
     def test_no_pool(self) -> None:
         text = widgets.KeyPick(data_pools=[]).render('x', '', {'id': 'id_x'})
