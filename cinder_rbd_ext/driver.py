@@ -22,6 +22,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
@@ -66,6 +67,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
+        self._uploads = turns.Uploads()
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._reconfigurations = reconfiguration.Reconfigurations(self)
         self._migrations = migration.Migrations(
@@ -328,7 +330,10 @@ class RBDExtDriver(rbd.RBDDriver):
         **kwargs: object,
     ) -> Any:
         """Upload a volume to Glance."""
-        with volume_use.using(self, volume, volume_use.LONG_WAIT) as current:
+        with (
+            self._uploads.place(volume.project_id),
+            volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
+        ):
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs
             )

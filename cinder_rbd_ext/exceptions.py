@@ -35,6 +35,15 @@ class ImageMigrating(exception.VolumeBackendAPIException):
     )
 
 
+class TooManyUploads(exception.VolumeBackendAPIException):
+    """A volume cannot be uploaded, because too many uploads wait."""
+
+    message = _(
+        'Too many volumes are being uploaded. Repeat the request when one of '
+        'the uploads is finished.'
+    )
+
+
 class InvalidBackendOptions(exception.InvalidConfigurationValue):
     """The section of a back end in cinder.conf is invalid."""
 

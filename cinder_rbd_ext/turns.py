@@ -2,8 +2,12 @@
 
 """The order of long operations: how many run at once, and which are next.
 
-Copies of images (:mod:`cinder_rbd_ext.retype.copying`) have a line, and
-deletions two.
+Copies of images (:mod:`cinder_rbd_ext.retype.copying`) and uploads to Glance
+have a line each, and deletions two.
+
+An upload reads an image whose owner can limit it to 1 MiB per second, in one
+of the threads for blocking calls. Cinder cannot postpone uploads, so of those
+that would wait in a thread for requests, most are refused.
 
 A deletion that removes many objects takes minutes. Such deletions have a
 separate, smaller limit, so that other deletions do not wait for them. In both
@@ -36,6 +40,7 @@ import threading
 
 from oslo_log import log as logging
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from rbd_volume_options import features
 
@@ -55,9 +60,13 @@ MANY = 16384
 #: Maximum number of requests of a line that wait in a thread. A project of
 #: which none waits can have one more, up to twice this number. By default,
 #: Cinder has 64 threads for requests (``executor_thread_pool_size``): those
-#: that wait in both lines, those that run, and copies
-#: (:data:`cinder_rbd_ext.retype.copying.MOST`) leave nine to other requests.
-MOST_WAITING = 7
+#: that wait in both lines, those that run, uploads and copies
+#: (:data:`cinder_rbd_ext.retype.copying.MOST`) leave five to other requests.
+MOST_WAITING = 5
+#: Maximum number of uploads that run, which leave more than half of the
+#: threads for blocking calls to others, and with those that wait in a thread.
+MOST_UPLOADS_AT_ONCE = 8
+MOST_UPLOADS = 12
 #: Seconds after which postponed deletions are requested at the latest, and
 #: between two signs of life of an operation that waits.
 INTERVAL = 5.0
@@ -258,6 +267,63 @@ class Line:
             del self._waiting[project]
             if waiting:
                 self._waiting[project] = waiting
+
+
+class Admission:
+    """Limits the requests that hold a thread while they run or wait.
+
+    :param most: maximum number of requests
+    :param of_project: the same for a project
+    """
+
+    def __init__(self, most: int, of_project: int) -> None:
+        self._lock = threading.Lock()
+        self._most = most
+        self._of_project = of_project
+        self._requested: collections.Counter[str] = collections.Counter()
+
+    def enter(self, project: str, held: contextlib.ExitStack) -> bool:
+        """Count a request until ``held`` is closed, unless there are too many.
+
+        :returns: whether it is counted
+        """
+        with self._lock:
+            if (
+                self._requested.total() >= self._most
+                or self._requested[project] >= self._of_project
+            ):
+                return False
+            self._requested[project] += 1
+        held.callback(self._leave, project)
+        return True
+
+    def _leave(self, project: str) -> None:
+        with self._lock:
+            self._requested[project] -= 1
+            if not self._requested[project]:
+                del self._requested[project]
+
+
+class Uploads:
+    """The uploads of a back end to Glance."""
+
+    def __init__(self) -> None:
+        self.line = Line(
+            MOST_UPLOADS_AT_ONCE, MOST_UPLOADS_AT_ONCE - FOR_OTHERS
+        )
+        self._admission = Admission(MOST_UPLOADS, MOST_UPLOADS - FOR_OTHERS)
+
+    @contextlib.contextmanager
+    def place(self, project: str) -> Iterator[None]:
+        """Wait for a place and keep it.
+
+        :raises TooManyUploads: if too many wait
+        """
+        with contextlib.ExitStack() as held:
+            if not self._admission.enter(project, held):
+                raise exceptions.TooManyUploads
+            held.enter_context(self.line.turn(project))
+            yield
 
 
 class Turns:

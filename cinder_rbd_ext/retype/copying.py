@@ -55,8 +55,7 @@ class Copying:
         self._driver = driver
         self._line = turns.Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
         self._lock = threading.Lock()
-        #: The number of retypes by project, with those that wait.
-        self._requested: collections.Counter[str] = collections.Counter()
+        self._admission = turns.Admission(MOST, MOST - FOR_OTHERS_WAITING)
         #: What the copies that run will use, in GiB, by pool.
         self._reserved: dict[str, float] = collections.defaultdict(float)
 
@@ -79,31 +78,16 @@ class Copying:
         """
         with contextlib.ExitStack() as held:
             reason = copy.obstacle()
-            if not reason and is_limited:
-                reason = self._enter(project, held)
+            if (
+                not reason
+                and is_limited
+                and not self._admission.enter(project, held)
+            ):
+                reason = _TOO_MANY
             if not reason:
                 held.enter_context(self._line.turn(project, beat=beat))
                 reason = self._reserve(copy, target, beat, held)
             yield reason
-
-    def _enter(self, project: str, held: contextlib.ExitStack) -> str | None:
-        """Count a request; return that too many wait, or None."""
-        with self._lock:
-            most = MOST - FOR_OTHERS_WAITING
-            if (
-                self._requested.total() >= MOST
-                or self._requested[project] >= most
-            ):
-                return _TOO_MANY
-            self._requested[project] += 1
-        held.callback(self._leave, project)
-        return None
-
-    def _leave(self, project: str) -> None:
-        with self._lock:
-            self._requested[project] -= 1
-            if not self._requested[project]:
-                del self._requested[project]
 
     def _reserve(
         self,

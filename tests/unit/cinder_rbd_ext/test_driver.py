@@ -2,8 +2,10 @@
 
 import json
 from typing import Any
+from unittest import mock
 
 from cinder import exception
+from cinder.volume.drivers import rbd
 import ddt
 
 from cinder_rbd_ext import exceptions
@@ -91,3 +93,20 @@ class StatsTest(base.DriverTestCase):
         )
         # Provisioned capacity is counted in the pool of the images.
         self.assertIn(':volumes', stats['rbd_location_info'])
+
+
+class UploadTest(base.DriverTestCase):
+    def test_upload_has_a_place(self) -> None:
+        """A limit of the volume can make it last for days."""
+        counts = []
+        volume = self.made_volume()
+        with mock.patch.object(
+            rbd.RBDDriver,
+            'copy_volume_to_image',
+            autospec=True,
+            side_effect=lambda *args: counts.append(
+                self.driver._uploads.line.counts()
+            ),
+        ):
+            self.driver.copy_volume_to_image(self.context, volume, None, {})
+        self.assertEqual([(1, 0)], counts)

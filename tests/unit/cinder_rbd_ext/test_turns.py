@@ -14,6 +14,7 @@ import ddt
 import fixtures
 from oslo_messaging import server as messaging
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import turns
 from cinder_rbd_ext.retype import copying
 from tests import feature_bits
@@ -184,7 +185,41 @@ class ThreadsTest(base.TestCase):
             if option.name == 'executor_thread_pool_size'
         )
         waiting = 2 * 2 * turns.MOST_WAITING
-        self.assertLess(waiting + running + copying.MOST, threads)
+        requests = turns.MOST_UPLOADS + copying.MOST
+        self.assertLess(waiting + running + requests, threads)
+
+
+class UploadsTest(base.TestCase):
+    def test_uploads_of_a_project_leave_places_to_others(self) -> None:
+        uploads = turns.Uploads()
+        ended = threading.Event()
+
+        def upload() -> None:
+            with uploads.place('a'):
+                ended.wait(30)
+
+        most = turns.MOST_UPLOADS - turns.FOR_OTHERS
+        running = turns.MOST_UPLOADS_AT_ONCE - turns.FOR_OTHERS
+        threads = [threading.Thread(target=upload) for _ in range(most)]
+        for thread in threads:
+            thread.start()
+        while uploads.line.counts() != (running, most - running):
+            threads[0].join(0.01)
+        # One more would only hold a thread for requests.
+        self.assertRaises(
+            exceptions.TooManyUploads, uploads.place('a').__enter__
+        )
+        with uploads.place('b'):
+            self.assertEqual(running + 1, uploads.line.counts()[0])
+        ended.set()
+        for thread in threads:
+            thread.join(30)
+        with uploads.place('a'):
+            self.assertEqual((1, 0), uploads.line.counts())
+
+    def test_native_threads_are_left_to_other_calls(self) -> None:
+        """Eventlet has 20 by default."""
+        self.assertLess(turns.MOST_UPLOADS_AT_ONCE, 20 / 2)
 
 
 class PostponedTest(base.TestCase):

@@ -105,7 +105,7 @@ class PlaceTest(base.TestCase):
             with self.assertRaises(GivenUp), self.place('d'):
                 pass
         self.assertEqual((0, 0), self.copying._line.counts())
-        self.assertFalse(self.copying._requested)
+        self.assertFalse(self.copying._admission._requested)
 
     def test_no_project_has_all_places(self) -> None:
         self.patch(turns, 'INTERVAL', 0.01)
