@@ -236,6 +236,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 current = restore.connected(self, volume, connector)
                 if current is not None:
                     volume_use.check_not_migrated(self, current)
+                    volume_use.check_not_copied(current)
                 items = connection.items(self, volume, connector, current)
                 if current is not None:
                     self._reconfigurations.follow(current, is_current=True)
@@ -415,6 +416,17 @@ class RBDExtDriver(rbd.RBDDriver):
         """Refuse a migration by Cinder that makes data unreadable."""
         self._migrations.check_copied(src_vol, dest_vol)
         super().before_volume_copy(context, src_vol, dest_vol, remote)
+
+    def after_volume_copy(
+        self,
+        context: protocols.Context,
+        src_vol: protocols.Volume,
+        dest_vol: protocols.Volume,
+        remote: str | None = None,
+    ) -> None:
+        """Fail a migration by Cinder whose source has changed meanwhile."""
+        super().after_volume_copy(context, src_vol, dest_vol, remote)
+        self._migrations.check_unchanged(src_vol)
 
     def update_migrated_volume(
         self,

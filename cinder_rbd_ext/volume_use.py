@@ -47,6 +47,9 @@ _MOST_WAITING = 8
 # Seconds between two looks at the database.
 _PAUSE = 1.0
 
+# Migration statuses of a volume whose data Cinder copies, or has copied.
+_COPIED = (marker.MIGRATING, 'completing')
+
 # Statuses of a snapshot on which Cinder works.
 _WORKING = (
     fields.SnapshotStatus.CREATING,
@@ -215,6 +218,23 @@ def _check_is_here(driver: protocols.Driver, volume: protocols.Volume) -> None:
     # volume, and Cinder reads the source of a clone when the request arrives.
     here = marker.back_end_of(driver)
     if driver.host and record.backend_of(volume) != here:
+        raise volume_lock.VolumeLocked(volume_id=volume.id)
+
+
+def check_not_copied(volume: protocols.Volume) -> None:
+    """Check that Cinder does not copy the data of an unused volume.
+
+    What a client writes meanwhile would be lost: Cinder deletes the former
+    image. The connection of the copy itself has no attachment.
+
+    :param volume: as in the database
+    :raises VolumeLocked: if it does, and another client is about to connect
+    """
+    if (
+        volume.migration_status in _COPIED
+        and volume.previous_status == fields.VolumeStatus.AVAILABLE
+        and (volume.volume_attachment or volume.status not in marker.MIGRATED)
+    ):
         raise volume_lock.VolumeLocked(volume_id=volume.id)
 
 

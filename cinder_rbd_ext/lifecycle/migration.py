@@ -55,10 +55,11 @@ between, so a kill leaves the volume in ``migrating``, and a second volume. The
 marker is removed before. If the service is killed before Cinder has created
 the second volume, the request is lost, as without the first marker. Cinder
 copies with the attachments of the request: a volume without one that is in use
-now, by the database or a watcher, fails instead. So does a volume that has
-snapshots, which Cinder does not copy: its API has refused those that were
-there, but the request may have been delivered long after recovery took it for
-lost.
+before or after the copy, by the database or a watcher, or whose image changes
+meanwhile, fails instead. It cannot be attached during the copy. A volume that
+has snapshots, which Cinder does not copy, fails too: its API has refused those
+that were there, but the request may have been delivered long after recovery
+took it for lost.
 """
 
 from collections.abc import Callable
@@ -105,6 +106,10 @@ LOG = logging.getLogger(__name__)
 # the former image. The ``_name_id`` of this row is the id of the migrated
 # volume only if the image was never migrated before.
 _FORMER = re.compile(r'migration src for ([0-9a-f-]{36})')
+
+# Id and time of the last change of the image that Cinder copies. An attribute
+# and not a field: Cinder stores the fields of the volume.
+_COPIED = '_rbd_copied'
 
 Update = dict[str, Any]
 #: Moves a volume to a back end, as Cinder's scheduler describes it.
@@ -380,6 +385,7 @@ class Migrations:
         :raises CopyFailed: if the volume is in use since the request
         :raises VolumeOptionRefused: if servers could not read the data there
         """
+        setattr(volume, _COPIED, self._content_of(volume.name))
         self._check_is_unused(volume)
         with option_errors.of_volume(
             volume,
@@ -390,6 +396,24 @@ class Migrations:
                 record.disk_in(record.items_of(new_volume.id)),
                 record.disk_in(record.items_of(volume.id)),
             )
+
+    def check_unchanged(self, volume: protocols.Volume) -> None:
+        """Check a volume after Cinder has copied its data.
+
+        :raises CopyFailed: if it is in use, or has changed since the check
+            before the copy. librbd writes the time of a change at most once a
+            minute.
+        """
+        self._check_is_unused(volume)
+        if self._content_of(volume.name) != getattr(volume, _COPIED):
+            raise copies.CopyFailed(
+                reason=f'Volume {volume.id} has changed since its migration '
+                'began. Request the migration again'
+            )
+
+    def _content_of(self, name: str) -> tuple[Any, ...]:
+        with self._images.opened(name, read_only=True) as image:
+            return image.id(), image.modify_timestamp()
 
     def accepted(
         self, volume: protocols.Volume, host: dict[str, Any]

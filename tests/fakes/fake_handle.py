@@ -3,6 +3,7 @@
 """``rbd.Image`` of the fake cluster."""
 
 from collections.abc import Iterator
+import datetime
 from typing import Any
 
 from tests.fakes import fake_images
@@ -101,6 +102,11 @@ class Image:
     def id(self) -> str:
         """Return the id, which a copy does not share."""
         return self._read('id').ident
+
+    def modify_timestamp(self) -> datetime.datetime:
+        """Return the time of the last write."""
+        seconds = self._read('Image.modify_timestamp').modified
+        return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
 
     def group(self) -> dict[str, Any]:
         """Return the group; pool -1 for none."""
@@ -256,6 +262,7 @@ class Image:
         if offset or len(data) > stored.size:
             raise fake_images.InvalidArgument('error writing to image')
         stored.start = data
+        stored.modified += 1
         return len(data)
 
     def diff_iterate(

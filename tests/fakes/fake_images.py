@@ -128,6 +128,7 @@ class StoredImage:
     :ivar data_pool: the number of the data pool; None without a separate one
     :ivar flags: 3 while the object map is invalid
     :ivar start: the data that was written last, at the start of the image
+    :ivar modified: the time of that, in seconds
     """
 
     name: str
@@ -144,6 +145,7 @@ class StoredImage:
     ident: str = dataclasses.field(default_factory=_new_ident)
     group: str | None = None
     start: bytes = b''
+    modified: int = 0
 
     @property
     def features(self) -> int:

@@ -155,16 +155,22 @@ METHODS = {
     'RBDProxy': ((), ('RBD',), _DRIVER),
 }
 
+#: Methods of Cinder's base class of all drivers.
+_COPY_METHODS = {'before_volume_copy', 'after_volume_copy'}
+
 CLAUSES = (
     *(
         contract.Clause(_RBD, f'RBDDriver.{name}', used_in, takes, calls)
         for name, (takes, calls, used_in) in METHODS.items()
     ),
-    contract.Clause(
-        'cinder.volume.driver',
-        'BaseVD.before_volume_copy',
-        _DRIVER,
-        ('context', 'src_vol', 'dest_vol', 'remote'),
+    *(
+        contract.Clause(
+            'cinder.volume.driver',
+            f'BaseVD.{name}',
+            _DRIVER,
+            ('context', 'src_vol', 'dest_vol', 'remote'),
+        )
+        for name in sorted(_COPY_METHODS)
     ),
     contract.Clause(
         _RBD,
@@ -258,4 +264,4 @@ class ContractTest(base.TestCase):
             and hasattr(stock.RBDDriver, name)
             and not (name.startswith('__') and name != '__init__')
         }
-        self.assertEqual({'before_volume_copy'}, overridden - set(METHODS))
+        self.assertEqual(_COPY_METHODS, overridden - set(METHODS))

@@ -13,6 +13,7 @@ from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from cinder.tests.unit import utils as cinder_utils
+from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 import fixtures
 from oslo_utils import timeutils
@@ -507,3 +508,72 @@ class CopiedStateTest(unit_base.TestCase):
     def test_pool_that_is_none(self) -> None:
         """The name comes through RPC and is used in a command line."""
         self.assertRaises(errors.OptionError, self._plan, None, 'a b')
+
+
+class CopyByCinderTest(base.DriverTestCase):
+    """A volume whose data Cinder copies to a new volume."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.target = self.new_volume(
+            migration_status=f'target:{self.volume.id}'
+        )
+        self.update(
+            self.volume,
+            {'migration_status': 'migrating', 'previous_status': 'available'},
+        )
+        self.driver.before_volume_copy(self.admin, self.volume, self.target)
+
+    def _completed(self) -> None:
+        self.driver.after_volume_copy(self.admin, self.volume, self.target)
+
+    def _connected(self, status: str, **changes: Any) -> Any:
+        db.volume_update(
+            self.admin, self.volume.id, {'status': status, **changes}
+        )
+        return self.driver.initialize_connection(
+            self.volume, {'host': 'compute'}
+        )
+
+    def test_unchanged_volume_is_migrated(self) -> None:
+        # Cinder's own connection
+        self._connected('available')
+        self._completed()
+
+    def test_volume_that_is_used_after_the_copy_is_not_migrated(self) -> None:
+        db.volume_update(self.admin, self.volume.id, {'status': 'reserved'})
+        self.assertRaises(copies.CopyFailed, self._completed)
+
+    def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
+        with self.driver.images.opened(self.volume.name) as image:
+            image.write(b'late', 0)
+        self.assertRaises(copies.CopyFailed, self._completed)
+
+    def test_volume_whose_image_was_replaced_is_not_migrated(self) -> None:
+        with stock_rbd.RADOSClient(self.driver) as client:
+            self.librbd.RBD().remove(client.ioctx, self.volume.name)
+            self.librbd.RBD().create(client.ioctx, self.volume.name, base.GIB)
+        self.assertRaises(copies.CopyFailed, self._completed)
+
+    def test_clients_cannot_connect_during_the_copy(self) -> None:
+        for moving in ('migrating', 'completing'):
+            for status in ('reserved', 'attaching', 'restoring-backup'):
+                self.assertRaises(
+                    exceptions.AttachmentRefused,
+                    self._connected,
+                    status,
+                    migration_status=moving,
+                )
+        self._connected('reserved', migration_status='success')
+
+    def test_attachment_is_refused_whatever_the_status(self) -> None:
+        cinder_utils.attach_volume(
+            self.admin, self.volume, self.volume.id, 'compute', '/dev/vdb'
+        )
+        self.assertRaises(
+            exceptions.AttachmentRefused, self._connected, 'available'
+        )
+
+    def test_volume_in_use_can_be_connected_while_nova_copies(self) -> None:
+        self._connected('in-use', previous_status='in-use')
