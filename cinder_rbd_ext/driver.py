@@ -186,7 +186,7 @@ class RBDExtDriver(rbd.RBDDriver):
         disable_sparse: bool = False,
     ) -> None:
         """Fill a volume from a Glance image, again if it is a re-image."""
-        with self._maker.filling(volume, disable_sparse):
+        with self._filling(volume, disable_sparse):
             super().copy_image_to_volume(
                 context, volume, image_service, image_id, disable_sparse
             )
@@ -200,10 +200,20 @@ class RBDExtDriver(rbd.RBDDriver):
         disable_sparse: bool = False,
     ) -> None:
         """Fill an encrypted volume from a Glance image."""
-        with self._maker.filling(volume, disable_sparse):
+        with self._filling(volume, disable_sparse):
             super().copy_image_to_encrypted_volume(
                 context, volume, image_service, image_id, disable_sparse
             )
+
+    @contextlib.contextmanager
+    def _filling(
+        self, volume: protocols.Volume, has_data: bool
+    ) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            if has_data:
+                stack.enter_context(volume_use.alone(self, volume))
+            stack.enter_context(self._maker.filling(volume, has_data))
+            yield
 
     def _get_stripe_unit(
         self, ioctx: protocols.Ioctx, volume_name: str
@@ -319,7 +329,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Revert a volume to a snapshot while nothing else uses its image."""
         with (
             connection_choice.own_connection(),
-            volume_lock.exclusive(volume.id, volume_use.LONG_WAIT),
+            volume_use.alone(self, volume),
         ):
             super().revert_to_snapshot(context, volume, snapshot)
 

@@ -29,6 +29,13 @@ RELEASE = _major(version.version_string())
 #: stock driver deletes it and imports a new one.
 REIMAGE_KEEPS_IMAGE = RELEASE == 0 or RELEASE >= 29
 
+#: Why a re-image is refused where the image is not kept.
+REIMAGE_LOSES_SNAPSHOTS = (
+    'the volume has snapshots, and this release of Cinder replaces the RBD '
+    'image of a volume that is re-imaged. Delete the snapshots, and request '
+    'the re-image again'
+)
+
 
 def off_the_hub(blocking: Any) -> Any:
     """Return an object whose methods do not block eventlet's other threads."""

@@ -78,6 +78,20 @@ def using(
 
 
 @contextlib.contextmanager
+def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
+    """Act as :func:`using` alone, to replace the data of the volume."""
+    with _using(
+        driver,
+        volume.id,
+        volume._context,
+        LONG_WAIT,
+        lock=volume_lock.exclusive,
+    ) as current:
+        check_not_copied(current)
+        yield current
+
+
+@contextlib.contextmanager
 def using_snapshot(
     driver: protocols.Driver,
     snapshot: protocols.Snapshot,
@@ -184,10 +198,13 @@ def _using(
     request_context: protocols.Context,
     wait: float,
     is_here: bool = True,
+    lock: Callable[..., contextlib.AbstractContextManager[Any]] = (
+        volume_lock.shared
+    ),
 ) -> Iterator[Any]:
     until = time.monotonic() + wait
     while True:
-        with volume_lock.shared(volume_id, _left(until)):
+        with lock(volume_id, _left(until)):
             current = record.stored_volume(volume_id)
             current._context = request_context
             if not _is_interrupted(current):

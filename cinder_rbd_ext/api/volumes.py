@@ -21,6 +21,7 @@ import webob.exc
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
@@ -272,6 +273,7 @@ class VolumesController(offers.Controller):
         """Check that servers can boot from a volume and read its new data."""
         context = req.environ['cinder.context']
         self._check_bootable(context, id)
+        self._check_keeps_data(cinder_volume.API().get(context, id))
         image_id = checks.part_of(body, 'os-reimage').get('image_id')
         if isinstance(image_id, str):
             written = volume_source.disk_of_image(context, image_id)
@@ -281,6 +283,22 @@ class VolumesController(offers.Controller):
                         record.disk_in(record.items_of(id)), written
                     )
         yield
+
+    def _check_keeps_data(self, volume: protocols.Volume) -> None:
+        """Check that a re-image writes what stays, and removes nothing else.
+
+        :raises HTTPBadRequest: if Cinder is migrating the volume, or if its
+            snapshots would be lost
+        """
+        reason = ''
+        if volume.migration_status in requester.MOVING:
+            reason = 'the volume is being migrated. Try again later'
+        elif not releases.REIMAGE_KEEPS_IMAGE and volume.snapshots:
+            reason = releases.REIMAGE_LOSES_SNAPSHOTS
+        if reason and self._reported.may_be_ours(volume):
+            raise webob.exc.HTTPBadRequest(
+                explanation=f'{wire.REFUSED}{reason}.'
+            )
 
     def _check_bootable(self, context: protocols.Context, ident: str) -> None:
         volume = cinder_volume.API().get(context, ident)

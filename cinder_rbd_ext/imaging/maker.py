@@ -10,6 +10,9 @@ import dataclasses
 import functools
 from typing import Any
 
+from cinder import context
+from cinder import exception
+from cinder import objects
 from oslo_concurrency import processutils
 from oslo_log import log as logging
 from oslo_utils import units
@@ -163,11 +166,18 @@ class Maker:
 
         If the stock driver creates the RBD image of a volume with data again,
         the new image has the layout and the features of the old one.
+
+        :raises InvalidVolume: if the snapshots of the volume would be lost
         """
         if has_data and releases.REIMAGE_KEEPS_IMAGE:
             return contextlib.nullcontext()
         if not has_data:
             return self.creating(volume, is_filled=True)
+        admin = context.get_admin_context()
+        if objects.SnapshotList.get_all_for_volume(admin, volume.id):
+            raise exception.InvalidVolume(
+                reason=releases.REIMAGE_LOSES_SNAPSHOTS
+            )
         if not self._images.exists(volume.name):
             # An earlier re-image was interrupted.
             disk = record.disk_in(record.items_of(volume.id))

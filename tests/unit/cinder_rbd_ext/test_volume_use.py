@@ -40,7 +40,7 @@ _SHARED = (
     'connect',
     'flatten',
 )
-_ALONE = ('revert', 'delete', 'migrate')
+_ALONE = ('revert', 'reimage', 'delete', 'migrate')
 
 
 class UseTestCase(base.DriverTestCase):
@@ -80,6 +80,9 @@ class UseTestCase(base.DriverTestCase):
             ),
             'revert': lambda: self.driver.revert_to_snapshot(
                 self.context, self.volume, snapshot
+            ),
+            'reimage': lambda: self.driver.copy_image_to_volume(
+                self.context, self.volume, None, 'image', True
             ),
             'delete': lambda: self.driver.delete_volume(self.volume),
             'migrate': lambda: self.driver.migrate_volume(

@@ -4,6 +4,8 @@
 
 from typing import Any
 
+import fixtures
+
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext.api import base
@@ -118,3 +120,23 @@ class SectorSizeTest(base.ApiTestCase):
         )
         self.set_specs('rbd', rbd__boot_from_4096='true')
         self.ok(*request(large.id, bootable=True))
+
+    def test_reimage_that_would_lose_data_is_refused(self) -> None:
+        volume = self.volume()
+        self.snapshot(volume)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'cinder_rbd_ext.releases.REIMAGE_KEEPS_IMAGE', False
+            )
+        )
+        for each, reason in (
+            (volume, 'has snapshots'),
+            (self.volume(migration_status='migrating'), 'is being migrated'),
+        ):
+            self.refused(
+                400,
+                reason,
+                'POST',
+                f'/volumes/{each.id}/action',
+                {'os-reimage': {'image_id': each.id}},
+            )

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from cinder import context
+from cinder import exception
 from cinder.db import api as db
 import ddt
 import fixtures
@@ -13,6 +14,7 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import volume_lock
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.fakes import fake_images
@@ -329,6 +331,30 @@ class ReimageTest(base.DriverTestCase):
         self.volume.metadata = {}
         self.reimage()
         self.assertEqual(base.MADE, self.layout_of(self.volume.name))
+
+    def test_one_that_would_lose_snapshots_is_refused(self) -> None:
+        snapshot = self.new_snapshot(self.volume)
+        if releases.REIMAGE_KEEPS_IMAGE:
+            self.reimage()
+            self._patch('cinder_rbd_ext.releases.REIMAGE_KEEPS_IMAGE', False)
+        error = self.assertRaises(exception.InvalidVolume, self.reimage)
+        self.assertIn('has snapshots', str(error))
+        self.assertEqual([snapshot.name], self.snapshots_of(self.volume.name))
+
+    def test_one_of_a_volume_that_is_migrated_is_refused(self) -> None:
+        for changes in (
+            {
+                'migration_status': 'migrating',
+                'previous_status': 'available',
+                'status': 'downloading',
+            },
+            {'migration_status': None, 'host': 'elsewhere@ceph#ceph'},
+        ):
+            self.driver.host = 'test_host'
+            db.volume_update(self.admin, self.volume.id, changes)
+            self.assertRaises(volume_lock.VolumeLocked, self.reimage)
+        self.assertEqual([], self.converted)
+        self.assertEqual([], self.commands.imports())
 
     def test_after_one_that_was_cut_short(self) -> None:
         if releases.REIMAGE_KEEPS_IMAGE:
