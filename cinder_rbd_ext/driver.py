@@ -446,10 +446,8 @@ class RBDExtDriver(rbd.RBDDriver):
         original_volume_status: str,
     ) -> Any:
         """Take over the image of a migration and its record."""
-        with (
-            volume_lock.exclusive(volume.id, volume_use.LONG_WAIT),
-            self._migrations.taking_over(volume, new_volume),
-        ):
+        is_renamed = original_volume_status != fields.VolumeStatus.IN_USE
+        with self._migrations.taking_over(volume, new_volume, is_renamed):
             return super().update_migrated_volume(
                 ctxt, volume, new_volume, original_volume_status
             )

@@ -362,12 +362,36 @@ class Migrations:
 
     @contextlib.contextmanager
     def taking_over(
-        self, volume: protocols.Volume, new_volume: protocols.Volume
+        self,
+        volume: protocols.Volume,
+        new_volume: protocols.Volume,
+        is_renamed: bool,
     ) -> Iterator[None]:
-        """Record the image that a volume takes over from a new volume."""
-        state = self._images.state_of(new_volume.name)
-        yield
-        recorded = record.items_of(new_volume.id)
+        """Record the image that a volume takes over from a new volume.
+
+        Cinder waits as long for this as for a connection.
+
+        :param is_renamed: whether the image gets the name of the volume. If
+            not, servers already write to it, and nothing may fail: Nova would
+            connect them to the former image again.
+        :raises VolumeLocked: if it is renamed, and the lock could not be taken
+        """
+        with contextlib.ExitStack() as stack:
+            if is_renamed:
+                lock = volume_lock.exclusive(volume.id, volume_use.SHORT_WAIT)
+                stack.enter_context(lock)
+            try:
+                state = self._images.state_of(new_volume.name)
+                recorded = record.items_of(new_volume.id)
+            except Exception:
+                if is_renamed:
+                    raise
+                LOG.exception(
+                    'Could not record the image of volume %s', volume.id
+                )
+                yield
+                return
+            yield
         record.moved(
             volume.id,
             state,

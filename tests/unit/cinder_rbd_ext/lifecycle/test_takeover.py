@@ -7,9 +7,11 @@ from cinder import exception
 from cinder.db import api as db
 from cinder.volume.drivers import rbd as stock
 import ddt
+import fixtures
 import testtools
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_lock
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options.precedence import Part
@@ -180,3 +182,46 @@ class MigratedTest(base.DriverTestCase):
         )
         self.assertEqual([target.name], self.cluster.names())
         self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
+
+    def _taken_over(self, volume: Any, target: Any, status: str) -> Any:
+        return self.driver.update_migrated_volume(
+            self.admin, volume, target, status
+        )
+
+    def test_only_the_image_of_a_volume_in_use_is_taken_over_without_the_lock(
+        self,
+    ) -> None:
+        """Nova has already connected the servers to it."""
+        volume = self.new_volume(base.ASKED)
+        target = self.made_volume(base.ASKED)
+        lock = self.useFixture(
+            fixtures.MockPatchObject(
+                volume_lock,
+                'exclusive',
+                autospec=True,
+                side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+            )
+        ).mock
+        update = self._taken_over(volume, target, 'in-use')
+        self.assertEqual(target.id, update['_name_id'])
+        lock.assert_not_called()
+        self.assertRaises(
+            volume_lock.VolumeLocked,
+            self._taken_over,
+            *(volume, target, 'available'),
+        )
+        self.assertEqual([target.name], self.cluster.names())
+        # Cinder's manager waits for 60 seconds by default.
+        self.assertGreater(60, lock.call_args.args[1])
+
+    def test_only_the_record_of_a_volume_in_use_may_fail(self) -> None:
+        volume = self.new_volume(base.ASKED)
+        target = self.made_volume(base.ASKED)
+        slow = fake_images.Timeout('slow')
+        self.cluster.fail('Image.features', slow)
+        update = self._taken_over(volume, target, 'in-use')
+        self.assertEqual(target.id, update['_name_id'])
+        self.cluster.fail('Image.features', slow)
+        error = self.raised(self._taken_over, volume, target, 'available')
+        self.assertIs(slow, error)
+        self.assertEqual([target.name], self.cluster.names())
