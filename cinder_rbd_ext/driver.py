@@ -490,7 +490,18 @@ class RBDExtDriver(rbd.RBDDriver):
             with self._busy_after_timeout(volume.name):
                 migration.finished(volume)
                 self._retypes.prepare_deletion(volume)
-            self._deletions.in_turn(volume, super().delete_volume)
+            self._deletions.in_turn(volume, self._delete_unless_needed)
+
+    def _delete_unless_needed(self, volume: protocols.Volume) -> None:
+        with contextlib.ExitStack() as stack:
+            try:
+                is_needed = stack.enter_context(migration.former(self, volume))
+            except volume_lock.VolumeLocked:
+                # The former image of a volume must not become available.
+                self._deletions.repeat(volume)
+                raise
+            if not is_needed:
+                super().delete_volume(volume)
 
     @contextlib.contextmanager
     def _busy_after_timeout(self, name: str) -> Iterator[None]:

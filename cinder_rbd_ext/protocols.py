@@ -69,6 +69,7 @@ class Volume(Protocol):
 
     id: str
     name: str
+    name_id: str
     size: int
     status: str
     previous_status: str | None

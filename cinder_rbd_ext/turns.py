@@ -150,6 +150,15 @@ class Line:
             postponed = sum(map(len, self._postponed.values()))
             return self._running.total(), threads + postponed
 
+    def postpone(self, project: str, request: Request) -> None:
+        """Have a running operation end here, and request it again.
+
+        :raises Postponed: always
+        """
+        with self._lock:
+            self._postpone(project, request)
+        raise Postponed
+
     def _threads(self) -> int:
         """Return how many requests wait in a thread.
 
@@ -370,6 +379,13 @@ class Turns:
         with self.slow.turn(project, request):
             LOG.info('The deletion of %s begins', name)
             delete()
+
+    def postpone(self, project: str, request: Request) -> None:
+        """End a running deletion that cannot be completed now.
+
+        :raises Postponed: always
+        """
+        self._quick.postpone(project, request)
 
     def check(self, name: str, is_slow: Callable[[], bool]) -> None:
         """End a deletion in the quick line if it is slow.

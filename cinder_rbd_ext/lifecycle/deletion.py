@@ -107,6 +107,15 @@ class Deletions:
                 _request(volume),
             )
 
+    def repeat(self, volume: protocols.Volume) -> None:
+        """End the deletion of a volume, which keeps its status, for now.
+
+        :raises Postponed: unless it could not be requested again
+        """
+        request = _request(volume)
+        if request is not None:
+            self.turns.postpone(volume.project_id, request)
+
     @contextlib.contextmanager
     def deleting(
         self, volume: protocols.Volume, client: protocols.Client
@@ -129,7 +138,12 @@ class Deletions:
             yield
         if not deletion.is_found and not self._under_way.get(volume.name):
             # The stock driver considers such a volume deleted.
-            self._complete(client, volume.name)
+            try:
+                self._complete(client, volume.name)
+            except self._driver.rbd.ImageBusy:
+                # A part of the data may be lost.
+                self.repeat(volume)
+                raise
         with self._clean_up(volume.name):
             # The image does not name its source if the clone was flattened.
             # There is no image if its creation was interrupted early.
@@ -146,7 +160,10 @@ class Deletions:
                 deletion.sources.settle(volume.name + wire.DELETED_SOURCE)
 
     def _complete(self, client: protocols.Client, name: str) -> None:
-        """Complete an earlier removal of an image, if it was interrupted."""
+        """Complete an earlier removal of an image, if it was interrupted.
+
+        :raises ImageBusy: if a client has it open
+        """
         librbd = releases.off_the_hub(self._driver.librbd)
         until = time.monotonic() + WATCHED_FOR
         while True:
@@ -154,9 +171,9 @@ class Deletions:
                 if librbd.complete_removal(client.ioctx, name):
                     LOG.info('Completed the removal of image %s', name)
                 return
-            except self._driver.rbd.ImageBusy as error:
+            except self._driver.rbd.ImageBusy:
                 if time.monotonic() > until:
-                    raise exception.VolumeIsBusy(volume_name=name) from error
+                    raise
             time.sleep(_PAUSE)
 
     def opened(self, image: protocols.Image) -> None:

@@ -560,6 +560,38 @@ def finished(deleted: protocols.Volume) -> None:
         LOG.exception('Could not remove the keys of volume %s', match[1])
 
 
+@contextlib.contextmanager
+def former(
+    driver: protocols.Driver, deleted: protocols.Volume
+) -> Iterator[bool]:
+    """Keep a migrated volume away while its former image is deleted.
+
+    That image has the name that the volume's own has if it comes back.
+
+    :returns: whether the image to delete is the one of the migrated volume
+    :raises VolumeLocked: if the volume could not be locked
+    """
+    is_needed = False
+    with contextlib.ExitStack() as stack:
+        if (
+            deleted.migration_status == 'deleting'
+            and deleted.name_id != deleted.id
+        ):
+            stack.enter_context(volume_lock.shared(deleted.name_id))
+            with contextlib.suppress(exception.VolumeNotFound):
+                volume = record.stored_volume(deleted.name_id)
+                is_needed = volume.name == deleted.name and record.backend_of(
+                    volume
+                ) == marker.back_end_of(driver)
+        if is_needed:
+            LOG.warning(
+                'Image %(name)s is kept, because volume %(id)s has come back '
+                'to this back end',
+                {'name': deleted.name, 'id': deleted.name_id},
+            )
+        yield is_needed
+
+
 def record_move(
     volume: protocols.Volume,
     host: dict[str, Any],

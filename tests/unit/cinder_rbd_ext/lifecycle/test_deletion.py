@@ -24,6 +24,7 @@ from oslo_config import fixture as config_fixture
 
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import turns
+from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.lifecycle import deletion
 from rbd_volume_options import keys
 from tests.fakes import fake_images
@@ -170,11 +171,12 @@ class InterruptedTest(base.DriverTestCase):
         self.assertEqual({}, self.pool.removing)
 
     def test_client_that_is_never_forgotten(self) -> None:
+        """Cinder must not make the volume available: its data is lost."""
         self._interrupted(fake_images.OSError('timed out'))
         self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
         self.assertRaises(
-            exception.VolumeIsBusy, self.driver.delete_volume, self.volume
+            fake_images.ImageBusy, self.driver.delete_volume, self.volume
         )
 
 
@@ -439,6 +441,39 @@ class PostponedTest(base.DriverTestCase):
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
         self.assertRaises(exception.WorkerNotFound, self.worker)
         self.quotas.commit.assert_called_once()
+
+    def test_volume_that_lost_data_stays_in_deletion_while_a_client_is_there(
+        self,
+    ) -> None:
+        self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
+        self.cluster.pools['volumes'].images.pop(self.volume.name)
+        self.cluster.fail('RBD.remove', fake_images.ImageBusy())
+        self.assertRaises(turns.Postponed, self.delete, self.volume)
+        self.volume.refresh()
+        self.assertEqual('deleting', self.volume.status)
+        self.assertEqual('deleting', self.worker().status)
+        self.cast.assert_called_once()
+        self.delete(self.volume)
+        self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
+
+    def test_former_image_waits_for_the_volume_that_was_migrated(self) -> None:
+        volume = self.new_volume()
+        self.update(
+            self.volume,
+            {'migration_status': 'deleting', '_name_id': volume.id},
+        )
+        lock = self.useFixture(
+            fixtures.MockPatchObject(
+                volume_lock,
+                'shared',
+                autospec=True,
+                side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+            )
+        ).mock
+        self.assertRaises(turns.Postponed, self.delete, self.volume)
+        lock.assert_called_once_with(volume.id)
+        self.volume.refresh()
+        self.assertEqual('deleting', self.volume.status)
 
     def test_restart_begins_a_postponed_deletion_again(self) -> None:
         self.postpone()

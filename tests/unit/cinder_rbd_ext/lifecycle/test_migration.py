@@ -577,3 +577,17 @@ class CopyByCinderTest(base.DriverTestCase):
 
     def test_volume_in_use_can_be_connected_while_nova_copies(self) -> None:
         self._connected('in-use', previous_status='in-use')
+
+    def test_deletion_of_the_former_image_keeps_a_volume_that_came_back(
+        self,
+    ) -> None:
+        """The row of the former image has the name of the volume."""
+        self.driver.host = 'test_host'
+        for host, left in (('test_host', True), ('elsewhere@ceph', False)):
+            former = self.new_volume(
+                migration_status='deleting', _name_id=self.volume.id
+            )
+            self.assertEqual(self.volume.name, former.name)
+            self.update(self.volume, {'host': host})
+            self.driver.delete_volume(former)
+            self.assertIs(left, self.volume.name in self.cluster.names())
