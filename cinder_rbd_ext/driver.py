@@ -558,7 +558,11 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         self._retypes.release_snapshot(snapshot)
-        super().delete_snapshot(snapshot)
+        try:
+            super().delete_snapshot(snapshot)
+        except self.rbd.Timeout as error:
+            if self._is_kept(snapshot, error):
+                raise
         if self.cluster_name:
             # As in create_snapshot, it may have been removed from an image
             # that a copy with the same snapshots has replaced.
@@ -570,6 +574,28 @@ class RBDExtDriver(rbd.RBDDriver):
             ):
                 if any(s['name'] == snapshot.name for s in image.list_snaps()):
                     raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
+
+    def _is_kept(
+        self, snapshot: protocols.Snapshot, timeout: Exception
+    ) -> bool:
+        """Return whether a snapshot whose removal timed out is still there.
+
+        The client that did not answer may carry out the removal later. It
+        cannot remove a snapshot that is protected again.
+        """
+        name = snapshot.name
+        try:
+            with self.images.opened(snapshot.volume_name) as image:
+                is_there = any(s['name'] == name for s in image.list_snaps())
+                if is_there and not image.is_protected_snap(name):
+                    image.protect_snap(name)
+        except (self.rbd.ImageBusy, self.rbd.Timeout) as error:
+            # Only with these would the snapshot become available.
+            raise exception.VolumeBackendAPIException(
+                data=f'The removal of snapshot {name} timed out ({timeout}), '
+                f'and it could not be protected again ({error})'
+            ) from error
+        return is_there
 
     def _do_flatten(self, volume_name: str, pool: str) -> None:
         """Flatten a clone while its image is not replaced."""

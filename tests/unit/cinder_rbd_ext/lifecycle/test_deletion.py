@@ -27,6 +27,7 @@ from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.lifecycle import deletion
 from rbd_volume_options import keys
+from tests.fakes import fake_handle
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd
 from tests.unit.cinder_rbd_ext import base
@@ -70,6 +71,40 @@ class DeleteTest(base.DriverTestCase):
         self.assertRaises(
             exception.VolumeIsBusy, self.driver.delete_volume, self.source
         )
+
+    def test_snapshot_that_stays_is_protected_from_a_late_removal(
+        self,
+    ) -> None:
+        snapshot = self.new_snapshot(self.source)
+        timeout = fake_images.Timeout('error removing snapshot')
+        self.cluster.fail('Image.remove_snap', timeout)
+        self.assertRaises(
+            exception.SnapshotIsBusy, self.driver.delete_snapshot, snapshot
+        )
+        stored = self.cluster.stored(self.source.name)
+        self.assertTrue(stored.snapshot(snapshot.name).protected)
+        for error in (timeout, fake_images.ImageBusy('protecting')):
+            self.cluster.fail('Image.remove_snap', timeout)
+            self.cluster.fail('Image.protect_snap', error)
+            self.assertRaises(
+                exception.VolumeBackendAPIException,
+                self.driver.delete_snapshot,
+                snapshot,
+            )
+
+    def test_snapshot_that_was_removed_after_a_timeout_is_deleted(
+        self,
+    ) -> None:
+        snapshot = self.new_snapshot(self.source)
+        remove = fake_handle.Image.remove_snap
+
+        def late(image: fake_handle.Image, name: str) -> None:
+            remove(image, name)
+            raise fake_images.Timeout('error removing snapshot')
+
+        self._patch(f'{fake_handle.__name__}.Image.remove_snap', late)
+        self.driver.delete_snapshot(snapshot)
+        self.assertNotIn(snapshot.name, self.snapshots_of(self.source.name))
 
     def test_volume_whose_removal_has_begun_does_not_become_available(
         self,
