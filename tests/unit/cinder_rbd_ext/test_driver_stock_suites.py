@@ -171,6 +171,7 @@ class _OurClass(fixtures.Fixture):
             (record, 'refused', mock.Mock(spec_set=record.refused)),
             # The volumes of the suites are not in a database.
             (volume_use, 'using', _unlocked),
+            (volume_use, 'alone', _unlocked),
             (
                 volume_use,
                 'using_snapshot',
