@@ -254,7 +254,7 @@ class MigrateTest(base.DriverTestCase):
 
     def test_it_waits_however_many_retypes_wait(self) -> None:
         volume = self.made_volume(base.ASKED)
-        requested = self.driver._retypes.copying._requested
+        requested = self.driver._retypes.copying._admission._requested
         requested[volume.project_id] = copying.MOST
         self.assertEqual((True, None), self._moved(volume))
 
