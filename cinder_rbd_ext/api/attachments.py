@@ -29,6 +29,7 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
@@ -184,16 +185,15 @@ class ConnectionsController(_ConnectorController):
     def initialize_connection(
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
-        """Check the connector of a connection without an attachment."""
+        """Check the volume and connector of one without an attachment."""
         context = req.environ['cinder.context']
         parameters = checks.part_of(body, 'os-initialize_connection')
         connector = self._connector(req, parameters)
-        if connector:
-            volume = objects.Volume.get_by_id(context, id)
-            policy = action_policies.INITIALIZE_POLICY
-            if cache_mode.is_requested(volume) and policies.allows(
-                context, policy, volume
-            ):
+        volume = objects.Volume.get_by_id(context, id)
+        policy = action_policies.INITIALIZE_POLICY
+        if policies.allows(context, policy, volume):
+            volume_source.check_usable(volume, f'Volume {volume.id}')
+            if connector and cache_mode.is_requested(volume):
                 current = requester.current(volume)
                 consumer = requester.of_connection(current, connector)
                 if _is_certain(

@@ -25,6 +25,13 @@ from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import wire
 
+#: What happens to a volume in the statuses in which its image is replaced.
+_OPERATIONS = {
+    volume_use.RETYPING: 'retyped',
+    'reverting': 'reverted',
+    'deleting': 'deleted',
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -125,26 +132,40 @@ def of_volume(volume: protocols.Volume) -> Source:
     return _of_recorded(volume, record.items_of(volume.id))
 
 
+def check_usable(volume: protocols.Volume, name: str) -> None:
+    """Check that no operation keeps others from the image of a volume.
+
+    The service would wait for it in a thread. A request that arrives before
+    the status of the volume changes is served before its image is replaced
+    (:func:`cinder_rbd_ext.volume_use.replacing`).
+
+    :param name: what the request uses
+    :raises HTTPBadRequest: while the image of the volume is replaced
+    """
+    operation = _OPERATIONS.get(volume.status)
+    if not operation:
+        return
+    recorded = record.items_of(volume.id)
+    # A retype in place does not affect others, nor does another driver.
+    if (
+        wire.RECORD_CONVERSION in recorded
+        if volume.status == volume_use.RETYPING
+        else record.of_volume(volume, recorded)
+    ):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'{name} is being {operation}, and its RBD image '
+            'cannot be used. Try again when the volume is available.'
+        )
+
+
 def volume_of(snapshot: protocols.Snapshot) -> Any:
     """Return the volume of a snapshot that may be used.
-
-    A request that arrives before the status of the volume changes is served
-    before its image is replaced (:func:`cinder_rbd_ext.volume_use.replacing`).
 
     :returns: the volume with its admin metadata
     :raises HTTPBadRequest: while the image of the volume is replaced
     """
     volume = record.stored_volume(snapshot.volume_id)
-    # A retype by another driver, or in place, does not affect snapshots.
-    if (
-        volume.status == volume_use.RETYPING
-        and wire.RECORD_CONVERSION in volume.admin_metadata
-    ):
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'The volume of snapshot {snapshot.id} is being '
-            'retyped, which replaces its RBD image. Try again when the volume '
-            'is available.'
-        )
+    check_usable(volume, f'The volume of snapshot {snapshot.id}')
     return volume
 
 

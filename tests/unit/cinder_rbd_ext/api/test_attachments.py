@@ -338,6 +338,21 @@ class RefusalTest(AttachmentsTestCase):
         before.save()
         self.ok(*request)
 
+    def test_connection_does_not_wait_for_the_end_of_an_operation(
+        self,
+    ) -> None:
+        """It would hold a thread of the volume service for 45 seconds."""
+        for status, word in (
+            ('reverting', 'reverted'),
+            ('deleting', 'deleted'),
+        ):
+            volume = self.volume(made=base.MADE, status=status)
+            text = f'Volume {volume.id} is being {word}'
+            self.refused(400, text, *self.action(volume))
+        self.assertEqual([], self.seen())
+        # That of another driver.
+        self.ok(*self.action(self.volume(status='reverting')))
+
     def test_history_is_not_read_for_others(self) -> None:
         read = self.mock_object(replacement, 'of_server', autospec=True)
         asked = {'volume_uuid': self.volume().id, 'instance_uuid': _SERVER}

@@ -4,6 +4,7 @@ from typing import Any
 
 from cinder.db import api as db
 from cinder.tests.unit import utils
+import ddt
 
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
@@ -75,14 +76,19 @@ class SnapshotsTest(base.ApiTestCase):
             self.assertEqual(400, response.status_int, response.text)
 
 
+@ddt.ddt
 class RetypedVolumeTest(base.ApiTestCase):
     def snapshot_of(self, **volume: Any) -> str:
         return self.snapshot(self.volume(**volume))
 
-    def test_snapshot_of_a_volume_whose_image_is_replaced(self) -> None:
-        snapshot = self.snapshot_of(status='retyping', made=_REPLACED)
+    @ddt.data(('retyping', _REPLACED), ('reverting', base.MADE))
+    @ddt.unpack
+    def test_snapshot_of_a_volume_whose_image_is_replaced(
+        self, status: str, made: dict[str, str]
+    ) -> None:
+        snapshot = self.snapshot_of(status=status, made=made)
         path = f'/snapshots/{snapshot}'
-        text = f'The volume of snapshot {snapshot} is being retyped'
+        text = f'The volume of snapshot {snapshot} is being re'
         self.refused(400, text, 'DELETE', path)
         for action in ('os-force_delete', 'os-unmanage'):
             body: Any = {action: {}}
@@ -121,6 +127,10 @@ class RetypedVolumeTest(base.ApiTestCase):
 
     def test_snapshot_of_a_volume_that_is_retyped_in_place(self) -> None:
         snapshot = self.snapshot_of(status='retyping')
+        self.ok('DELETE', f'/snapshots/{snapshot}')
+
+    def test_snapshot_of_a_volume_that_another_driver_reverts(self) -> None:
+        snapshot = self.snapshot_of(status='reverting')
         self.ok('DELETE', f'/snapshots/{snapshot}')
 
     def test_snapshot_of_a_volume_after_its_retype(self) -> None:
