@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import csv
 import dataclasses
+import re
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -21,8 +22,9 @@ from rbd_volume_options import features
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
-#: First characters by which a spreadsheet treats a cell as a formula.
-_FORMULA = ('=', '+', '-', '@', '\t', '\r', '\n')
+#: Where a spreadsheet begins a cell that it treats as a formula. With some
+#: settings, a semicolon, a tab or a line break in a cell ends it.
+_FORMULA = re.compile(r'^(?=[=+\-@\t\r\n])|(?<=[;\t\r\n])(?="*[=+\-@])')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,5 +151,4 @@ def findings_csv(rows: Iterable[Mapping[str, str]]) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    text = text.replace('\xa0', ' ')
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _FORMULA.sub("'", text.replace('\xa0', ' '))

@@ -49,13 +49,18 @@ class ColumnsTestCase(base.TestCase):
         self.assertEqual('', found['Used (GiB)'])
 
     def test_csv_escapes_formulas(self) -> None:
-        """Spreadsheets also skip a line break before a formula."""
-        for start in ('=', '+', '-', '@', '\t', '\r', '\n'):
-            image = images.Image(
-                'h@b#p', '', images.MapState.NONE, name=f'{start}=1'
-            )
+        """Some skip a line break, or separate cells at semicolons or tabs."""
+        for name, safe in (
+            *((f'{start}1', f"'{start}1") for start in '=+-@\t\r\n'),
+            ('\n=1', "'\n'=1"),
+            ('a;=1', "a;'=1"),
+            ('a\t@1', "a\t'@1"),
+            ('a;"=1', 'a;\'"=1'),
+            ('a;b=1', 'a;b=1'),
+        ):
+            image = images.Image('h@b#p', '', images.MapState.NONE, name=name)
             _head, row = csv.reader(columns.csv_lines([image], {}))
-            self.assertEqual(f"'{start}=1", row[2])
+            self.assertEqual(safe, row[2])
 
     def test_findings_are_exported_in_words(self) -> None:
         found = [
