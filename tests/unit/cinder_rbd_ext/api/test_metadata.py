@@ -487,7 +487,8 @@ class ImageConfigurationTest(base.ApiTestCase):
     ) -> None:
         volume = self.volume(volume_type='fake')
         body: Any = {'metadata': {}}
-        answer = self.call('POST', f'/volumes/{volume.id}/metadata', body)
+        request = 'POST', f'/volumes/{volume.id}/metadata', body
+        answer = self.call(*request, app=self.make_app('admin'))
         self.assertNotIn(wire.HEADER_COMPARED, answer.headers)
         self.assertIn('not in force yet', answer.headers['Warning'])
         self.assertEqual([], self.called)
