@@ -3,8 +3,9 @@
 """The discard granularity of a volume's disk.
 
 Guests ignore free space that is smaller, and align large discards to it. A
-discard frees the objects of an image that it covers completely. On a striped
-image, only a whole object set does: object size times stripe count.
+discard removes the objects of an image that it covers completely. On a striped
+image, only a whole object set does: object size times stripe count. In other
+objects, it frees space in pieces of ``rbd_discard_granularity_bytes``.
 """
 
 import contextlib

@@ -180,3 +180,18 @@ class BenchmarksTest(base.TestCase):
             line = rf'(?m)^{name} .*ratio [\d.]+ of at most [\d.]+$'
             self.assertRegex(shown, line)
         self.assertEqual([], ceph.shared_cluster().names('images'))
+
+    def test_fstrim_in_a_guest_frees_what_was_deleted(self) -> None:
+        results = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'j'
+        subprocess.run(
+            [
+                *(sys.executable, 'benchmarks/guest_discard.py'),
+                *('--granularities', 'none', '--json', str(results)),
+            ],
+            cwd=tree.ROOT,
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        for found in json.loads(results.read_text()):
+            self.assertGreater(found['freed'], 0.95, found)
+            self.assertEqual(512, found['reported'])

@@ -10,6 +10,7 @@ import fixtures
 import testtools
 
 from sandbox_cloud import cli
+from sandbox_cloud import ext4_image
 from sandbox_cloud import fio_image
 from sandbox_cloud import guest_image
 from sandbox_cloud import state
@@ -183,13 +184,16 @@ class PlatformTestCase(base.TestCase):
 
 
 class GuestImageTestCase(base.TestCase):
-    def test_the_image_with_fio_has_its_own_path(self) -> None:
+    def test_each_kind_of_image_has_its_own_path(self) -> None:
         root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.useFixture(
             fixtures.EnvironmentVariable('RBD_SANDBOX_STATE', str(root))
         )
         self.useFixture(
             fixtures.MonkeyPatch('sandbox_cloud.fio_image._files', dict)
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch('sandbox_cloud.ext4_image._files', dict)
         )
         # Images that exist are not created again.
         folder = state.State(root.resolve()).root / 'guest'
@@ -198,9 +202,14 @@ class GuestImageTestCase(base.TestCase):
         for made in (
             guest_image.GuestImage(folder, log),
             fio_image.image(folder, log),
+            ext4_image.image(folder, log),
         ):
             made.path.touch()
-        for words, name in (([], 'tiny-'), (['--with-fio'], 'fio-')):
+        for words, name in (
+            ([], 'tiny-'),
+            (['--with-fio'], 'fio-'),
+            (['--with-ext4'], 'ext4-'),
+        ):
             shown = self.useFixture(fixtures.StringStream('out')).stream
             self.useFixture(fixtures.MonkeyPatch('sys.stdout', shown))
             words = ['sandbox', 'guest-image', *words]
