@@ -34,7 +34,7 @@ NOT_RUN: Mapping[str, str] = {
     'rally/bin/pip install': 'the same',
     'cinder-rbd-ext --os-cloud demo bench': 'takes minutes and needs rally',
     'pip uninstall': 'would take the suite away from all other tests',
-    'python3 benchmarks/': 'tests/functional runs them',
+    'python3 benchmarks/': 'tests/functional and test_benchmarks run them',
     'OS_PASSWORD=... python3 benchmarks/': 'measures with stock pages',
     'openstack --os-compute-api-version 2.53 compute service set': 'needs a '
     'host that is off',

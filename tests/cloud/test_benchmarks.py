@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The benchmark of Cinder's API. Its figures are not checked."""
+"""The benchmarks that need a cloud. Few of their figures are checked."""
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
+from typing import Any
+
+import fixtures
 
 from tests import tree
 from tests.cloud import base
@@ -29,4 +33,40 @@ class ApiBenchmarkTest(base.CloudTestCase):
         )
         self.assertEqual(
             before, self.request('GET', '/volumes', cloud=self.operator)
+        )
+
+
+class GuestBenchmarksTest(base.CloudTestCase):
+    timeout = 900
+
+    def measured(self, program: str, *words: str) -> Any:
+        """Run a benchmark; return its results."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        results = pathlib.Path(folder, 'results')
+        subprocess.run(
+            [
+                *(sys.executable, str(tree.ROOT / f'benchmarks/{program}.py')),
+                *('--json', str(results), *words),
+            ],
+            env={**os.environ, 'OS_CLOUD': 'admin'},
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        return json.loads(results.read_text())
+
+    def test_limits_in_a_guest(self) -> None:
+        """The machine is busy: 15 % instead of 5 %, and 10 seconds."""
+        found = self.measured(
+            'guest_limits', *('--runtime', '4', '--changes', '1')
+        )
+        for name, difference in found['differences'].items():
+            self.assertLess(abs(difference), 0.15, name)
+        for name, seconds in found['seconds'].items():
+            self.assertLess(max(seconds), 10, name)
+
+    def test_limits_of_volumes_of_a_type(self) -> None:
+        found = self.measured('type_limits', '--volumes', '8')
+        self.assertEqual(8, found['retyped'])
+        self.assertEqual(
+            {'former': 0, 'target': 0, 'applied': 0}, found['wrong']
         )
