@@ -22,6 +22,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import request
 from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
@@ -43,6 +44,7 @@ from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import errors
+from rbd_volume_options import keys
 
 Update = dict[str, Any]
 
@@ -341,10 +343,15 @@ class RBDExtDriver(rbd.RBDDriver):
         **kwargs: object,
     ) -> Any:
         """Upload a volume to Glance."""
-        with (
-            self._uploads.place(volume.project_id),
-            volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
-        ):
+        with contextlib.ExitStack() as held:
+            current = held.enter_context(
+                volume_use.using(self, volume, volume_use.LONG_WAIT)
+            )
+            # A limit that the owner has chosen can make it last for days.
+            if request.metadata_of(current).keys() & {
+                limit.limit for limit in keys.LIMITS
+            }:
+                held.enter_context(self._uploads.place(current.project_id))
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs
             )

@@ -3,11 +3,11 @@
 """The order of long operations: how many run at once, and which are next.
 
 Copies of images (:mod:`cinder_rbd_ext.retype.copying`) and uploads to Glance
-have a line each, and deletions two.
+of volumes whose owner has set a limit have a line each, and deletions two.
 
-An upload reads an image whose owner can limit it to 1 MiB per second, in one
-of the threads for blocking calls. Cinder cannot postpone uploads, so of those
-that would wait in a thread for requests, most are refused.
+Such an upload can read 1 MiB per second, in one of the threads for blocking
+calls. Cinder cannot postpone uploads, so of those that would wait in a thread
+for requests, most are refused.
 
 A deletion that removes many objects takes minutes. Such deletions have a
 separate, smaller limit, so that other deletions do not wait for them. In both
@@ -314,7 +314,7 @@ class Admission:
 
 
 class Uploads:
-    """The uploads of a back end to Glance."""
+    """The uploads to Glance of volumes whose owner has set a limit."""
 
     def __init__(self) -> None:
         self.line = Line(

@@ -96,10 +96,10 @@ class StatsTest(base.DriverTestCase):
 
 
 class UploadTest(base.DriverTestCase):
-    def test_upload_has_a_place(self) -> None:
-        """A limit of the volume can make it last for days."""
-        counts = []
-        volume = self.made_volume()
+    def _counts(self, **values: object) -> list[tuple[int, int]]:
+        """Upload a volume; return the uploads that run and that wait."""
+        counts: list[tuple[int, int]] = []
+        volume = self.made_volume(**values)
         with mock.patch.object(
             rbd.RBDDriver,
             'copy_volume_to_image',
@@ -109,4 +109,11 @@ class UploadTest(base.DriverTestCase):
             ),
         ):
             self.driver.copy_volume_to_image(self.context, volume, None, {})
-        self.assertEqual([(1, 0)], counts)
+        return counts
+
+    def test_upload_with_a_limit_of_the_owner_has_a_place(self) -> None:
+        limited = {'rbd:read_bps_limit': '1M'}
+        self.assertEqual([(1, 0)], self._counts(metadata=limited))
+
+    def test_other_uploads_are_not_counted(self) -> None:
+        self.assertEqual([(0, 0)], self._counts())
