@@ -65,6 +65,12 @@ class CreateTest(volume_form.FormTestCase):
         # Two lines for those who do not want options.
         self.assertLess(group.size['height'], 70)
         self.assertIn('4 MiB objects, object map (default)', group.text)
+        # Only a list item has the marker of a disclosure.
+        summary = self.find(f'{volume_form.GROUP} summary')
+        self.assertEqual('list-item', summary.value_of_css_property('display'))
+        self.whole_screenshot(
+            'create-volume-short', f'form:has({volume_form.GROUP})'
+        )
         self.shown_group()
         default = self.text('#id_rbd_object_size option[value=""]')
         self.submit()
@@ -287,12 +293,12 @@ class TableTest(volume_form.FormTestCase):
         row = f'[id="volumes__row__{volume}"]'
         self.assertIn('64 KiB × 8', self.text(row))
         self.check_whole_words(f'{row} td.multi_select_column + td a')
-        self.screenshot('volumes')
+        self.whole_screenshot('volumes', '.table_wrapper')
         self.click(f'{row} .dropdown-toggle')
         self.click(f'{row} [id$="action_rbd_options"]')
         self.find('.modal #id_rbd_cache_mode')
         self.choose_value('#id_rbd_cache_mode', 'writeback')
-        self.screenshot('change-options')
+        self.whole_screenshot('change-options', '.modal-content')
         self.submit()
         asked = {**base.ASKED, 'rbd:cache_mode': 'writeback'}
         self.until_true(lambda: self.metadata(volume) == asked)

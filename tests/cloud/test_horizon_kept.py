@@ -160,7 +160,7 @@ class ImageTest(KeptTestCase):
 
 
 class NavigationTest(KeptTestCase):
-    """The form in two tabs, and without a session."""
+    """The form in two tabs, after a step back, and without a session."""
 
     def begin(self, size: str) -> str:
         """Choose an object size for a new volume; return its name."""
@@ -188,6 +188,20 @@ class NavigationTest(KeptTestCase):
         self.submit()
         ident = self.named(first)
         self.assertEqual(2**20, self.info(ident)['object_size'])
+
+    def test_step_back(self) -> None:
+        self.begin('')
+        self.choose('#id_rbd_object_map', 'No')
+        self.until_text('[data-rbd-summary]', 'no object map')
+        self.open('/project/volumes/')
+        self.driver.back()
+        self.find(volume_form.GROUP)
+        # Browsers decide whether a page keeps its values.
+        # The group may be closed.
+        (field,) = self.all('#id_rbd_object_map')
+        chosen = field.get_property('value')
+        words = 'no object map' if chosen == 'false' else '(default)'
+        self.until_text('[data-rbd-summary]', words)
 
     def test_session_ends_before_the_form_is_submitted(self) -> None:
         name = self.begin('1M')

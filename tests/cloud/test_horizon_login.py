@@ -15,7 +15,6 @@ class LoginTest(browser.BrowserTestCase):
         row = self.text(f'tr[data-object-id="{volume}"]')
         self.assertIn('seen in the dashboard', row)
         self.assertIn('rbd', row)
-        self.screenshot('volumes')
         self.check_quiet()
 
     def test_operator_sees_volume_types(self) -> None:
