@@ -45,7 +45,7 @@ _CASES = (
     ('read_bps_limit', 2**21, 'randread', 64 * _KIB),
 )
 _KEY = 'write_iops_limit'
-_CHANGED = 50
+_CHANGED = 20
 _WINDOW = 0.5
 _PERIOD = 0.02
 _LATE = 60.0
