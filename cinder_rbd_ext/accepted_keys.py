@@ -2,8 +2,7 @@
 
 """The keys of a volume that a volume type accepts.
 
-This module uses no driver, HTTP or database. The API reports the keys that a
-retype removes, and the driver removes them.
+The API reports the keys that a retype removes, and the driver removes them.
 """
 
 from collections.abc import Callable
@@ -29,11 +28,7 @@ Result = TypeVar('Result')
 
 @dataclasses.dataclass(frozen=True)
 class Acceptance:
-    """The accepted and the dropped keys of a volume.
-
-    :ivar kept: the accepted keys, with their values
-    :ivar dropped: the other keys, each with the reason
-    """
+    """The accepted keys of a volume, and the others with the reasons."""
 
     kept: Mapping[str, str]
     dropped: Mapping[str, str]

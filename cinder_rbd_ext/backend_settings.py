@@ -36,16 +36,13 @@ class BackendSettings:
 
     :ivar options: defaults for volumes on the back end
     :ivar limits: limits of what may be requested
-    :ivar chunk_size: object size in bytes of the images that the stock driver
-        creates
+    :ivar chunk_size: object size in bytes of the stock driver's images
     :ivar strict_cache_mode: whether an attachment is refused if the compute
         host does not offer the requested mode
     :ivar ceph_features: the features that Ceph's configuration gives a new
         image; None if the back end has not reported them
-    :ivar ceph_striping: the striping that Ceph's configuration gives a new
-        image; None also if it gives none
-    :ivar data_pools: the pools that the back end can use as data pools; None
-        if it has not reported them
+    :ivar ceph_striping: the same for its striping; None also if it has none
+    :ivar data_pools: the possible data pools; None if not reported
     :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
@@ -85,9 +82,8 @@ class BackendSettings:
     def read(cls, configuration: Any) -> 'BackendSettings':
         """Read the settings from Cinder's configuration of a back end.
 
-        :raises OptionError: for values that contradict each other, or if
-            ``rbd_store_chunk_size`` is not a power of two; the key of the
-            error is the option's name
+        :raises OptionError: for values that are invalid or contradict each
+            other; the key of the error is the option's name
         """
         texts = {
             key: str(value)

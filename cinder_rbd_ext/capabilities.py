@@ -70,8 +70,7 @@ def location_of(
 ) -> dict[str, str | None]:
     """Return the report of where a back end's images are.
 
-    The stock driver copies an image to another pool, or moves the volume if
-    the pool is the same, and ignores the data pool of the destination. Without
+    The stock driver ignores the data pool of a destination on RBD. Without
     ``location_info`` it lets the destination create the image.
     """
     location: str = report[wire.LOCATION_INFO]

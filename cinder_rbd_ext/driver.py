@@ -92,10 +92,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     @functools.cached_property
     def settings(self) -> backend_settings.BackendSettings:
-        """The back end's section of cinder.conf.
-
-        :raises InvalidBackendOptions: if an option is invalid
-        """
+        """The section of cinder.conf, or ``InvalidBackendOptions``."""
         with option_errors.of_back_end(self.backend_name):
             settings = backend_settings.BackendSettings.read(
                 self.configuration
@@ -113,10 +110,7 @@ class RBDExtDriver(rbd.RBDDriver):
         return str(self._backend_name)
 
     def check_for_setup_error(self) -> None:
-        """Refuse to start if an option is invalid.
-
-        A cluster whose services do not share their locks is logged.
-        """
+        """Refuse to start if an option is invalid; log locks of one host."""
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
         if data_pool:
@@ -267,8 +261,6 @@ class RBDExtDriver(rbd.RBDDriver):
 
         RBD has no export to remove. Cinder calls this after each detachment,
         and the API extension after a change of keys.
-
-        :raises InvalidVolume: if a refused attachment is being handled
         """
         connection.pass_on_refusal()
         self._reconfigurations.follow(volume)
@@ -490,8 +482,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
         It stays available if it cannot be deleted now: librbd tells a client
         that was killed about the removal of a snapshot, and waits for it. This
-        applies only before the removal of its data has begun: a volume that
-        has lost a part of it must not become available.
+        applies only before the removal of its data has begun.
         """
         with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
             with self._busy_after_timeout(volume.name):
@@ -524,10 +515,7 @@ class RBDExtDriver(rbd.RBDDriver):
         volume_lock.clean(volume_id)
 
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
-        """Delete a snapshot. It stays available if it cannot be deleted now.
-
-        :raises SnapshotIsBusy: if the image of the volume is being replaced
-        """
+        """Delete a snapshot, which stays available if that fails now."""
         try:
             with volume_use.using_snapshot(self, snapshot) as volume:
                 is_left = volume_use.is_unfinished(volume)

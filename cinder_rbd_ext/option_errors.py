@@ -25,10 +25,9 @@ def of_volume(
     operation: user_messages.Operation,
     told_by_cinder: bool = False,
 ) -> Iterator[None]:
-    """Tell the tenant of an ``OptionError`` and raise one of Cinder's instead.
+    """Tell the tenant of an ``OptionError`` and raise one of Cinder's.
 
-    The reason of a refused creation is also recorded with the volume, which
-    changes to status ``error``.
+    The reason of a refused creation is also recorded with the volume.
 
     :raises VolumeOptionRefused: if an option is refused
     """

@@ -2,8 +2,7 @@
 
 """Policies of the API extension, with documented defaults.
 
-The API checks the keys of a request. Inherited values are not part of a
-request. The driver checks them when it creates the volume.
+The API checks the keys of a request, and the driver inherited values.
 """
 
 # oslo.policy has the type of an operation since 2026.1.
@@ -154,10 +153,7 @@ def register() -> None:
 def allows(
     context: protocols.Context, action: str, target: object = None
 ) -> bool:
-    """Return whether the caller may perform an action.
-
-    :param target: the volume of the action; None for the caller's own project
-    """
+    """Return whether the caller may perform an action on a volume, if any."""
     register()
     return bool(context.authorize(action, target_obj=target, fatal=False))
 

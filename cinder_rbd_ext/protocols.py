@@ -2,8 +2,8 @@
 
 """What this package requires of objects of Cinder, Ceph and of the driver.
 
-The classes of Cinder and of Ceph's bindings are untyped. Parameters of these
-types are checked for attributes that no volume, image or driver has.
+The classes of Cinder and of Ceph's bindings are untyped. mypy checks
+parameters of these types for attributes that do not exist.
 """
 
 from collections.abc import Callable

@@ -2,9 +2,9 @@
 
 """The record of a volume's RBD image in Cinder's database.
 
-The record is in the admin metadata, which tenants cannot write. Cinder's
-object layer does not save admin metadata in the context of a tenant. This
-module therefore uses the database API with an admin context.
+It is in the admin metadata, which tenants cannot write, and which Cinder's
+object layer does not save in the context of a tenant. This module therefore
+uses the database API with an admin context.
 """
 
 from collections.abc import Iterable
@@ -88,8 +88,8 @@ def of_volume(
 ) -> plan.ImageState | None:
     """Return the recorded image on the current back end; None for no record.
 
-    Only the section name of the back end is compared, because ``cinder-manage
-    volume update_host`` and a new cluster change the part before the ``@``.
+    Only the section name of the back end is compared: ``cinder-manage volume
+    update_host`` and a new cluster change the part before the ``@``.
     """
     maker = admin_metadata.get(wire.RECORD_RECORDED_BY)
     if maker and not is_same_section(maker, backend_of(volume)):
@@ -103,10 +103,7 @@ def is_same_section(backend: str, other: str) -> bool:
 
 
 def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
-    """Return the recorded state of an image; None for no record.
-
-    A record that was edited and is invalid counts as none.
-    """
+    """Return the recorded state of an image; None without a valid record."""
     try:
         image_layout = layout.ImageLayout.of(
             int(admin_metadata[keys.OBJECT_SIZE]),

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between the supported releases of Cinder.
+"""Differences between the supported releases of Cinder, 26 to 29.
 
-Versions 26 (2025.1) to 29 (2026.2) are supported. A difference in names is
-detected by the name, a difference in behaviour by the version.
+A difference in names is detected by the name, one in behaviour by the version.
 """
 
 from collections.abc import Callable

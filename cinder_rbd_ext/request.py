@@ -134,18 +134,6 @@ def of_volume(
     return texts.request(settings)
 
 
-def read(
-    metadata: Mapping[str, str],
-    specs: Mapping[str, str],
-    settings: backend_settings.BackendSettings,
-) -> Request:
-    """Return the options that metadata and extra specs request.
-
-    :raises OptionError: for options that are invalid or not allowed
-    """
-    return Texts(metadata, specs).request(settings)
-
-
 def is_multiattach(specs: Mapping[str, str]) -> bool:
     """Return whether extra specs belong to a multi-attach type."""
     return specs.get('multiattach') == _TRUE

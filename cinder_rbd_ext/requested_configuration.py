@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The configuration that the image of a volume should have.
-
-It follows the keys of the volume, of its volume type and of the back end.
-"""
+"""The configuration that the image of a volume should have."""
 
 from collections.abc import Mapping
 import dataclasses

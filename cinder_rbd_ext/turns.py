@@ -3,31 +3,26 @@
 """The order of long operations: how many run at once, and which are next.
 
 Copies of images (:mod:`cinder_rbd_ext.retype.copying`) and uploads to Glance
-of volumes whose owner has set a limit have a line each, and deletions two.
+of volumes whose owner has set a limit have a line each. Deletions have two,
+because one that removes many objects takes minutes and must not delay others.
+In each line, projects take turns and none can have all places.
 
 Such an upload can read 1 MiB per second, in one of the threads for blocking
 calls. Cinder cannot postpone uploads, so of those that would wait in a thread
 for requests, most are refused.
 
-A deletion that removes many objects takes minutes. Such deletions have a
-separate, smaller limit, so that other deletions do not wait for them. In both
-lines, projects take turns and none can have all places.
-
 A deletion that waits keeps its volume in status ``deleting`` and its quota. It
 does not end earlier with the image in the trash: Cinder would give the quota
-back while the space is still used, and a project that deletes and creates
-volumes could use any amount.
+back while the space is still used, so that a project could use any amount.
 
-A few deletions wait in a thread of the service. Further ones end with
-:exc:`Postponed` and are requested again through Cinder's queue of messages
-when there is room. Cinder has 64 threads for requests, and deletions that wait
-must not hold all of them.
+Deletions that wait must not hold all of Cinder's 64 threads for requests. A
+few wait in a thread. Further ones end with :exc:`Postponed` and are requested
+again through Cinder's queue of messages when there is room.
 
 What a kill leaves: Cinder's table of workers has an entry for each volume that
-is being deleted, and a postponed deletion keeps it. When the service starts,
+is being deleted, also for a postponed deletion. When the service starts,
 Cinder begins these deletions again, in threads that handle no requests. If the
-request was already sent again, Cinder runs one after the other. The second
-finds no volume, and ends.
+request was already sent again, the second one finds no volume, and ends.
 """
 
 import collections
@@ -340,8 +335,8 @@ class Turns:
 
     Only the image shows how much there is to remove. A deletion begins in the
     quick line and opens the image. A slow one ends there, before it removes
-    the image, and begins again in the slow line. While it waits, it has no
-    image open and uses no connection.
+    the image, and begins again in the slow line, without a connection until
+    then.
     """
 
     def __init__(self) -> None:
@@ -388,10 +383,7 @@ class Turns:
         self._quick.postpone(project, request)
 
     def check(self, name: str, is_slow: Callable[[], bool]) -> None:
-        """End a deletion in the quick line if it is slow.
-
-        :raises Slow: if it must begin again in the slow line
-        """
+        """End a deletion in the quick line, with ``Slow``, if it is slow."""
         if name not in self._begun:
             return
         try:

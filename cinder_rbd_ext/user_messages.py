@@ -2,18 +2,17 @@
 
 """User messages of Cinder about what the driver or its API refuses.
 
-Many requests are refused after they were accepted. Cinder's messages have
-fixed texts. The reason is therefore stored in the admin metadata of the volume
-with the ID of the request, and the API extension appends it to the message
-(:mod:`cinder_rbd_ext.api.messages`). A volume keeps its last reason only.
+Cinder's messages have fixed texts. The reason of a refusal is therefore stored
+in the admin metadata of the volume with the ID of the request, and the API
+extension appends it (:mod:`cinder_rbd_ext.api.messages`). A volume keeps its
+last reason only.
 
 A user can repeat a refused request endlessly, and Cinder keeps messages for 30
 days. A refusal within :data:`_REPEATED` seconds after a message of the same
-kind therefore creates no other one: the existing one gets the new reason.
+kind therefore only gives that message the new reason.
 """
 
 from collections.abc import Mapping
-import dataclasses
 import enum
 
 from cinder import context
@@ -84,17 +83,6 @@ class Operation(enum.Enum):
 
 #: Events of messages about refusals.
 EVENTS = frozenset(operation.event for operation in Operation)
-
-
-@dataclasses.dataclass(frozen=True)
-class RefusedAttachment:
-    """Why and when the last attachment of a volume was refused.
-
-    :ivar at: time of the refusal in ISO 8601, UTC
-    """
-
-    reason: str
-    at: str
 
 
 def refused(
@@ -219,8 +207,10 @@ def forget_refused_attachment(volume_id: str) -> None:
 
 def refused_attachment(
     admin_metadata: Mapping[str, str],
-) -> RefusedAttachment | None:
-    """Return the recorded refusal; None if there is none."""
+) -> dict[str, str] | None:
+    """Return the reason and the time (ISO 8601, UTC) of the last refusal."""
     reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
     at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
-    return RefusedAttachment(reason, at) if reason and at else None
+    if not reason or not at:
+        return None
+    return {wire.ATTACH_REFUSED_REASON: reason, wire.ATTACH_REFUSED_AT: at}

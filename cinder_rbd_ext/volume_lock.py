@@ -2,20 +2,19 @@
 
 """One lock for each volume, in all cinder-volume services of a cluster.
 
-An operation that uses the RBD image of a volume holds the lock shared. An
-operation that replaces or removes the image holds it exclusively. Inside the
-lock, the volume must be read again from the database: an object that came in a
-request is older than the lock.
+An operation that uses the RBD image of a volume holds the lock shared, one
+that replaces or removes it exclusively. Inside the lock, the volume must be
+read again from the database: an object that came in a request is older.
 
 Cinder's coordination back end provides the locks (``[coordination]
 backend_url``). Few of its drivers have shared locks, so a lock consists of
 ordinary ones: a gate and :data:`PLACES` places. An exclusive holder takes the
 gate, which only exclusive holders take, and then all places. A shared holder
-takes one place. All shared operations of a process use the same place: only
-the first one takes it and only the last one returns it, so 64 clones of a
-volume cost as much as one. No operation joins others that hold a place for
-longer than :data:`JOIN_FOR`, so an exclusive holder waits at most for that
-time and for the operations that are running.
+takes one place. All shared operations of a process use the same place: the
+first one takes it and the last one returns it, so 64 clones of a volume cost
+as much as one. No operation joins a place that is held for longer than
+:data:`JOIN_FOR`, so an exclusive holder waits at most for that time and for
+the operations that are running.
 
 A killed process: the kernel releases its locks of the file driver, and those
 of etcd expire after ``lock_timeout`` (30 seconds by default). A process that
@@ -23,9 +22,9 @@ loses its connection to etcd for that time loses its locks while it runs; an
 exclusive holder calls :meth:`Held.check_is_held` before a step that cannot be
 undone.
 
-The lock is re-entrant in the same thread or greenlet: an operation that holds
-it may take it again, but an operation that holds it shared cannot take it
-exclusively. Threads that a holder starts do not hold it.
+The lock is re-entrant in the same thread or greenlet, but an operation that
+holds it shared cannot take it exclusively. Threads that a holder starts do not
+hold it.
 """
 
 from collections.abc import Iterator
@@ -78,8 +77,7 @@ _NAME = 'rbd-volume-{}-{}'
 class VolumeLocked(exception.VolumeIsBusy):
     """The lock of a volume could not be taken in time.
 
-    Cinder sets a volume whose deletion fails with ``VolumeIsBusy`` to
-    ``available``.
+    Cinder then sets a volume that is being deleted to ``available``.
     """
 
     message = _(
@@ -129,16 +127,13 @@ class _Sharing:
 class _Process:
     """The locks of this process.
 
-    A lock of the coordination back end is used by one thread at a time: the
-    file driver would release a lock if another object for the same file was
-    closed.
+    The file driver would release a lock if another object for the same file
+    was closed, so each lock is used by one thread at a time.
 
     :ivar changed: guards both dictionaries; notified of each change
-    :ivar taken: locks of the coordination back end by name; None while an
-        attempt to take one is made
+    :ivar taken: locks by name; None while an attempt to take one is made
     :ivar sharing: the operations that others may join, by volume
-    :ivar first_place: the place to try first, so that processes try different
-        ones
+    :ivar first_place: the place to try first, another one in each process
     """
 
     def __init__(self) -> None:
@@ -150,10 +145,10 @@ class _Process:
 
 @functools.cache
 def _process() -> _Process:
-    """Return the locks of this process.
+    """Return the locks of this process, created at the first use.
 
-    They are created at the first use. Before, eventlet may still replace the
-    classes of ``threading``, and a service forks its processes.
+    Before, eventlet may still replace the classes of ``threading``, and a
+    service forks its processes.
     """
     return _Process()
 
@@ -164,11 +159,7 @@ class Held:
         self._names = names
 
     def check_is_held(self) -> None:
-        """Check that the lock has not expired.
-
-        :raises LockLost: if it has, or if the coordination back end does not
-            respond
-        """
+        """Raise ``LockLost`` if the lock may have expired."""
         process = _process()
         with process.changed:
             locks = [process.taken.get(name) for name in self._names]
@@ -191,8 +182,7 @@ _mine: contextvars.ContextVar[Mapping[str, bool]] = contextvars.ContextVar(
 def shared(volume_id: str, wait: float = WAIT) -> Iterator[None]:
     """Hold the lock of a volume together with other shared holders.
 
-    :param wait: maximum seconds to wait
-    :raises VolumeLocked: if it could not be taken
+    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
     """
     if volume_id in _mine.get():
         yield
@@ -411,10 +401,7 @@ def _take(name: str) -> bool:
 
 
 def _release(name: str) -> None:
-    """Release a lock; repeat it in the background if that fails.
-
-    The heartbeats of this process would otherwise keep the lock.
-    """
+    """Release a lock, repeatedly: heartbeats would otherwise keep it."""
     if not _released(name):
         threading.Thread(
             target=_release_later, args=(name,), daemon=True

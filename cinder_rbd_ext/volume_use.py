@@ -5,7 +5,7 @@
 Cinder's statuses keep most requests from a volume whose image is replaced or
 removed, but not those that were accepted just before, and none about its
 snapshots. Inside the lock (:mod:`cinder_rbd_ext.volume_lock`), the volume is
-read again from the database, with its admin metadata, in one query.
+read again from the database.
 """
 
 from collections.abc import Callable
@@ -71,8 +71,7 @@ def using(
     image may have another name until then.
 
     :returns: the volume as in the database, with the context of the given one
-    :raises VolumeLocked: if the lock could not be taken in time, or if the
-        volume was migrated meanwhile
+    :raises VolumeLocked: if not in time, or if the volume was migrated
     """
     return _using(driver, volume.id, volume._context, wait)
 
@@ -98,9 +97,7 @@ def using_snapshot(
     wait: float = volume_lock.WAIT,
     is_here: bool = True,
 ) -> Iterator[Any]:
-    """Act as :func:`using` for the volume of a snapshot.
-
-    The snapshot then refers to the volume as in the database.
+    """Act as :func:`using` for the volume of a snapshot, which then has it.
 
     :param is_here: whether the volume must be on the back end of the driver
     """
@@ -116,8 +113,8 @@ def using_snapshot(
 class Attaching:
     """The attachments of a back end.
 
-    A tenant can request any number of attachments. Each that waits holds one
-    of the threads for requests (64 by default), so only a few wait.
+    A tenant can request any number. Each that waits holds one of the threads
+    for requests (64 by default), so only a few wait.
     """
 
     def __init__(self) -> None:

@@ -2,9 +2,8 @@
 
 """Attributes of volumes that show the created RBD image.
 
-The driver records the image in the admin metadata of the volume. Cinder's show
-and detail have already read it and the attachments, so no database query is
-required here.
+The driver records it in the admin metadata. Cinder's show and detail have read
+this and the attachments, so no query is required.
 """
 
 from collections.abc import Mapping
@@ -49,20 +48,14 @@ def of_volume(
             value = None
         shown[option.attribute] = definitions.as_json(value)
     origins = recorded.get(wire.RECORD_ORIGINS) if state else None
-    refusal = user_messages.refused_attachment(recorded)
     return {
         **shown,
         wire.ATTRIBUTE_ORIGINS: (
             None if origins is None else dict(_labels(origins))
         ),
         wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
-        wire.ATTRIBUTE_ATTACH_REFUSED: (
-            {
-                wire.ATTACH_REFUSED_REASON: refusal.reason,
-                wire.ATTACH_REFUSED_AT: refusal.at,
-            }
-            if refusal
-            else None
+        wire.ATTRIBUTE_ATTACH_REFUSED: user_messages.refused_attachment(
+            recorded
         ),
         wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
     }
@@ -99,8 +92,8 @@ def _conversion(
 def _labels(text: str) -> Mapping[str, str]:
     """Return where each part of an image was set, from a record.
 
-    Of texts there are few. An object size that no key sets is that of the back
-    end (``rbd_store_chunk_size``), as in the response for volume types.
+    An object size that no key sets is that of the back end
+    (``rbd_store_chunk_size``), as in the response for volume types.
     """
     by_part = record.origins({wire.RECORD_ORIGINS: text}) or {}
     part = precedence.Part.OBJECT_SIZE

@@ -2,9 +2,9 @@
 
 """Requests that create a group from a group or a group snapshot.
 
-Such a request has no metadata, so the volumes do not get the keys of the
-source volumes. If the driver refuses a volume, Cinder marks all volumes of the
-group as available although they have no RBD image.
+Such a request has no metadata, and the volumes do not get the keys of the
+source. If the driver refuses one, Cinder marks all volumes of the group as
+available although they have no RBD image.
 """
 
 from collections.abc import Callable

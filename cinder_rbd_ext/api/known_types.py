@@ -34,8 +34,7 @@ class KnownType:
 class KnownTypes:
     """Reads all volume types with one statement, at most every few seconds.
 
-    It has the types of all projects, so its content must not become part of a
-    response.
+    It has the types of all projects, which no response may show.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

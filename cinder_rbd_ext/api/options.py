@@ -2,8 +2,8 @@
 
 """The routes below ``/os-rbd-volume-options``.
 
-They show the allowed values and defaults of each key, and the limits that QoS
-specs set. See :mod:`rbd_volume_options.published` for the schema.
+They show the allowed values and defaults of each key, and the limits of QoS
+specs, with the schema of :mod:`rbd_volume_options.published`.
 """
 
 from collections.abc import Callable

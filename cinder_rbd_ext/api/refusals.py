@@ -28,9 +28,8 @@ _REFUSING = ('attachment_update', 'initialize_connection')
 def show_reasons_only() -> None:
     """Make Cinder's API respond with the reason of a refusal by the driver.
 
-    The text of an exception that RPC has transported ends with its traceback
-    in the volume service. Cinder puts the whole text into the response (seen
-    with 29.0.0).
+    The text of an exception that RPC has transported ends with its traceback,
+    and Cinder responds with the whole text (seen with 29.0.0).
     """
     for name in _REFUSING:
         method = getattr(rpcapi.VolumeAPI, name)

@@ -7,11 +7,7 @@ the API already knows, without a look-up of the type, the source or the Glance
 image. If the image names a snapshot, the driver checks the volume.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
-import functools
 from typing import Any
 
 from cinder_rbd_ext import protocols
@@ -24,19 +20,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import options
 
-_Restricting = tuple[known_types.KnownType, tuple[pools.Pool, ...]]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Known:
-    """The types and the reported pools, and the verdicts that they allow.
-
-    :ivar decide: :func:`_may_refuse`, which remembers its results
-    """
-
-    types: tuple[known_types.KnownType, ...]
-    reported: tuple[pools.Pool, ...]
-    decide: Callable[..., bool]
+_Restricting = tuple[known_types.KnownType, offers.TypeOffer]
 
 
 class Restrictions:
@@ -47,15 +31,23 @@ class Restrictions:
     ) -> None:
         self._reported = reported
         self._types = types
-        self._known: _Known | None = None
+        # The last types and pools, and what was computed from them.
+        self._known: tuple[object, object, list[_Restricting]]
+        self._known = (None, None, [])
 
     def may_refuse(self, volume: Mapping[str, Any]) -> bool:
+        """Return whether a volume without keys may be refused.
+
+        Without a type, the source, the image or the project decides on it.
+
+        :param volume: the request, not checked yet
+        """
         wanted = volume.get('volume_type') or None
-        known = self._look()
-        if known is None or not isinstance(wanted, str | None):
+        types = self._types.all()
+        if types is None or not isinstance(wanted, str | None):
             return True
         if wanted is not None and not any(
-            wanted in (each.ident, each.name) for each in known.types
+            wanted in (each.ident, each.name) for each in types
         ):
             # The type is new, or does not exist.
             return True
@@ -66,7 +58,11 @@ class Restrictions:
                 known=not from_image, is_image=from_image
             )
         size = checks.whole_number(volume.get('size'))
-        return known.decide(wanted, size, source)
+        return any(
+            _refuses(offer, size, source)
+            for each, offer in self._look(types)
+            if wanted in (None, each.ident, each.name)
+        )
 
     def offer(
         self, volume_type: protocols.VolumeType, group: Any = None
@@ -87,25 +83,21 @@ class Restrictions:
             return None
         return offers.TypeOffer.of(specs, matching)
 
-    def _look(self) -> _Known | None:
-        types, reported = self._types.all(), self._reported.known()
-        known = self._known
-        if types is None:
-            return None
-        if (
-            known is None
-            or known.types is not types
-            or known.reported is not reported
-        ):
+    def _look(
+        self, types: tuple[known_types.KnownType, ...]
+    ) -> list[_Restricting]:
+        """Return the types that set a layout, with their offers."""
+        reported = self._reported.known()
+        types_before, reported_before, restricting = self._known
+        if types_before is not types or reported_before is not reported:
             restricting = []
             for each in types:
                 matching = self._reported.known_matching(each.specs)
                 if _restricts(each.specs, matching):
-                    restricting.append((each, matching))
-            decide = functools.partial(_may_refuse, restricting)
-            known = _Known(types, reported, functools.cache(decide))
-            self._known = known
-        return known
+                    offer = offers.TypeOffer.of(each.specs, matching)
+                    restricting.append((each, offer))
+            self._known = types, reported, restricting
+        return restricting
 
 
 def _restricts(
@@ -124,26 +116,19 @@ def _restricts(
     )
 
 
-def _may_refuse(
-    restricting: Iterable[_Restricting],
-    wanted: str | None,
+def _refuses(
+    offer: offers.TypeOffer,
     size: int | None,
     source: volume_source.Source | None,
 ) -> bool:
-    """Return whether one of the possible types may refuse a request.
-
-    Without a type, the source, the image or the project decides on it.
+    """Return whether a type may refuse a volume.
 
     :param source: None if it must be looked up
     """
-    for each, matching in restricting:
-        if wanted not in (None, each.ident, each.name):
-            continue
-        if size is None or source is None:
-            return True
-        try:
-            offer = offers.TypeOffer.of(each.specs, matching)
-            checks.check_type(offer, size, source)
-        except errors.OptionError:
-            return True
+    if size is None or source is None:
+        return True
+    try:
+        checks.check_type(offer, size, source)
+    except errors.OptionError:
+        return True
     return False

@@ -2,9 +2,8 @@
 
 """Requests that set the metadata of snapshots, or use or delete snapshots.
 
-No key has an effect in that metadata. A volume from a snapshot gets its
-options from its own request. Keys that were set on snapshots without this
-check are kept and may be removed.
+No key has an effect in that metadata. Keys that were set without this check
+are kept and may be removed.
 """
 
 from collections.abc import Iterator

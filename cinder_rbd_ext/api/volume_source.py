@@ -159,9 +159,8 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
 
 
 def volume_of(snapshot: protocols.Snapshot) -> Any:
-    """Return the volume of a snapshot that may be used.
+    """Return the volume of a snapshot, with its admin metadata.
 
-    :returns: the volume with its admin metadata
     :raises HTTPBadRequest: while the image of the volume is replaced
     """
     volume = record.stored_volume(snapshot.volume_id)

@@ -53,8 +53,7 @@ _UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
 class VolumesController(offers.Controller):
     """Runs before Cinder's controller, and after it to add attributes.
 
-    A request that Cinder itself refuses is left to Cinder. Its schemas have
-    not checked the bodies here yet.
+    Cinder itself refuses what its schemas refuse.
     """
 
     def __init__(
@@ -334,8 +333,8 @@ class VolumesController(offers.Controller):
 class ManageController(offers.Controller):
     """Checks keys before Cinder manages an RBD image.
 
-    Operators manage volumes, so the list of keys for tenants does not apply.
-    The driver checks whether the image matches the keys.
+    Operators do, so the list of keys for tenants does not apply. The driver
+    checks whether the image matches the keys.
     """
 
     @wsgi.extends
@@ -377,7 +376,7 @@ class ManageController(offers.Controller):
         with refusals.bad_request():
             offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
-                requested = request.read(metadata, specs, settings)
+                requested = request.Texts(metadata, specs).request(settings)
                 plan.check_managed(requested.resolve())
 
 

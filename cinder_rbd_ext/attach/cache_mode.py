@@ -3,11 +3,9 @@
 """The cache mode of an attachment: requested, offered, agreed or refused.
 
 A compute host with the Nova plug-in lists the available cache modes in its
-connector. A host without the plug-in lists none and would silently ignore a
-mode.
-
-The API decides first, so that a refusal is the response to the request. The
-driver decides again: it knows more.
+connector. A host without it would silently ignore a mode. The API decides
+first, so that a refusal is the response to the request. The driver knows more
+and decides again.
 """
 
 from collections.abc import Callable
@@ -264,9 +262,8 @@ def agree(
 class Requirement:
     """What an attachment requires of a compute host.
 
-    :ivar modes: the modes of which the host must offer one, empty if each
-        host is refused; None if no host is refused
-    :ivar error: why a host without the plug-in is refused; None if it is not
+    :ivar modes: the modes of which it must offer one; None for any host
+    :ivar error: why a host without the plug-in is refused, if it is
     """
 
     modes: tuple[cache_modes.CacheMode, ...] | None = None
@@ -302,10 +299,7 @@ def overridden(
     connector: Mapping[str, Any],
     earlier: Callable[[], replacement.Earlier | None],
 ) -> Agreement:
-    """Return an agreement on a mode that the RBD image overrides.
-
-    :param error: the setting of the image
-    """
+    """Return an agreement on a mode that a setting of the image overrides."""
     # Shared volumes are not refused: their mode is not a request.
     shared = agreed.asked is not None and agreed.asked.shared
     refused = agreed.strict and not shared

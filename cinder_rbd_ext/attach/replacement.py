@@ -11,8 +11,8 @@ the guest or its disk. A refusal would leave a server that cannot be started,
 so the new attachment keeps the mode.
 
 A failed operation leaves an attachment that was never connected, which the
-next operation replaces. Only services may create one while a server has the
-volume with a cache mode: a tenant could otherwise attach it without a gap.
+next one replaces. Only services may create one while a server has the volume
+with a cache mode: a tenant could otherwise attach it without a gap.
 """
 
 from collections.abc import Mapping

@@ -2,15 +2,13 @@
 
 """The consumer of a connection: a server, or a client without QEMU.
 
-Cinder's manager calls ``initialize_connection`` of a driver with a volume and
-a connector, whatever the client is. Only the QEMU process of a server has a
-cache mode. No other client may be refused because of one. The driver
-distinguishes them by Cinder's record of the volume, read again from the
-database of Cinder. The page :doc:`/admin/handshake` lists all clients.
+Only the QEMU process of a server has a cache mode, and no other client may be
+refused because of one. Cinder's manager calls ``initialize_connection`` in the
+same way for both, so Cinder's record of the volume, read again from the
+database, decides. The page :doc:`/admin/handshake` lists all clients.
 
 ``UNKNOWN`` occurs if a server and Cinder connect within about a second. The
-connection is not refused, because it may be for Cinder itself. It gets no
-mode, and the driver logs a warning.
+connection is not refused, gets no mode, and the driver logs a warning.
 """
 
 from collections.abc import Mapping

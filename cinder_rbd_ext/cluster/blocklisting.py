@@ -2,9 +2,9 @@
 
 """Failures of operations whose connection to the cluster was lost.
 
-A client that an administrator or another client has put on the cluster's
-blocklist is refused by the OSDs at once, with ``ESHUTDOWN``. Monitors still
-respond to it. It never recovers; a new connection works.
+The OSDs refuse a client on the cluster's blocklist at once, with
+``ESHUTDOWN``. Monitors still respond. It never recovers; a new connection
+works.
 """
 
 from collections.abc import Callable

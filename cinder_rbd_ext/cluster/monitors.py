@@ -12,7 +12,7 @@ from cinder import exception
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.cluster import leased_client
+from cinder_rbd_ext.cluster import shared_clients
 
 #: Seconds for which the addresses are cached.
 LIFETIME = 10.0
@@ -40,7 +40,7 @@ class Monitors:
         self._clock = clock
         self._known: tuple[Any, float, Addresses] | None = None
         self._lock = threading.Lock()
-        self._running: leased_client.Attempt | None = None
+        self._running: shared_clients.Attempt | None = None
 
     def addresses(self) -> Addresses:
         """Return hosts and ports of all monitors, in the stock order.
@@ -51,7 +51,7 @@ class Monitors:
         while known is None:
             with self._lock:
                 running = self._running
-                attempt = self._running = running or leased_client.Attempt()
+                attempt = self._running = running or shared_clients.Attempt()
             if running is None:
                 known = self._query(attempt)
             else:
@@ -70,7 +70,7 @@ class Monitors:
                 return known
         return None
 
-    def _query(self, attempt: leased_client.Attempt) -> Addresses:
+    def _query(self, attempt: shared_clients.Attempt) -> Addresses:
         source = self._source()
         try:
             monitors = _parse(self._dump())

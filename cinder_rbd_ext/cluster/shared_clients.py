@@ -8,20 +8,36 @@ shut down when its last operation has ended.
 """
 
 from collections.abc import Callable
+import dataclasses
 import enum
+import errno
 import sys
 import time
 from typing import Any
 
+from cinder import exception
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import identity
-from cinder_rbd_ext.cluster import leased_client
 
 LOG = logging.getLogger(__name__)
+
+#: Number of operations on each connection before another one is opened.
+CROWD = 16
+
+# Seconds that a command to a monitor may take, if neither the back end nor
+# Ceph's configuration has a limit. By default, librados waits forever.
+_MONITOR_PATIENCE = 4
+
+# Seconds between two looks at what another operation does.
+_PAUSE = 0.005
+
+_MON_TIMEOUT = 'rados_mon_op_timeout'
+
+_UNUSABLE = (-errno.ESHUTDOWN, -errno.ENOTCONN, -errno.ETIMEDOUT)
 
 #: Maximum number of connections to one cluster for new operations.
 MOST = 4
@@ -68,6 +84,110 @@ class Answer(enum.Enum):
     SILENT = enum.auto()
 
 
+@dataclasses.dataclass
+class Attempt:
+    """A connection that is being opened or checked."""
+
+    done: bool = False
+    error: BaseException | None = None
+
+    def wait(self) -> None:
+        """Wait until the operation that makes the attempt ends, or fails."""
+        while not self.done:
+            time.sleep(_PAUSE)
+        if isinstance(self.error, exception.VolumeBackendAPIException):
+            raise exception.VolumeBackendAPIException(
+                message=str(self.error)
+            ) from self.error
+
+
+class SharedClient:
+    """A connection and the operations that use it.
+
+    :ivar verified_at: when an OSD last responded to it
+    :ivar idle_since: when the last operation ended
+    :ivar retired: whether new operations no longer use it
+    :ivar has_responded: whether an OSD has responded to a check
+    """
+
+    def __init__(self, rados: Any, now: float) -> None:
+        self.rados = rados
+        self.users = 1
+        self.made_at = self.verified_at = self.idle_since = now
+        self.retired = self.has_responded = False
+        self.check: Attempt | None = None
+        if float(rados.conf_get(_MON_TIMEOUT) or 0) == 0:
+            rados.conf_set(_MON_TIMEOUT, str(_MONITOR_PATIENCE))
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a further operation should use another connection."""
+        return self.users >= CROWD
+
+
+@dataclasses.dataclass
+class Group:
+    """The connections for new operations of a user on a cluster.
+
+    :ivar silent_since: when connections were replaced because the OSDs did not
+        respond; None if they have responded since
+    """
+
+    digest: str
+    clients: list[SharedClient] = dataclasses.field(default_factory=list)
+    attempt: Attempt | None = None
+    silent_since: float | None = None
+
+    def suspects(
+        self, client: SharedClient, began: float
+    ) -> list[SharedClient]:
+        """Return the connections to replace after a check without a response.
+
+        The cause is probably the same for all: an expired key, or addresses of
+        OSDs that have changed. If there is no response to a new connection
+        either, the OSDs are the cause.
+        """
+        since = self.silent_since
+        is_new = since is not None and client.made_at >= since
+        if is_new and not client.has_responded:
+            return []
+        return [
+            each
+            for each in self.clients
+            if each is client or each.verified_at < began
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Loan:
+    """The use of a connection by an operation.
+
+    :ivar ioctx: keeps the object, whose identity is the key of the loan
+    :ivar handled: the exception that was being handled when it began
+    """
+
+    client: SharedClient
+    ioctx: Any
+    handled: BaseException | None
+
+
+class LeasedClient:
+    """A shared connection, as one operation sees it."""
+
+    def __init__(self, client: SharedClient) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client.rados, name)
+
+    def mon_command(self, *args: object, **kwargs: object) -> Any:
+        """Send a command to a monitor; a failure retires the connection."""
+        result = self._client.rados.mon_command(*args, **kwargs)
+        if result[0] in _UNUSABLE:
+            self._client.retired = True
+        return result
+
+
 class SharedClients:
     """Lends connections to operations."""
 
@@ -87,9 +207,9 @@ class SharedClients:
     def _forget(self) -> None:
         # This lock is held only briefly, and never during a blocking call.
         self._lock = releases.native_lock()
-        self._groups: dict[identity.Place, leased_client.Group] = {}
-        self._open: set[leased_client.SharedClient] = set()
-        self._lent: dict[int, leased_client.Loan] = {}
+        self._groups: dict[identity.Place, Group] = {}
+        self._open: set[SharedClient] = set()
+        self._lent: dict[int, Loan] = {}
         self.replaced = 0
 
     def _abandon(self) -> None:
@@ -145,25 +265,21 @@ class SharedClients:
 
     # The caller must hold the lock.
 
-    def _group(
-        self, place: identity.Place, digest: str
-    ) -> leased_client.Group:
+    def _group(self, place: identity.Place, digest: str) -> Group:
         """Return the group of a user; retire those with an earlier key."""
         group = self._groups.get(place)
         if group is None or group.digest != digest:
             if group is not None:
                 self._retire(group.clients)
-            group = self._groups[place] = leased_client.Group(digest)
+            group = self._groups[place] = Group(digest)
         oldest = self._clock() - LONGEST_LIFE
         self._retire([c for c in group.clients if c.made_at < oldest])
         group.clients = [c for c in group.clients if not c.retired]
         return group
 
     def _choose(
-        self, group: leased_client.Group
-    ) -> tuple[
-        leased_client.SharedClient | None, leased_client.Attempt | None
-    ]:
+        self, group: Group
+    ) -> tuple[SharedClient | None, Attempt | None]:
         """Return a connection to use, or one to wait for, or neither."""
         best = min(group.clients, key=lambda c: c.users, default=None)
         full = len(group.clients) >= MOST or group.attempt is not None
@@ -172,16 +288,16 @@ class SharedClients:
             return best, None
         if group.attempt is not None:
             return None, group.attempt
-        group.attempt = leased_client.Attempt()
+        group.attempt = Attempt()
         return None, None
 
-    def _retire(self, clients: list[leased_client.SharedClient]) -> None:
+    def _retire(self, clients: list[SharedClient]) -> None:
         for client in clients:
             if not client.retired:
                 client.retired = True
                 self.replaced += 1
 
-    def _ended(self) -> list[leased_client.SharedClient]:
+    def _ended(self) -> list[SharedClient]:
         oldest = self._clock() - LONGEST_IDLE
         ended = [
             client
@@ -197,7 +313,7 @@ class SharedClients:
 
     def _put_back(
         self,
-        client: leased_client.SharedClient,
+        client: SharedClient,
         lost: bool = False,
         doubtful: bool = False,
     ) -> None:
@@ -211,7 +327,7 @@ class SharedClients:
             ended = self._ended()
         self._shut_down(ended)
 
-    def _shut_down(self, clients: list[leased_client.SharedClient]) -> None:
+    def _shut_down(self, clients: list[SharedClient]) -> None:
         """Shut connections down; the operation does not fail with this."""
         for client in clients:
             try:
@@ -227,13 +343,13 @@ class SharedClients:
     def _connected(
         self,
         place: identity.Place,
-        group: leased_client.Group,
+        group: Group,
         connect: Connect,
     ) -> Connected:
-        attempt = group.attempt or leased_client.Attempt()
+        attempt = group.attempt or Attempt()
         try:
             rados, ioctx = connect()
-            client = leased_client.SharedClient(rados, self._clock())
+            client = SharedClient(rados, self._clock())
         except BaseException as error:
             attempt.error = error
             raise
@@ -248,19 +364,19 @@ class SharedClients:
             attempt.done = True
 
     def _lent_to(
-        self, client: leased_client.SharedClient, ioctx: protocols.Ioctx
+        self, client: SharedClient, ioctx: protocols.Ioctx
     ) -> Connected:
         # An operation that cleans up after a failure runs while the failure is
         # being handled, and it is not a failure of this connection.
-        loan = leased_client.Loan(client, ioctx, sys.exc_info()[1])
+        loan = Loan(client, ioctx, sys.exc_info()[1])
         with self._lock:
             self._lent[id(ioctx)] = loan
-        return leased_client.LeasedClient(client), ioctx
+        return LeasedClient(client), ioctx
 
     def _opened(
         self,
-        group: leased_client.Group,
-        client: leased_client.SharedClient,
+        group: Group,
+        client: SharedClient,
         pool: str,
         connect: Connect,
     ) -> Connected | None:
@@ -289,8 +405,8 @@ class SharedClients:
 
     def _is_usable(
         self,
-        group: leased_client.Group,
-        client: leased_client.SharedClient,
+        group: Group,
+        client: SharedClient,
         ioctx: protocols.Ioctx,
     ) -> bool:
         while True:
@@ -302,7 +418,7 @@ class SharedClients:
                     return True
                 running = client.check
                 if running is None:
-                    check = client.check = leased_client.Attempt()
+                    check = client.check = Attempt()
                     break
             running.wait()
         try:
@@ -314,8 +430,8 @@ class SharedClients:
 
     def _check(
         self,
-        group: leased_client.Group,
-        client: leased_client.SharedClient,
+        group: Group,
+        client: SharedClient,
         ioctx: protocols.Ioctx,
     ) -> None:
         began = self._clock()

@@ -11,7 +11,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.cluster import defaults
+from rbd_volume_options import features
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -30,11 +30,10 @@ def added(
     settings = driver.settings
     if stock['backend_state'] == 'up':
         with rbd.RADOSClient(driver) as client:
-            ceph = defaults.of_client(driver, client)
             settings = dataclasses.replace(
                 settings,
-                ceph_features=ceph.image_features,
-                ceph_striping=ceph.striping,
+                ceph_features=features.from_mask(client.features),
+                ceph_striping=driver.rbd.default_striping(client.ioctx),
                 data_pools=data_pools_of(driver, client),
             )
     running, waiting = driver.slow_deletions

@@ -2,8 +2,7 @@
 
 """Check whether the Ceph user of a back end can write to a data pool.
 
-librbd creates an image even if the user may not write to its data pool. Writes
-of the guest and the deletion of the volume then fail.
+librbd creates an image without that. Its writes and deletion then fail.
 """
 
 from collections.abc import Callable

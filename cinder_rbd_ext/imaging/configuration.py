@@ -3,11 +3,9 @@
 """Configuration in the metadata of an RBD image: its ``conf_`` entries.
 
 librbd copies all metadata of an image to its clones and copies, with the
-configuration that somebody else requested for the source. A new image
-therefore gets the entries of its own volume, and loses inherited ones.
-
-An entry that a key of the volume requests replaces any other. Without such a
-key, the entries of Cinder's QoS specs or of an operator are left alone.
+configuration that somebody else requested. A new image therefore loses
+inherited entries and gets those of its own volume. They replace any other.
+Without them, entries of Cinder's QoS specs or of an operator are left alone.
 """
 
 from collections.abc import Iterable

@@ -5,8 +5,7 @@
 The stock driver creates images in many methods but with few calls. While one
 of these methods runs, a :class:`Creation` is held under the name of the image.
 The calls (:mod:`cinder_rbd_ext.imaging.librbd`, and ``rbd import`` through
-:mod:`cinder_rbd_ext.imaging.maker`) get the plan of the image from it and
-report the result to it.
+:mod:`cinder_rbd_ext.imaging.maker`) get its plan and report the result to it.
 """
 
 from collections.abc import Callable
@@ -143,8 +142,8 @@ class Creation:
 class Creations:
     """The current creations on a back end, by the image's name.
 
-    The name of a volume is unique, and Cinder runs one operation on it at a
-    time, so the name identifies the creation in every thread.
+    Cinder runs one operation on a volume at a time, so the name identifies the
+    creation in every thread.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""State and changes of an existing RBD image.
-
-The functions expect an open librbd image, or an object like it.
-"""
+"""State and changes of an existing RBD image, which is open."""
 
 from collections.abc import Callable
 from typing import Any
@@ -74,8 +71,7 @@ def disable(
 def snapshot_names(image: protocols.Image) -> list[str]:
     """Return the names of the snapshots that can be opened by name.
 
-    Snapshots of groups, and those that were removed while they had clones, are
-    not among them.
+    Snapshots of groups, and removed ones that had clones, have none.
     """
     return [
         snapshot['name']

@@ -2,9 +2,9 @@
 
 """librbd's Python module, as used by the driver.
 
-The stock driver creates images through librbd with three calls:
-``RBD.create``, ``RBD.clone`` and ``Image.copy``. This module adds the layout,
-the features and the data pool to them. All other calls are passed through.
+This adds the layout, the features and the data pool to the three calls with
+which the stock driver creates images: ``RBD.create``, ``RBD.clone`` and
+``Image.copy``. All other calls are passed through.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import errno
+import itertools
 from typing import Any
 import weakref
 
@@ -49,12 +50,15 @@ class Librbd(open_image.Delegate):
         pool_name: PoolName,
     ) -> None:
         super().__init__(module)
-        self._creations = creations
+        self.creations = creations
         self.pool_name = pool_name
         self._opened: dict[int, weakref.WeakSet[open_image.Image]] = {}
-        self._size_checks: dict[str, SizeCheck] = {}
+        self.size_checks: dict[str | None, SizeCheck] = {}
         self._locks = open_image.Locks()
-        self.removals = removals.Removals()
+        #: What removes an image, by its name.
+        self.removers: dict[str, removals.Remove] = {}
+        #: Takes part in each removal from the trash, if any.
+        self.purge: removals.Purge | None = None
 
     def RBD(self) -> 'RBD':
         """Return the object that creates, clones and removes images."""
@@ -90,29 +94,21 @@ class Librbd(open_image.Delegate):
             except Exception:
                 LOG.exception('Could not close an image')
 
-    def creation_of(self, name: object) -> creations.Creation | None:
-        """Return the current creation of an image, or None."""
-        return self._creations.get(name)
-
     def clone_of(self, snapshot: object) -> creations.Creation | None:
         """Return the creation of a clone, by its snapshot on the source."""
         name = str(snapshot)
         if not name.endswith(wire.CLONE_SNAPSHOT):
             return None
-        return self._creations.get(name.removesuffix(wire.CLONE_SNAPSHOT))
-
-    def size_check_of(self, name: str | None) -> SizeCheck | None:
-        """Return the check of a new size of an image, or None."""
-        return self._size_checks.get(name or '')
+        return self.creations.get(name.removesuffix(wire.CLONE_SNAPSHOT))
 
     @contextlib.contextmanager
     def checking_size(self, name: str, check: SizeCheck) -> Iterator[None]:
         """Check new sizes of an image while the stock driver has it open."""
-        self._size_checks[name] = check
+        self.size_checks[name] = check
         try:
             yield
         finally:
-            del self._size_checks[name]
+            del self.size_checks[name]
 
     def read_parent(
         self, ioctx: protocols.Ioctx, name: str
@@ -131,8 +127,7 @@ class Librbd(open_image.Delegate):
     def pool_options(self, ioctx: protocols.Ioctx) -> dict[str, str]:
         """Return the configuration of a pool, defaults included.
 
-        The OSDs are queried. The stock driver's statistics and a retype run in
-        the thread that runs all of eventlet.
+        It queries the OSDs, also for calls in the thread that runs eventlet.
         """
 
         def read() -> dict[str, str]:
@@ -212,7 +207,7 @@ class RBD(open_image.Delegate):
         **kwargs: object,
     ) -> None:
         """Create an image as its volume requests."""
-        creation = self._librbd.creation_of(name)
+        creation = self._librbd.creations.get(name)
         arguments = {'order': order, 'features': features, **kwargs}
         if creation is None:
             self._wrapped.create(
@@ -246,7 +241,7 @@ class RBD(open_image.Delegate):
         **kwargs: object,
     ) -> None:
         """Clone a snapshot as the new volume requests."""
-        creation = self._librbd.creation_of(c_name)
+        creation = self._librbd.creations.get(c_name)
         arguments = {'features': features, 'order': order, **kwargs}
         if creation is None:
             self._wrapped.clone(
@@ -283,11 +278,11 @@ class RBD(open_image.Delegate):
         The stock driver's clean-up uses a closed connection, or removes an
         image that existed before. :class:`Creation` cleans up instead.
         """
-        creation = self._librbd.creation_of(name)
+        creation = self._librbd.creations.get(name)
         if creation is not None and creation.is_to_be_undone:
             LOG.debug('The clean-up will remove image %s', name)
             return
-        remove = self._librbd.removals.of(name)
+        remove = self._librbd.removers.get(name)
         with removals.checked(self._librbd, ioctx, name):
             if creation is None and remove is not None:
                 remove(self._wrapped, ioctx, name)
@@ -296,8 +291,10 @@ class RBD(open_image.Delegate):
 
     def trash_list(self, ioctx: protocols.Ioctx) -> Iterator[dict[str, Any]]:
         """List the trash, also while an image is being converted."""
-        return self._librbd.removals.until_lost(
-            removals.trash_of(self._wrapped, ioctx)
+        purge = self._librbd.purge
+        return itertools.takewhile(
+            lambda entry: purge is None or not purge.is_lost,
+            removals.trash_of(self._wrapped, ioctx),
         )
 
     def trash_remove(
@@ -307,10 +304,11 @@ class RBD(open_image.Delegate):
         force: bool = False,
     ) -> None:
         """Remove an image; without force, a purge takes part in it."""
-        with contextlib.ExitStack() as stack:
-            if not force:
-                removed = self._librbd.removals
-                stack.enter_context(
-                    removed.of_trash(self._wrapped, ioctx, image_id)
-                )
+        purge = None if force else self._librbd.purge
+        removing = (
+            purge.removing(self._wrapped, ioctx, image_id)
+            if purge
+            else contextlib.nullcontext()
+        )
+        with removing:
             self._wrapped.trash_remove(ioctx, image_id, force)

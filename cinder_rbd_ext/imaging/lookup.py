@@ -9,9 +9,9 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.cluster import write_probe
 from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import features
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -42,11 +42,13 @@ class ImageLookup:
     ) -> plan.ImageState:
         """Return the image that the stock driver creates by default."""
         with rbd.RADOSClient(self._driver) as client:
-            ceph = defaults.of_client(self._driver, client, with_striping)
+            striping = None
+            if with_striping:
+                striping = self._driver.rbd.default_striping(client.ioctx)
         return plan.stock_image(
             object_size or self._driver.settings.chunk_size,
-            ceph.striping,
-            ceph.image_features,
+            striping,
+            features.from_mask(client.features),
         )
 
     def opened(self, name: str, **how: Any) -> Any:
@@ -69,8 +71,8 @@ class ImageLookup:
     def mark(self, name: str, pool: str | None = None) -> None:
         """Write the mark of this cloud to an image, if the cloud has an ID.
 
-        A failure is logged only: an image without a mark is never removed as
-        a leftover, and ``cinder-rbd-ext audit --mark`` writes the mark later.
+        A failure is logged: an image without a mark is never removed as a
+        leftover, and ``cinder-rbd-ext audit --mark`` writes it later.
         """
         cloud_id = self._driver.settings.cloud_id
         if not cloud_id:

@@ -243,8 +243,9 @@ class Maker:
         is_filled: bool,
         disk: Mapping[str, Any] | None,
     ) -> creations.Creation:
-        arrival = arrival_of(volume, self._driver.settings)
-        requested = _request_of(volume, arrival, self._driver.settings)
+        settings = self._driver.settings
+        arrival = arrival_of(volume, settings)
+        requested = _request_of(volume, arrival, settings)
         own = options.ours(request.metadata_of(volume))
         settable: frozenset[str] = frozenset()
         if own or source or from_image:
@@ -261,7 +262,7 @@ class Maker:
             self._source_of(source),
             inheritance.Bounds(
                 settable,
-                self._driver.settings.limits,
+                settings.limits,
                 max(volume.size, getattr(volume, _REQUESTED_SIZE, 0))
                 * units.Gi,
             ),
@@ -399,7 +400,7 @@ def _request_of(
     if arrival is None:
         return request.of_volume(volume, volume.volume_type, settings)
     specs = request.specs_of(volume.volume_type)
-    return request.read(arrival.acceptance.kept, specs, settings)
+    return request.Texts(arrival.acceptance.kept, specs).request(settings)
 
 
 def _state_to_copy(source: protocols.Volume) -> plan.ImageState | None:

@@ -134,14 +134,14 @@ class Image(Delegate):
 
     def resize(self, size: int, *args: object, **kwargs: object) -> None:
         """Resize the image, after a check of the new size if there is one."""
-        check = self._librbd.size_check_of(self._name)
+        check = self._librbd.size_checks.get(self._name)
         if check is not None:
             check(self._wrapped, size)
         self._wrapped.resize(size, *args, **kwargs)
 
     def update_features(self, *args: object, **kwargs: object) -> None:
         """Enable or disable features, which then differ from the plan."""
-        creation = self._librbd.creation_of(self._name)
+        creation = self._librbd.creations.get(self._name)
         if creation is not None:
             creation.state = None
         self._wrapped.update_features(*args, **kwargs)
@@ -154,7 +154,7 @@ class Image(Delegate):
         **kwargs: object,
     ) -> None:
         """Copy the image as the new volume requests."""
-        creation = self._librbd.creation_of(dest_name)
+        creation = self._librbd.creations.get(dest_name)
         if creation is None:
             self._wrapped.copy(dest_ioctx, dest_name, *args, **kwargs)
             return
@@ -188,10 +188,7 @@ class Image(Delegate):
     # protected, and hides the failure. Creation cleans up instead.
 
     def create_snap(self, name: str, *args: object, **kwargs: object) -> None:
-        """Create a snapshot and record a failure.
-
-        A clone that is not possible is refused first: the source is open here.
-        """
+        """Create a snapshot, after a check that its clone is possible."""
         creation = self._librbd.clone_of(name)
         with self._noting(name):
             releases.off_main_thread(existing.check_snapshot)(self._wrapped)
@@ -243,7 +240,7 @@ def watchers_of(driver: protocols.Driver, name: str) -> list[dict[str, Any]]:
     """Return the watchers of an image, but not a read-only handle.
 
     The stock driver runs ``rbd status`` for each image that can be managed,
-    while it has it open. librbd returns the same with one request to an OSD.
+    while it has it open. This sends one request to an OSD.
     """
     last = _last.get()
     image = last[1]() if last and last[0] == name else None

@@ -3,12 +3,10 @@
 """Removals of images that more than librbd takes part in."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import datetime
 import errno
-import itertools
 from typing import Any
 
 from cinder import exception
@@ -86,8 +84,7 @@ class Purge:
     ) -> Iterator[None]:
         """Take part in the removal of an image from the trash.
 
-        :raises OSError: if the delay has not passed, or if the image is not
-            removed here. The stock driver expects this class, not librbd's.
+        :raises OSError: if the image is kept, as the stock driver expects
         """
         reference = None
         try:
@@ -110,51 +107,6 @@ class Purge:
             raise
         if reference:
             self.released.append(reference)
-
-
-class Removals:
-    """Who takes part in removals, by the image's name."""
-
-    def __init__(self) -> None:
-        self._by_name: dict[str, Remove] = {}
-        self._purge: Purge | None = None
-
-    @contextlib.contextmanager
-    def replaced(self, name: str, remove: Remove) -> Iterator[None]:
-        """Have a function remove an image."""
-        self._by_name[name] = remove
-        try:
-            yield
-        finally:
-            del self._by_name[name]
-
-    @contextlib.contextmanager
-    def purging(self, purge: Purge) -> Iterator[None]:
-        """Have a purge take part in each removal from the trash."""
-        self._purge = purge
-        try:
-            yield
-        finally:
-            self._purge = None
-
-    def of(self, name: str) -> Remove | None:
-        """Return the function that removes an image, or None."""
-        return self._by_name.get(name)
-
-    def of_trash(
-        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
-    ) -> contextlib.AbstractContextManager[None]:
-        """Return the context in which an image of the trash is removed."""
-        if self._purge is None:
-            return contextlib.nullcontext()
-        return self._purge.removing(rbd, ioctx, image_id)
-
-    def until_lost(self, trash: Iterable[_Entry]) -> Iterator[_Entry]:
-        """Yield the images of the trash until their purge must end."""
-        purge = self._purge
-        return itertools.takewhile(
-            lambda entry: purge is None or not purge.is_lost, trash
-        )
 
 
 def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:

@@ -2,9 +2,8 @@
 
 """The sources of volumes, and the plans of images from them.
 
-The rules for requests do not apply to images that no user has requested, which
-are copies that Cinder makes for itself, and re-images: a refusal would fail a
-backup, a re-image or a download that is allowed.
+The rules for requests do not apply to copies that Cinder makes for itself and
+to re-images: a refusal would fail a backup or download that is allowed.
 """
 
 from collections.abc import Callable
@@ -131,8 +130,8 @@ def _loads(text: str | None) -> dict[str, Any]:
 def is_copy(volume: protocols.Volume) -> bool:
     """Return whether the clone of a volume is a copy for Cinder's own use.
 
-    It is the temporary volume of a backup or of a generic revert, which does
-    not count for the quota, or an entry of the image-volume cache.
+    It is the temporary volume of a backup or of a generic revert, or an entry
+    of the image-volume cache.
     """
     return not volume.use_quota or is_cached_image(volume)
 

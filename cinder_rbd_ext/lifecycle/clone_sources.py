@@ -3,10 +3,9 @@
 """Snapshots and sources that clones leave behind.
 
 The stock driver creates a clone from a snapshot of the source,
-``<clone>.clone_snap``. If the source is deleted before its clones, it is
-renamed to ``<source>.deleted``. This module removes both as soon as nothing
-requires them. The children that librbd reports for a snapshot decide,
-including those in the trash. A snapshot with children is never removed.
+``<clone>.clone_snap``, and renames a source that is deleted before its clones
+to ``<source>.deleted``. This module removes both as soon as librbd reports no
+children, not even in the trash, for a snapshot.
 """
 
 from collections.abc import Iterator

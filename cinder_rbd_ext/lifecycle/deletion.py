@@ -72,8 +72,7 @@ class Deletions:
     """Removes the snapshot of a clone from its source, and unused sources.
 
     The stock driver does this only if the clone itself cannot be removed
-    immediately. A failure is logged and not raised: the volume is already
-    deleted, and the next deletion tries again.
+    immediately. A failure is logged: the next deletion tries again.
     """
 
     def __init__(
@@ -130,11 +129,9 @@ class Deletions:
                 deletion.deferral = removals.Deferral(
                     self._driver.rbd, settings.deferred_deletion_delay
                 )
-                stack.enter_context(
-                    self._driver.librbd.removals.replaced(
-                        volume.name, deletion.deferral.remove
-                    )
-                )
+                removers = self._driver.librbd.removers
+                removers[volume.name] = deletion.deferral.remove
+                stack.callback(removers.pop, volume.name)
             yield
         if not deletion.is_found and not self._under_way.get(volume.name):
             # The stock driver considers such a volume deleted.
@@ -219,8 +216,8 @@ class Deletions:
     def purging(self) -> Iterator[None]:
         """Remove what only the trash required, while it is purged.
 
-        Failures are logged: an exception would end the stock driver's periodic
-        purge until the service restarts.
+        Failures are logged: an exception would end the periodic purge until
+        the service restarts.
         """
         before: set[str] = set()
         purge = removals.Purge(
@@ -228,8 +225,12 @@ class Deletions:
         )
         with _logged():
             before = self._trashed()
-        with _logged(), self._driver.librbd.removals.purging(purge):
-            yield
+        with _logged():
+            self._driver.librbd.purge = purge
+            try:
+                yield
+            finally:
+                self._driver.librbd.purge = None
         with _logged():
             if before - self._trashed():
                 self._settle_all(purge.released)

@@ -23,10 +23,9 @@ compare again  The record has the entries,    Keys that were changed meanwhile
                                               comparison.
 =============  =============================  ================================
 
-Only one service of a cluster changes an image at a time
-(:func:`~cinder_rbd_ext.volume_lock.configuring`): otherwise the record could
-have the values of one and the image those of another. No data is read or
-written, and the image is shared with other users.
+One service of a cluster changes an image at a time
+(:func:`~cinder_rbd_ext.volume_lock.configuring`), so that record and image
+agree. No data is read or written.
 """
 
 from cinder.volume.drivers import rbd

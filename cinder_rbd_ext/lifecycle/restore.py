@@ -2,9 +2,9 @@
 
 """Restores of backups, in which a volume keeps its keys.
 
-The backup service connects to the volume through the volume service, restores
-data and metadata, and disconnects. All backup drivers do so in this order. The
-volume driver is involved in the first and the last step.
+The backup service, with any backup driver, connects to the volume, restores
+data and metadata, and disconnects. The volume driver is involved in the first
+and the last step.
 """
 
 from collections.abc import Callable

@@ -61,11 +61,9 @@ def _check(
     driver: protocols.Driver, volume: protocols.Volume, name: str
 ) -> plan.ImageState:
     try:
-        requested = request.read(
-            request.metadata_of(volume),
-            request.specs_of(volume.volume_type),
-            driver.settings,
-        )
+        requested = request.Texts(
+            request.metadata_of(volume), request.specs_of(volume.volume_type)
+        ).request(driver.settings)
         plan.check_managed(requested.resolve())
         state: plan.ImageState = driver.images.state_of(name)
         contradiction = changes.contradiction(requested, state)

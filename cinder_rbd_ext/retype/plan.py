@@ -273,7 +273,7 @@ class Retype:
     @functools.cached_property
     def _asked(self) -> request.Request:
         kept = self.acceptance.kept
-        return request.read(kept, self.specs, self.settings)
+        return request.Texts(kept, self.specs).request(self.settings)
 
     def _as_keys(self, state: plan.ImageState) -> dict[str, str]:
         """Return the parts of a layout that differ from a new volume's."""

@@ -128,7 +128,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext.cluster import defaults
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import changes
@@ -343,7 +342,11 @@ class Retypes:
         :raises OptionError: for options that are not possible on any volume
         """
         with rbd.RADOSClient(self._driver) as client:
-            ceph = defaults.of_client(self._driver, client)
+            settings = dataclasses.replace(
+                self._driver.settings,
+                ceph_features=features.from_mask(client.features),
+                ceph_striping=self._driver.rbd.default_striping(client.ioctx),
+            )
             state = self._driver.images.state_of(
                 volume.name, client=client.cluster, ioctx=client.ioctx
             )
@@ -354,11 +357,7 @@ class Retypes:
             request.metadata_of(current),
             request.specs_of(current.volume_type),
             request.specs_of(new_type),
-            dataclasses.replace(
-                self._driver.settings,
-                ceph_features=ceph.image_features,
-                ceph_striping=ceph.striping,
-            ),
+            settings,
             current.size,
             sources.layout_requested(recorded),
             sources.features_requested(recorded),

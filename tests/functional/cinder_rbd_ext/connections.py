@@ -20,7 +20,7 @@ from eventlet import patcher
 import fixtures
 import greenlet
 
-from cinder_rbd_ext.cluster import leased_client
+from cinder_rbd_ext.cluster import shared_clients
 from tests.functional.cinder_rbd_ext import base
 
 #: Seconds within which an operation after a fault must end.
@@ -126,9 +126,9 @@ class ConnectionsTestCase(base.DriverTestCase):
         """Make the driver connect."""
         self.driver._get_fsid()
 
-    def client(self) -> leased_client.SharedClient:
+    def client(self) -> shared_clients.SharedClient:
         """Return the driver's connection."""
-        client: leased_client.SharedClient
+        client: shared_clients.SharedClient
         (client,) = self.driver.sharing._clients._open
         return client
 

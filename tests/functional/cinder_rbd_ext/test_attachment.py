@@ -29,8 +29,8 @@ class OverrideTest(base.DriverTestCase):
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.mode, volume
         )
-        found = user_messages.refused_attachment(self.recorded(volume))
-        told = found.reason if found else ''
+        refusal = user_messages.refused_attachment(self.recorded(volume))
+        told = refusal['reason'] if refusal else ''
         for word in words:
             self.assertIn(word, str(error))
             self.assertIn(word, told)

@@ -108,7 +108,9 @@ class InterruptedTest(connections.ConnectionsTestCase):
 
         with (
             self.connecting(1),
-            self.driver.librbd.removals.replaced(volume.name, remove),
+            mock.patch.dict(
+                self.driver.librbd.removers, {volume.name: remove}
+            ),
         ):
             self.driver.delete_volume(volume)
         self.assertIn(left.pop(), range(1, _OBJECTS))

@@ -16,7 +16,6 @@ import rbd
 
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import identity
-from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import shared_clients
 from sandbox_cloud import ceph_conf
 from tests.functional import filling
@@ -147,7 +146,7 @@ class RestartTest(connections.ConnectionsTestCase):
             )
         )
         driver, rotate = self._driver_with_a_key()
-        with mock.patch.object(leased_client, 'CROWD', 1):
+        with mock.patch.object(shared_clients, 'CROWD', 1):
             lent = [driver._connect_to_rados() for _ in range(4)]
         for each in lent:
             driver._disconnect_from_rados(*each)

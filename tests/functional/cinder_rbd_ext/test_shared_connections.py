@@ -14,7 +14,6 @@ from unittest import mock
 
 from cinder.volume.drivers import rbd as stock_rbd
 
-from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import shared_clients
 from tests.functional.cinder_rbd_ext import connections
 
@@ -128,7 +127,7 @@ class AddressesTest(connections.ConnectionsTestCase):
     def test_monitor_that_does_not_respond(self) -> None:
         """The driver tries another connection, which fails as well."""
         daemons = self.cluster.daemons
-        with mock.patch.object(leased_client, '_MONITOR_PATIENCE', 2):
+        with mock.patch.object(shared_clients, '_MONITOR_PATIENCE', 2):
             driver = self.make_driver()
         with daemons.paused('mon'):
             started = time.monotonic()

@@ -80,9 +80,8 @@ class TypeTest(base.TestCase):
             ({}, False),
             ({'multiattach': '<is> True'}, True),
         ):
-            resolved = request.read(
-                {}, specs, cinder_objects.settings()
-            ).resolve()
+            texts = request.Texts({}, specs)
+            resolved = texts.request(cinder_objects.settings()).resolve()
             self.assertIs(multiattach, resolved.multiattach)
 
     @ddt.data(

@@ -35,7 +35,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
 
     def _refusal(self) -> str:
         refusal = user_messages.refused_attachment(self.recorded())
-        return refusal.reason if refusal else ''
+        return refusal['reason'] if refusal else ''
 
     def test_last_reason_is_recorded_until_forgotten(self) -> None:
         record.made(self.volume.id, _PLAIN)

@@ -55,7 +55,7 @@ class AttachingTestCase(base.DriverTestCase):
         )['data']
         return found
 
-    def refusal(self, volume: Any) -> user_messages.RefusedAttachment | None:
+    def refusal(self, volume: Any) -> dict[str, str] | None:
         """Return the refusal that the tenant can read."""
         return user_messages.refused_attachment(self.recorded(volume))
 

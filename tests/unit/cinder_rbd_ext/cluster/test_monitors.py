@@ -10,8 +10,8 @@ from unittest import mock
 
 from cinder import exception
 
-from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import monitors
+from cinder_rbd_ext.cluster import shared_clients
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
@@ -84,9 +84,9 @@ class MonitorsTest(base.DriverTestCase):
         """Request the addresses in many threads while a query is running."""
         self.queries = 0
         waiting = threading.Semaphore(0)
-        wait = leased_client.Attempt.wait
+        wait = shared_clients.Attempt.wait
 
-        def waits(attempt: leased_client.Attempt) -> None:
+        def waits(attempt: shared_clients.Attempt) -> None:
             waiting.release()
             wait(attempt)
 
@@ -101,7 +101,10 @@ class MonitorsTest(base.DriverTestCase):
                 monitors.Monitors, '_dump', autospec=True, side_effect=dump
             ),
             mock.patch.object(
-                leased_client.Attempt, 'wait', autospec=True, side_effect=waits
+                shared_clients.Attempt,
+                'wait',
+                autospec=True,
+                side_effect=waits,
             ),
             concurrent.futures.ThreadPoolExecutor(20) as pool,
         ):

@@ -13,7 +13,6 @@ from cinder import exception
 import fixtures
 
 from cinder_rbd_ext.cluster import identity
-from cinder_rbd_ext.cluster import leased_client
 from cinder_rbd_ext.cluster import shared_clients
 from tests.fakes import fake_rados
 from tests.unit import base
@@ -82,7 +81,7 @@ class SharedClientsTest(base.TestCase):
 
     def test_limited_number_of_connections_serves_a_crowd(self) -> None:
         """A limited number of connections serves any number of operations."""
-        most = shared_clients.MOST * leased_client.CROWD
+        most = shared_clients.MOST * shared_clients.CROWD
         lent = [self._lend() for _ in range(most + 10)]
         self.assertEqual(shared_clients.MOST, len(self.connected))
         used = [sum(i.client is c for i in lent) for c in self.connected]

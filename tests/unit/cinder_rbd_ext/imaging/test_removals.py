@@ -87,19 +87,6 @@ class PurgeTest(base.TestCase):
         self.assertTrue(purge.is_lost)
 
 
-class RemovalsTest(base.TestCase):
-    def test_replaced_for_a_while(self) -> None:
-        found = removals.Removals()
-
-        def remove(rbd: Any, ioctx: Any, name: str) -> None:
-            self.fail('not called')
-
-        with found.replaced('volume', remove):
-            self.assertIs(remove, found.of('volume'))
-            self.assertIsNone(found.of('other'))
-        self.assertIsNone(found.of('volume'))
-
-
 class TrashTest(base.TestCase):
     def test_entry_that_the_binding_does_not_know(self) -> None:
         """As with Ceph 16 while an image of the pool is migrated."""
@@ -113,18 +100,6 @@ class TrashTest(base.TestCase):
         rbd = mock.Mock(spec=['trash_list'], trash_list=listed)
         ioctx = mock.Mock(spec=['get_pool_name'])
         self.assertEqual([first], removals.trash_of(rbd, ioctx))
-
-    def test_purge_that_must_end(self) -> None:
-        found = removals.Removals()
-        trash = [{'id': '1'}, {'id': '2'}, {'id': '3'}]
-        self.assertEqual(trash, [*found.until_lost(trash)])
-        purge = mock.Mock(spec=['is_lost', 'removing'], is_lost=False)
-        seen = []
-        with found.purging(purge):
-            for entry in found.until_lost(trash):
-                seen.append(entry['id'])
-                purge.is_lost = entry['id'] == '2'
-        self.assertEqual(['1', '2'], seen)
 
 
 class CheckedTest(base.TestCase):

@@ -6,7 +6,7 @@ import errno
 
 import ddt
 
-from cinder_rbd_ext.cluster import leased_client
+from cinder_rbd_ext.cluster import shared_clients
 from tests.fakes import fake_rados
 from tests.unit import base
 
@@ -31,7 +31,7 @@ class SharedClientTest(base.TestCase):
     ) -> None:
         if configured:
             self.cluster.config['rados_mon_op_timeout'] = configured
-        leased_client.SharedClient(self.rados, 0.0)
+        shared_clients.SharedClient(self.rados, 0.0)
         self.assertEqual(expected, self.rados.settings)
 
     @ddt.data(
@@ -42,14 +42,14 @@ class SharedClientTest(base.TestCase):
     )
     @ddt.unpack
     def test_failed_command_retires(self, status: int, retired: bool) -> None:
-        client = leased_client.SharedClient(self.rados, 0.0)
+        client = shared_clients.SharedClient(self.rados, 0.0)
         self.cluster.mon_status = status
-        leased = leased_client.LeasedClient(client)
+        leased = shared_clients.LeasedClient(client)
         result = leased.mon_command('{"prefix": "df"}', b'')
         self.assertEqual(status, result[0])
         self.assertIs(retired, client.retired)
 
     def test_all_else_is_passed_through(self) -> None:
-        client = leased_client.SharedClient(self.rados, 0.0)
-        leased = leased_client.LeasedClient(client)
+        client = shared_clients.SharedClient(self.rados, 0.0)
+        leased = shared_clients.LeasedClient(client)
         self.assertEqual(fake_rados.FSID, leased.get_fsid())
