@@ -39,6 +39,14 @@ class ImagesTest(browser.BrowserTestCase):
         self.until_loaded()
         self.find('.rbd-images-taken')
 
+    def check_fits(self) -> None:
+        """Check that the list does not scroll sideways."""
+        room = self.driver.execute_script(
+            "const list = document.querySelector('#rbd-images-list');"
+            'return [list.scrollWidth, list.parentElement.clientWidth];'
+        )
+        self.assertLessEqual(*room)
+
     def audited(self, volume: str, other: str) -> None:
         """Store a report for the panel, with findings.
 
@@ -90,6 +98,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertEqual('deep-flatten', found['Image Features'])
         cell = self.find(f'tr[data-volume="{striped}"] th')
         self.assertLess(cell.size['width'], 400)
+        self.check_fits()
         self.assertEqual(
             long, self.find(f'a[title="{long}"]').get_attribute('title')
         )
@@ -177,6 +186,7 @@ class ImagesTest(browser.BrowserTestCase):
             '1 bis 1 von 1 Abbildern', self.text('#rbd-images-shown')
         )
         self.assertIn('Objektgröße', self.row(volume))
+        self.check_fits()
         self.screenshot('rbd-images-german')
         self.open('/project/volumes/create/')
         self.click(f'{_GROUP} summary')
@@ -306,6 +316,10 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         names = [option.text for option in pools.options]
         self.assertIn('volumes-data', names)
         self.assertNotIn('volumes', names)
+        self.assertIn(
+            'Do not use the pool of another service',
+            self.text('[id$="_pools_help"]'),
+        )
         pools.select_by_visible_text('volumes-data')
         value = self.find('#id_value').get_property('value')
         self.assertEqual('volumes-data', value)
