@@ -101,12 +101,12 @@ class ChangeTypeTest(volume_form.FormTestCase):
         # How long it takes, and how much room it needs.
         for words in ('copied to a new image', 'uses its space twice'):
             self.assertIn(words, self.text('[data-rbd-note]'))
-        self.screenshot('change-type-layout')
+        self.whole_screenshot('change-type', 'form:has([data-rbd-note])')
         self.pick('volume_type', 'fake')
         self.until_true(
             lambda: 'removed from the volume' in self.text('[data-rbd-note]')
         )
-        self.screenshot('change-type')
+        self.screenshot('change-type-removes')
         self.check_quiet()
 
 
