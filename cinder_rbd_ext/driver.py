@@ -222,7 +222,6 @@ class RBDExtDriver(rbd.RBDDriver):
         volume: protocols.Volume,
         volume_type: protocols.VolumeType | None = None,
     ) -> Update:
-        """Set up QoS, replication and multi-attach, and record a failure."""
         with self._maker.setting_up(volume):
             update: Update = super()._setup_volume(volume, volume_type)
         return update
@@ -474,7 +473,6 @@ class RBDExtDriver(rbd.RBDDriver):
             self.images.release(volume.name)
 
     def _get_image_status(self, image_name: str) -> Update:
-        """Return the watchers of an image that can be managed."""
         return {'watchers': open_image.watchers_of(self, image_name)}
 
     def delete_volume(self, volume: protocols.Volume) -> None:
@@ -593,14 +591,12 @@ class RBDExtDriver(rbd.RBDDriver):
         return is_there
 
     def _do_flatten(self, volume_name: str, pool: str) -> None:
-        """Flatten a clone while its image is not replaced."""
         with volume_use.using_image(volume_name):
             super()._do_flatten(volume_name, pool)
 
     def _delete_volume(
         self, volume: protocols.Volume, client: protocols.Client
     ) -> None:
-        """Delete a volume and the clone sources that only it required."""
         with self._deletions.deleting(volume, client):
             super()._delete_volume(volume, client)
 
@@ -613,30 +609,25 @@ class RBDExtDriver(rbd.RBDDriver):
     def _delete_clone_parent_refs(
         self, client: protocols.Client, parent_name: str, parent_snap: str
     ) -> None:
-        """Remove the references to a clone that are not in use."""
         self._deletions.release_parent(client, parent_name, parent_snap)
 
     def _trash_purge(self) -> None:
-        """Purge the trash and remove sources that only the trash required."""
         with self._deletions.purging():
             super()._trash_purge()
 
     # The cluster
 
     def _flatten(self, pool: str, volume_name: str) -> None:
-        """Flatten a clone on a connection of its own."""
         with connection_choice.own_connection():
             super()._flatten(pool, volume_name)
 
     def _flatten_volume(
         self, image_name: str, client: protocols.Client
     ) -> Any:
-        """Flatten a volume on a connection of its own."""
         with connection_choice.own_connection(), rbd.RADOSClient(self) as own:
             return super()._flatten_volume(image_name, own)
 
     def _connect_to_rados(self, *args: object, **kwargs: object) -> Any:
-        """Return a connection that other operations may use too."""
         stock = super()._connect_to_rados
         return self.sharing.connect(self, stock, *args, **kwargs)
 
@@ -649,7 +640,6 @@ class RBDExtDriver(rbd.RBDDriver):
             super()._disconnect_from_rados(client, ioctx)
 
     def _get_mon_addrs(self) -> Any:
-        """Return the addresses of the monitors without running a program."""
         return self.sharing.addresses(super()._get_mon_addrs)
 
     def _update_volume_stats(self) -> None:
@@ -661,7 +651,6 @@ class RBDExtDriver(rbd.RBDDriver):
         )
 
     def _get_usage_info(self) -> int:
-        """Return the provisioned capacity of the pool in GiB."""
         provisioned = capacity.provisioned(self)
         return (
             int(super()._get_usage_info())
@@ -670,7 +659,6 @@ class RBDExtDriver(rbd.RBDDriver):
         )
 
     def _get_pool_stats(self) -> Any:
-        """Return free and total capacity of the pool that holds the data."""
         pool = self.settings.options.data_pool
         view: Any = capacity.looking_at(self, pool) if pool else self
         return super(RBDExtDriver, view)._get_pool_stats()

@@ -14,18 +14,11 @@ from rbd_volume_options import limits
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
-#: Cinder's section for the options of all back ends
-#: (``cinder.volume.configuration.SHARED_CONF_GROUP``, not imported so that the
-#: options can be listed without Cinder).
+#: ``SHARED_CONF_GROUP`` of Cinder, without which the options can be listed.
 SHARED_GROUP = 'backend_defaults'
 
-#: Whether operations share connections to the cluster.
 SHARE_CONNECTIONS = 'rbd_share_connections'
-
-#: Whether a retype compares the contents of an image and its copy.
 CONVERSION_VERIFY = 'rbd_conversion_verify'
-
-#: How long a retype keeps an image that a copy has replaced.
 CONVERSION_KEEP = 'rbd_conversion_keep'
 
 # Options that are not about the value of a key.

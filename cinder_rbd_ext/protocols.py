@@ -38,8 +38,6 @@ class Context(Protocol):
 
 
 class Request(Protocol):
-    """A request to Cinder's API."""
-
     environ: dict[str, Any]
     GET: Mapping[str, str]
     api_version_request: Any
@@ -48,14 +46,10 @@ class Request(Protocol):
 
 
 class Response(Protocol):
-    """A response of Cinder's API before it is serialized."""
-
     obj: dict[str, Any]
 
 
 class VolumeType(Protocol):
-    """A volume type of Cinder."""
-
     id: str
     name: str
     extra_specs: Mapping[str, str] | None
@@ -100,8 +94,6 @@ class Volume(Protocol):
 
 
 class Snapshot(Protocol):
-    """A snapshot of a volume in Cinder."""
-
     id: str
     name: str
     volume: Volume
@@ -143,8 +135,6 @@ class ObjectIoctx(Ioctx, Protocol):
 
 
 class Cluster(Protocol):
-    """A connection to a cluster, as of ``rados``."""
-
     def open_ioctx(self, pool: str) -> Any: ...
     def pool_reverse_lookup(self, pool_id: int) -> str: ...
 

@@ -235,7 +235,6 @@ class Line:
             self._arm()
 
     def _request(self) -> None:
-        """Request as many postponed operations as have room."""
         with self._lock:
             room = MOST_WAITING - self._threads()
             due = list(itertools.islice(self._taken(), max(0, room)))
@@ -248,7 +247,6 @@ class Line:
                     self._postpone(project, request)
 
     def _taken(self) -> Iterator[tuple[str, Request]]:
-        """Take postponed requests, of each project in turn."""
         while self._postponed:
             project, requests = self._postponed.popitem(last=False)
             request = requests.popleft()

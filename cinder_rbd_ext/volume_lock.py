@@ -293,7 +293,6 @@ def _name(volume_id: str, part: str) -> str:
 
 
 def _places(volume_id: str) -> list[str]:
-    """Return the names of the places, beginning with the one to try first."""
     first = _process().first_place
     return [
         _name(volume_id, str((first + number) % PLACES))
@@ -360,7 +359,6 @@ def _take_any(names: list[str], deadline: _Deadline) -> str:
 def _take_all(
     names: list[str], stack: contextlib.ExitStack, deadline: _Deadline
 ) -> None:
-    """Take several locks, each as soon as it is free."""
     missing = names
     while True:
         with deadline.translated():

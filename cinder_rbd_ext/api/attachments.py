@@ -292,21 +292,18 @@ class NextAttachmentController(offers.Controller):
         volume = objects.Volume.get_by_id(context, volume_id)
         policies.check(context, wire.POLICY_GET, volume)
         here = self._reported.holding(volume)
-        requirement = cache_mode.Requirement()
+        modes, error = None, None
         if here is not None and here.settings is not None:
             server = req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
             earlier = earlier_of(volume.id, server)
-            requirement = cache_mode.required(
+            modes, error = cache_mode.required(
                 volume, here.settings, functools.cache(earlier)
             )
-        modes = requirement.modes
         return {
             wire.NEXT_ATTACHMENT: {
                 wire.REQUIRED_CACHE_MODES: (
                     None if modes is None else [mode.value for mode in modes]
                 ),
-                wire.NEXT_ATTACHMENT_REASON: (
-                    str(requirement.error) if requirement.error else None
-                ),
+                wire.NEXT_ATTACHMENT_REASON: (str(error) if error else None),
             }
         }

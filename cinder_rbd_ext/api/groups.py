@@ -22,7 +22,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import volume_source
@@ -30,12 +29,6 @@ from cinder_rbd_ext.api import volume_source
 
 class _CopiesController(offers.Controller):
     """Checks the volumes of a new group before Cinder creates them."""
-
-    def __init__(
-        self, reported: pools.ReportedPools, types: known_types.KnownTypes
-    ) -> None:
-        super().__init__(reported, types)
-        self._restrictions = restrictions.Restrictions(reported, types)
 
     def _check(
         self, req: protocols.Request, group: Any, group_snapshot: Any
@@ -84,7 +77,7 @@ class _CopiesController(offers.Controller):
         )
         if volume_type is None:
             return
-        offer = self._restrictions.offer(volume_type, group)
+        offer = restrictions.offer_of(volume_type, self._reported, group)
         if offer is None:
             return
         source = source_of(original)

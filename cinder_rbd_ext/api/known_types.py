@@ -24,8 +24,6 @@ MAX_AGE = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class KnownType:
-    """A volume type with its extra specs."""
-
     ident: str
     name: str
     specs: Mapping[str, str]

@@ -27,7 +27,6 @@ class MessagesController(offers.Controller):
     def index(
         self, req: protocols.Request, resp_obj: protocols.Response
     ) -> None:
-        """Append the reasons to the texts of a list."""
         _append(
             req.environ['cinder.context'], resp_obj.obj.get('messages', [])
         )
@@ -36,7 +35,6 @@ class MessagesController(offers.Controller):
     def show(
         self, req: protocols.Request, resp_obj: protocols.Response, id: str
     ) -> None:
-        """Append the reason to the text of a message."""
         _append(req.environ['cinder.context'], [resp_obj.obj['message']])
 
 

@@ -26,7 +26,6 @@ from cinder_rbd_ext import request
 from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -82,14 +81,14 @@ class Changes:
     def __init__(self, reported: pools.ReportedPools) -> None:
         self._reported = reported
 
-    def check_added(
+    def added(
         self,
-        context: protocols.Context,
+        req: protocols.Request,
         volume_id: str,
         items: object,
         policy: str,
         named: str = '',
-    ) -> Outcome:
+    ) -> Generator[None, Any, None]:
         """Check items that are added or replace items with the same key.
 
         A request of an administrator without items makes the driver compare
@@ -98,37 +97,45 @@ class Changes:
         :param policy: the policy of Cinder, which refuses before these checks
         :param named: the key in the path, if any
         """
+        context = req.environ['cinder.context']
+        outcome = Outcome()
+        items_of_ours = checks.ours(items)
         misspelled = key_spelling.is_misspelled(named)
-        items_of_ours = checks.ours(items)
-        if items and not items_of_ours and not misspelled:
-            return Outcome()
-        volume = authorized(context, volume_id, policy)
-        if not items:
-            is_compared = policies.allows(
-                context, wire.POLICY_CORRECT_FIXED_KEYS, volume
-            )
-            return Outcome(is_configured=is_compared, is_compared=is_compared)
-        if misspelled:
-            with refusals.bad_request():
-                checks.check_syntax({named: ''}, keys.Scope.VOLUME)
-        if not items_of_ours:
-            return Outcome()
-        after = {**volume.metadata, **items_of_ours}
-        return self._check(context, volume, after, items_of_ours)
+        if not items or items_of_ours or misspelled:
+            volume = authorized(context, volume_id, policy)
+            if not items:
+                is_compared = policies.allows(
+                    context, wire.POLICY_CORRECT_FIXED_KEYS, volume
+                )
+                outcome = Outcome(
+                    is_configured=is_compared, is_compared=is_compared
+                )
+            elif misspelled:
+                with refusals.bad_request():
+                    checks.check_syntax({named: ''}, keys.Scope.VOLUME)
+            elif items_of_ours:
+                after = {**volume.metadata, **items_of_ours}
+                outcome = self._check(context, volume, after, items_of_ours)
+        self.complete(context, volume_id, outcome, (yield))
 
-    def check_replaced(
+    def replaced(
         self,
-        context: protocols.Context,
+        req: protocols.Request,
         volume_id: str,
-        items: object,
+        body: Mapping[str, Any],
         policy: str,
-    ) -> Outcome:
-        """Check items that replace all existing items."""
-        items_of_ours = checks.ours(items)
-        if items_of_ours is None:
-            return Outcome()
-        volume = authorized(context, volume_id, policy)
-        return self._check(context, volume, items_of_ours, items_of_ours)
+    ) -> Generator[None, Any, None]:
+        """Check the metadata in a request, which replaces all items."""
+        context = req.environ['cinder.context']
+        outcome = Outcome()
+        if 'metadata' in body:
+            items_of_ours = checks.ours(body['metadata'])
+            if items_of_ours is not None:
+                volume = authorized(context, volume_id, policy)
+                outcome = self._check(
+                    context, volume, items_of_ours, items_of_ours
+                )
+        self.complete(context, volume_id, outcome, (yield))
 
     def check_removed(
         self, context: protocols.Context, volume_id: str, key: str
@@ -185,10 +192,12 @@ class Changes:
         ):
             checks.check_fixed(different - fixed, before, after)
             _check_agrees(volume, fixed & after.keys(), after)
-        elif not fixed or different & after.keys() or self._is_ours(volume):
+        elif (
+            not fixed or different & after.keys() or self._may_be_ours(volume)
+        ):
             checks.check_fixed(different, before, after)
 
-    def _is_ours(self, volume: protocols.Volume) -> bool:
+    def _may_be_ours(self, volume: protocols.Volume) -> bool:
         try:
             return self._reported.may_be_ours(volume)
         except webob.exc.HTTPServiceUnavailable:
@@ -396,24 +405,15 @@ def tell(response: Any, notice: str | None) -> None:
 class MetadataController(offers.Controller):
     """Extends Cinder's controller of volume metadata and runs before it."""
 
-    def __init__(
-        self, reported: pools.ReportedPools, types: known_types.KnownTypes
-    ) -> None:
-        super().__init__(reported, types)
-        self._changes = Changes(reported)
-
     @wsgi.extends
     def create(
         self, req: protocols.Request, volume_id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check items that are added."""
-        context = req.environ['cinder.context']
         items = checks.part_of(body, 'metadata')
-        outcome = self._changes.check_added(
-            context, volume_id, items, stock.CREATE_POLICY
-        )
-        response = yield
-        self._changes.complete(context, volume_id, outcome, response)
+        policy = stock.CREATE_POLICY
+        changes = Changes(self._reported)
+        yield from changes.added(req, volume_id, items, policy)
 
     @wsgi.extends
     def update(
@@ -424,27 +424,20 @@ class MetadataController(offers.Controller):
         body: object = None,
     ) -> Generator[None, Any, None]:
         """Check one item and the key in the path."""
-        context = req.environ['cinder.context']
         items = checks.part_of(body, 'meta')
-        outcome = self._changes.check_added(
-            context, volume_id, items, stock.UPDATE_POLICY, named=id
-        )
-        response = yield
-        self._changes.complete(context, volume_id, outcome, response)
+        policy = stock.UPDATE_POLICY
+        changes = Changes(self._reported)
+        yield from changes.added(req, volume_id, items, policy, id)
 
     @wsgi.extends
     def update_all(
         self, req: protocols.Request, volume_id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check items that replace all items."""
-        outcome = Outcome()
-        context = req.environ['cinder.context']
-        if isinstance(body, dict) and 'metadata' in body:
-            outcome = self._changes.check_replaced(
-                context, volume_id, body['metadata'], stock.UPDATE_POLICY
-            )
-        response = yield
-        self._changes.complete(context, volume_id, outcome, response)
+        request_body = body if isinstance(body, dict) else {}
+        policy = stock.UPDATE_POLICY
+        changes = Changes(self._reported)
+        yield from changes.replaced(req, volume_id, request_body, policy)
 
     @wsgi.extends
     def delete(
@@ -457,7 +450,8 @@ class MetadataController(offers.Controller):
         removed here.
         """
         context = req.environ['cinder.context']
-        outcome = self._changes.check_removed(context, volume_id, id)
+        changes = Changes(self._reported)
+        outcome = changes.check_removed(context, volume_id, id)
         if not outcome.is_configured:
             record.accepted(volume_id, {}, outcome.removed)
             yield None
@@ -470,5 +464,5 @@ class MetadataController(offers.Controller):
             return
         volumes.delete_volume_metadata(context, volume, id)
         response = webob.Response(status_int=http.HTTPStatus.OK)
-        self._changes.complete(context, volume_id, outcome, response.headers)
+        changes.complete(context, volume_id, outcome, response.headers)
         yield response

@@ -110,7 +110,6 @@ class ReportedPools:
         return tuple(filter(self._placing(specs), self.known()))
 
     def _refresh(self) -> None:
-        """Query the scheduler, unless another request already does."""
         wait = 2 * TIMEOUT if self._asked == float('-inf') else 0.0
         if not self._asking.acquire(timeout=wait):
             return

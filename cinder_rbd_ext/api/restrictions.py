@@ -64,25 +64,6 @@ class Restrictions:
             if wanted in (None, each.ident, each.name)
         )
 
-    def offer(
-        self, volume_type: protocols.VolumeType, group: Any = None
-    ) -> offers.TypeOffer | None:
-        """Return the offer of a type, to check a volume without keys.
-
-        :param group: a group on whose back end Cinder places the volume
-        :returns: None if neither the type nor its back ends set a layout
-        """
-        specs = volume_type['extra_specs'] or {}
-        matching: tuple[pools.Pool, ...] = ()
-        if group is not None:
-            matching = self._reported.named(
-                group.host, group.cluster_name, is_optional=True
-            )
-        matching = matching or self._reported.known_matching(specs)
-        if not _restricts(specs, matching):
-            return None
-        return offers.TypeOffer.of(specs, matching)
-
     def _look(
         self, types: tuple[known_types.KnownType, ...]
     ) -> list[_Restricting]:
@@ -98,6 +79,28 @@ class Restrictions:
                     restricting.append((each, offer))
             self._known = types, reported, restricting
         return restricting
+
+
+def offer_of(
+    volume_type: protocols.VolumeType,
+    reported: pools.ReportedPools,
+    group: Any = None,
+) -> offers.TypeOffer | None:
+    """Return the offer of a type, to check a volume without keys.
+
+    :param group: a group on whose back end Cinder places the volume
+    :returns: None if neither the type nor its back ends set a layout
+    """
+    specs = volume_type['extra_specs'] or {}
+    matching: tuple[pools.Pool, ...] = ()
+    if group is not None:
+        matching = reported.named(
+            group.host, group.cluster_name, is_optional=True
+        )
+    matching = matching or reported.known_matching(specs)
+    if not _restricts(specs, matching):
+        return None
+    return offers.TypeOffer.of(specs, matching)
 
 
 def _restricts(

@@ -61,7 +61,6 @@ class VolumesController(offers.Controller):
     ) -> None:
         super().__init__(reported, types)
         self._restrictions = restrictions.Restrictions(reported, types)
-        self._metadata = metadata.Changes(reported)
 
     @wsgi.extends
     def create(
@@ -121,7 +120,7 @@ class VolumesController(offers.Controller):
         if wanted is None:
             return
         source, size, volume_type = wanted
-        offer = self._restrictions.offer(volume_type)
+        offer = restrictions.offer_of(volume_type, self._reported)
         if offer is not None:
             with refusals.bad_request(source.hint):
                 checks.check_type(offer, size, source)
@@ -137,17 +136,9 @@ class VolumesController(offers.Controller):
     ) -> Generator[None, Any, None]:
         """Check the metadata in an update, which replaces all items."""
         volume = checks.part_of(body, 'volume')
-        outcome = metadata.Outcome()
-        context = req.environ['cinder.context']
-        if 'metadata' in volume:
-            outcome = self._metadata.check_replaced(
-                context,
-                id,
-                volume['metadata'],
-                volume_policies.UPDATE_POLICY,
-            )
-        response = yield
-        self._metadata.complete(context, id, outcome, response)
+        policy = volume_policies.UPDATE_POLICY
+        changes = metadata.Changes(self._reported)
+        yield from changes.replaced(req, id, volume, policy)
 
     @wsgi.extends(action='os-retype')
     def retype(

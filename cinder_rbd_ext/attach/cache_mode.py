@@ -258,28 +258,20 @@ def agree(
     return Agreement(asked, error, strict=strict)
 
 
-@dataclasses.dataclass(frozen=True)
-class Requirement:
-    """What an attachment requires of a compute host.
-
-    :ivar modes: the modes of which it must offer one; None for any host
-    :ivar error: why a host without the plug-in is refused, if it is
-    """
-
-    modes: tuple[cache_modes.CacheMode, ...] | None = None
-    error: errors.OptionError | None = None
-
-
 def required(
     volume: protocols.Volume,
     settings: backend_settings.BackendSettings,
     earlier: Callable[[], replacement.Earlier | None],
-) -> Requirement:
-    """Return what the next attachment of a server requires of another host."""
+) -> tuple[list[cache_modes.CacheMode] | None, errors.OptionError | None]:
+    """Return what the next attachment of a server requires of another host.
+
+    :returns: the modes of which the host must offer one, None for any host;
+        and why a host without the plug-in is refused, if it is
+    """
     agreed = agree(volume, {}, settings, True, earlier)
     if not agreed.refused:
-        return Requirement()
-    modes = tuple(
+        return None, None
+    modes = [
         mode
         for mode in cache_modes.CacheMode
         if not agree(
@@ -289,8 +281,8 @@ def required(
             True,
             earlier,
         ).refused
-    )
-    return Requirement(modes, agreed.error)
+    ]
+    return modes, agreed.error
 
 
 def overridden(

@@ -20,8 +20,6 @@ LOW = 0.1
 
 
 class _OtherPool:
-    """The configuration of a back end, with another pool as the RBD pool."""
-
     def __init__(self, configuration: Any, pool: str) -> None:
         self._configuration = configuration
         self.rbd_pool = pool

@@ -29,7 +29,7 @@ class Place:
     timeout: int
 
 
-class Texts:
+class Digests:
     """Digests of the files that a new connection would read.
 
     A connection hangs some time after its user's key was rotated. Modification
@@ -54,7 +54,6 @@ class Texts:
         return texts.hexdigest()
 
     def _find_key_files(self, place: Place) -> list[str]:
-        """Return the files in which librados searches for the key."""
         rados = self._driver.rados
         try:
             # This client does not connect; it only reads the configuration.

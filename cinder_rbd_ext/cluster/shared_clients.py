@@ -200,7 +200,7 @@ class SharedClients:
         self._driver = driver
         self._clock = clock
         self._in_thread = in_thread
-        self._texts = identity.Texts(driver)
+        self._digests = identity.Digests(driver)
         self._forget()
         releases.after_fork(self._abandon)
 
@@ -228,7 +228,7 @@ class SharedClients:
 
         :raises VolumeBackendAPIException: if it could not be opened
         """
-        digest = self._texts.digest(place)
+        digest = self._digests.digest(place)
         while True:
             with self._lock:
                 group = self._group(place, digest)

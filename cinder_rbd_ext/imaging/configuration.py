@@ -28,7 +28,6 @@ CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
 def _entries() -> dict[str, definitions.Option]:
-    """Return the options that configure images, by the entry's name."""
     options = definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
     return {f'{_PREFIX}{option.item}': option for option in options}
 

@@ -172,7 +172,6 @@ def reference_of(
 
 @contextlib.contextmanager
 def _at(image: protocols.Image, snapshot: str | None) -> Iterator[None]:
-    """Set an image to a snapshot, or to its head."""
     if snapshot is None:
         yield
         return

@@ -142,7 +142,7 @@ class RestartTest(connections.ConnectionsTestCase):
         """One check without a response replaces all of them."""
         self.useFixture(
             fixtures.MockPatchObject(
-                identity.Texts, 'digest', autospec=True, return_value='same'
+                identity.Digests, 'digest', autospec=True, return_value='same'
             )
         )
         driver, rotate = self._driver_with_a_key()

@@ -20,7 +20,7 @@ class _Driver:
 
 
 @ddt.ddt
-class TextsTest(base.TestCase):
+class DigestsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -30,7 +30,7 @@ class TextsTest(base.TestCase):
         self.cluster = fake_rados.Cluster()
         self.cluster.config['keyring'] = f'/nowhere,{self.keyring}'
         driver: Any = _Driver(self.cluster.rados)
-        self.texts = identity.Texts(driver)
+        self.texts = identity.Digests(driver)
 
     def _digest(self, **other: Any) -> str:
         return self.texts.digest(

@@ -216,7 +216,7 @@ class SharedClientsTest(base.TestCase):
         with (
             self._lent() as first,
             mock.patch.object(
-                identity.Texts, 'digest', autospec=True, return_value='other'
+                identity.Digests, 'digest', autospec=True, return_value='other'
             ),
         ):
             with self._lent() as second:
