@@ -2,6 +2,7 @@
 
 """Test migration to another pool, which keeps layout and features."""
 
+import time
 from typing import Any
 from unittest import mock
 
@@ -199,4 +200,23 @@ class HostAssistedTest(base.DriverTestCase):
         self.assertEqual(base.MADE, self.layout_of(target, 'volumes2'))
         self.assertEqual(
             self.features_of(clone), self.features_of(target, 'volumes2')
+        )
+
+    def test_volume_that_changes_during_the_copy_is_not_migrated(self) -> None:
+        volume = self.made_volume()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        with self.cluster.image(volume.name) as image:
+            image.metadata_set('conf_rbd_mtime_update_interval', '1')
+        copied = (self.context, volume, target)
+        self.driver.before_volume_copy(*copied)
+        with self.cluster.image(volume.name) as image:
+            image.read(0, units.Mi)
+        self.driver.after_volume_copy(*copied)
+        # librbd compares the time of the last change with its interval.
+        time.sleep(2)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'late', 0)
+            image.flush()
+        self.assertRaises(
+            copies.CopyFailed, self.driver.after_volume_copy, *copied
         )
