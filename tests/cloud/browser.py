@@ -168,7 +168,7 @@ class BrowserTestCase(base.CloudTestCase):
     def check_everywhere(
         self, path: str, selector: str, prepare: Callable[[], Any], name: str
     ) -> None:
-        """Check a form with axe-core in both stock themes at 400 px.
+        """Check a form with axe-core in both stock themes, wide and at 400 px.
 
         Also check that the page asks for the options of volume types at most
         once, if they are not cached.
@@ -188,6 +188,7 @@ class BrowserTestCase(base.CloudTestCase):
             themes.use(self.driver, theme)
             prepare()
             self.assertLessEqual(self.relay.count() - before, 1, path)
+            self.check_accessible(selector)
             self.narrow()
             self.check_accessible(selector)
             self.assertLessEqual(

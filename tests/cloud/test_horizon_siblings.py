@@ -73,9 +73,14 @@ class ExtendTest(volume_form.FormTestCase):
 class NotesTest(volume_form.FormTestCase):
     def test_forms_without_fields(self) -> None:
         volume = self.created()
-        self.open('/project/volumes/accept_transfer/')
-        self.assertIn('keeps its RBD layout', self.text('[data-rbd-note]'))
-        self.check_accessible('[data-rbd-note]')
+        words = 'keeps its RBD layout'
+        self.check_everywhere(
+            '/project/volumes/accept_transfer/',
+            '[data-rbd-note]',
+            lambda: self.assertIn(words, self.text('[data-rbd-note]')),
+            'accept-transfer',
+        )
+        # Stock Horizon shows Restore Backup in a dialog only.
         for path, words in (
             (f'backups/{uuid.uuid4()}/restore', 'of the default volume type'),
             (f'volumes/{volume}/create_snapshot', 'inherits the RBD layout'),
