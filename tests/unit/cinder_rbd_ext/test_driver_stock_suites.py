@@ -120,7 +120,7 @@ class _Driver(driver.RBDExtDriver):
         self.images.state_of = self._plain  # type: ignore[method-assign]
         self.images.read = self._plain  # type: ignore[method-assign]
         # The suites upload this one.
-        mock.sentinel.volume.project_id = 'project'
+        mock.sentinel.volume.metadata = {}
 
     # The suites expect the stock order of clones, without a plan.
     _get_stripe_unit = stock.RBDDriver._get_stripe_unit
