@@ -8,6 +8,7 @@
 from collections.abc import Iterator
 import contextlib
 import functools
+import time
 from typing import Any
 
 from cinder import exception
@@ -45,8 +46,14 @@ from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 Update = dict[str, Any]
+
+_STATISTICS_INTERVAL = 'backend_stats_polling_interval'
+
+# What a retype may have left in the record of a volume.
+_RETYPED = frozenset({wire.RECORD_CONVERSION, wire.RECORD_KEPT})
 
 
 @interface.volumedriver
@@ -79,6 +86,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._recovery = recovery.Recovery(
             self, self._retypes, self._stock_retype
         )
+        self._next_search = float('-inf')
         # Each creation of an image goes through these two.
         self.librbd = self.rbd = librbd.Librbd(
             self.rbd, self._maker.creations, self.images.pool_name
@@ -262,7 +270,8 @@ class RBDExtDriver(rbd.RBDDriver):
         and the API extension after a change of keys.
         """
         connection.pass_on_refusal()
-        self._reconfigurations.follow(volume)
+        if volume.status != fields.VolumeStatus.DELETING:
+            self._reconfigurations.follow(volume)
         return super().remove_export(context, volume)
 
     def terminate_connection(
@@ -374,11 +383,19 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
         request_id = context.request_id
-        with (
-            self._retypes.announced(request_id, volume, new_type) as settle,
-            volume_use.replacing(volume, settle),
-        ):
-            return self._retypes.retype(request_id, volume, new_type, stock)
+        try:
+            with (
+                self._retypes.announced(
+                    request_id, volume, new_type
+                ) as settle,
+                volume_use.replacing(volume, settle),
+            ):
+                return self._retypes.retype(
+                    request_id, volume, new_type, stock
+                )
+        finally:
+            # With the statistics that Cinder requests next.
+            self._next_search = float('-inf')
 
     def _stock_retype(
         self,
@@ -485,7 +502,8 @@ class RBDExtDriver(rbd.RBDDriver):
         with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
             with self._busy_after_timeout(volume.name):
                 migration.finished(volume)
-                self._retypes.prepare_deletion(volume)
+                if not _RETYPED.isdisjoint(record.items_of(volume.id)):
+                    self._retypes.prepare_deletion(volume)
             self._deletions.in_turn(volume, self._delete_unless_needed)
 
     def _delete_unless_needed(self, volume: protocols.Volume) -> None:
@@ -645,10 +663,21 @@ class RBDExtDriver(rbd.RBDDriver):
     def _update_volume_stats(self) -> None:
         super()._update_volume_stats()
         self._stats |= statistics.added(self, self._stats)
-        self._recovery.start(
-            self._stats.get('free_capacity_gb'),
-            self._stats.get('total_capacity_gb'),
-        )
+        self._search()
+
+    def _search(self) -> None:
+        """Search for interrupted retypes, unless that was done recently.
+
+        Cinder requests the statistics periodically, and after each deletion.
+        """
+        cfg.CONF.import_opt(_STATISTICS_INTERVAL, 'cinder.volume.manager')
+        now = time.monotonic()
+        if now >= self._next_search:
+            self._next_search = now + cfg.CONF[_STATISTICS_INTERVAL] / 2
+            self._recovery.start(
+                self._stats.get('free_capacity_gb'),
+                self._stats.get('total_capacity_gb'),
+            )
 
     def _get_usage_info(self) -> int:
         provisioned = capacity.provisioned(self)

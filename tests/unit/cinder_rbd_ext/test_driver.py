@@ -9,6 +9,7 @@ from cinder.volume.drivers import rbd
 import ddt
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import volume_lock
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
@@ -93,6 +94,36 @@ class StatsTest(base.DriverTestCase):
         )
         # Provisioned capacity is counted in the pool of the images.
         self.assertIn(':volumes', stats['rbd_location_info'])
+
+    def test_deletions_do_not_each_begin_a_search_for_retypes(self) -> None:
+        """Cinder requests the statistics after each one."""
+        with (
+            mock.patch.object(
+                self.driver._recovery, 'start', autospec=True
+            ) as start,
+            mock.patch.object(
+                self.driver._retypes,
+                'announced',
+                autospec=True,
+                side_effect=volume_lock.VolumeLocked(volume_id='volume'),
+            ),
+        ):
+            for _ in range(3):
+                self.driver.get_volume_stats(refresh=True)
+            start.assert_called_once()
+            volume = self.new_volume()
+            self.assertRaises(
+                volume_lock.VolumeLocked,
+                self.driver.retype,
+                self.context,
+                volume,
+                volume.volume_type,
+                {},
+                None,
+            )
+            # What a retype has left is searched for at once.
+            self.driver.get_volume_stats(refresh=True)
+            self.assertEqual(2, start.call_count)
 
 
 class UploadTest(base.DriverTestCase):
