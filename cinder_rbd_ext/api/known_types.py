@@ -27,6 +27,7 @@ class KnownType:
     ident: str
     name: str
     specs: Mapping[str, str]
+    is_public: bool
 
 
 class KnownTypes:
@@ -54,6 +55,7 @@ class KnownTypes:
                         each['id'],
                         each['name'],
                         dict(each['extra_specs'] or {}),
+                        bool(each['is_public']),
                     )
                     for each in volume_types.get_all_types(
                         cinder_context.get_admin_context(),
@@ -66,6 +68,26 @@ class KnownTypes:
             finally:
                 self._reading.release()
         return self._types
+
+    def public(self, identity: object) -> dict[str, Any] | None:
+        """Return a type that all projects may see, without a statement.
+
+        :param identity: the id or the name in a request, not checked yet
+        :returns: None if it must be looked up
+        """
+        matching = [
+            each
+            for each in self.all() or ()
+            if identity in (each.ident, each.name)
+        ]
+        if len(matching) != 1 or not matching[0].is_public:
+            return None
+        known = matching[0]
+        return {
+            'id': known.ident,
+            'name': known.name,
+            'extra_specs': known.specs,
+        }
 
     def forget(self) -> None:
         """Read the types again with the next request: one was changed."""

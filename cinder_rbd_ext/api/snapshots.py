@@ -13,10 +13,12 @@ from typing import Any
 from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
+from cinder.db import api as db
 from cinder.policies import snapshot_metadata as stock
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import volume_source
@@ -26,8 +28,12 @@ def check_use(context: protocols.Context, snapshot_id: object) -> None:
     """Check the volume of a snapshot that an unchecked request names."""
     if uuidutils.is_uuid_like(snapshot_id):
         with contextlib.suppress(exception.NotFound):
-            snapshot = cinder_volume.API().get_snapshot(context, snapshot_id)
-            volume_source.volume_of(snapshot)
+            # This query includes the volume, but not its admin metadata.
+            stored = db.snapshot_get(context, snapshot_id)
+            if stored.volume and stored.volume.status == volume_use.RETYPING:
+                volumes = cinder_volume.API()
+                snapshot = volumes.get_snapshot(context, snapshot_id)
+                volume_source.volume_of(snapshot)
 
 
 class SnapshotsController(offers.Controller):

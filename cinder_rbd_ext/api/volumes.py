@@ -2,6 +2,7 @@
 
 """Requests that create, manage, restore, change or show volumes."""
 
+from collections.abc import Callable
 from collections.abc import Generator
 from collections.abc import Iterator
 from typing import Any
@@ -114,7 +115,7 @@ class VolumesController(offers.Controller):
         if not context.authorize(_policy(req, volume), fatal=False):
             return
         try:
-            wanted = _wanted(req, volume)
+            wanted = _wanted(req, volume, self._types.public)
         except exception.NotFound:
             return
         if wanted is None:
@@ -442,19 +443,22 @@ def _policy(req: protocols.Request, volume: dict[str, Any]) -> str:
 
 
 def _wanted(
-    req: protocols.Request, volume: dict[str, Any]
+    req: protocols.Request,
+    volume: dict[str, Any],
+    known: Callable[[object], Any] = lambda identity: None,
 ) -> tuple[volume_source.Source, int, Any] | None:
     """Return the source, the size in GiB and the type of a new volume.
 
+    :param known: returns a type that need not be looked up, or None
     :returns: None if Cinder refuses one of them
     :raises NotFound: for a source or type that does not exist for the caller
     """
     source = volume_source.of_request(req, volume)
     if source is None:
         return None
-    volume_type = known_types.of_new_volume(
-        req.environ['cinder.context'],
-        volume.get('volume_type') or source.volume_type_id,
+    identity = volume.get('volume_type') or source.volume_type_id
+    volume_type = known(identity) or known_types.of_new_volume(
+        req.environ['cinder.context'], identity
     )
     size = volume.get('size')
     size = checks.whole_number(source.size if size is None else size)

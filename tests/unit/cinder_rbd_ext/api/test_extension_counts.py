@@ -27,10 +27,10 @@ _CONNECTOR = {
 }
 
 #: Requests and the number of SQL statements that the extension adds: for a
-#: snapshot, its volume and its type, for the volume to extend and its type,
-#: for the keys of a volume to attach, and for the volume and the attachments
-#: of the server if the caller is not a service. Cinder reads an attachment
-#: with two statements.
+#: snapshot and the record of its volume, for the volume to extend and its
+#: type, for the keys of a volume to attach, and for the volume and the
+#: attachments of the server if the caller is not a service. Cinder reads an
+#: attachment with two statements.
 _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
     'create': ('POST', '/volumes', {'volume': {'size': 1}}, 0),
     'create_with_a_type': (
@@ -67,13 +67,19 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         'POST',
         '/volumes',
         {'volume': {'snapshot_id': '{snapshot}', 'volume_type': 'rbd'}},
+        1,
+    ),
+    'create_from_a_snapshot_with_a_type_that_has_keys': (
+        'POST',
+        '/volumes',
+        {'volume': {'snapshot_id': '{snapshot}', 'volume_type': 'striped'}},
         2,
     ),
     'create_from_a_snapshot_whose_type_may_refuse': (
         'POST',
         '/volumes',
         {'volume': {'snapshot_id': '{snapshot}'}},
-        3,
+        2,
     ),
     'list': ('GET', '/volumes/detail', None, 0),
     'show': ('GET', '/volumes/{id}', None, 0),

@@ -41,6 +41,15 @@ class KnownTypesTest(base.ApiTestCase):
         self.assertEqual(base.TYPES['striped'], found['striped'])
         self.assertIn(ident, {each.ident for each in self.known.all() or ()})
 
+    def test_private_type_is_looked_up_for_each_request(self) -> None:
+        """Its extra specs must not reach other projects."""
+        ident = self.add_type('secret', {}, is_public=False)
+        for name in (ident, 'secret', 'nowhere else', None, ['any'], 1):
+            self.assertIsNone(self.known.public(name))
+        striped = self.known.public('striped') or {}
+        self.assertEqual(base.TYPES['striped'], striped['extra_specs'])
+        self.assertEqual(striped, self.known.public(striped['id']))
+
     def test_read_every_few_seconds(self) -> None:
         for seconds, reads in ((0, 1), (4.9, 1), (5, 2), (9.9, 2)):
             self.now = 1000.0 + seconds
