@@ -91,8 +91,15 @@ def of_volume(
     Only the section name of the back end is compared: ``cinder-manage volume
     update_host`` and a new cluster change the part before the ``@``.
     """
+    return of_backend(backend_of(volume), admin_metadata)
+
+
+def of_backend(
+    backend: str, admin_metadata: Mapping[str, str]
+) -> plan.ImageState | None:
+    """Act as :func:`of_volume` for a volume on a back end."""
     maker = admin_metadata.get(wire.RECORD_RECORDED_BY)
-    if maker and not is_same_section(maker, backend_of(volume)):
+    if maker and not is_same_section(maker, backend):
         return None
     return read(admin_metadata)
 

@@ -29,19 +29,47 @@ def of_volume(
     recorded: Mapping[str, str] = {}
     if volume.obj_attr_is_set('admin_metadata'):
         recorded = volume.admin_metadata or {}
-    state = record.of_volume(volume, recorded)
+    return {
+        **_of_record(
+            record.backend_of(volume), frozenset(recorded.items()), shows_pools
+        ),
+        **{
+            attribute: _of_attachments(volume, item)
+            for attribute, item in _of_connections().items()
+        },
+        wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
+    }
+
+
+@functools.cache
+def _of_connections() -> Mapping[str, str]:
+    """Return the attributes of connections, each with its item in them."""
+    return {
+        option.attribute: option.item
+        for option in definitions.of_kind(definitions.Kind.CONNECTION)
+        if option.attribute is not None
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def _of_record(
+    backend: str, items: frozenset[tuple[str, str]], shows_pools: bool
+) -> Attributes:
+    """Return the attributes that depend on the record of a volume only.
+
+    Most volumes in a list have one of a few records.
+    """
+    recorded = dict(items)
+    state = record.of_backend(backend, recorded)
     values = state.values() if state else {}
     shown: Attributes = {}
     for option in definitions.OPTIONS.values():
         if option.attribute is None:
             continue
-        if option.kind is definitions.Kind.CONNECTION:
-            shown[option.attribute] = _of_attachments(volume, option.item)
-            continue
         if option.is_item:
-            items = shown.setdefault(option.attribute, {})
+            shown_items = shown.setdefault(option.attribute, {})
             if option.key in values:
-                items[option.name] = values[option.key]
+                shown_items[option.name] = values[option.key]
             continue
         value = values.get(option.key)
         if option.kind is definitions.Kind.DATA_POOL and not shows_pools:
@@ -50,14 +78,11 @@ def of_volume(
     origins = recorded.get(wire.RECORD_ORIGINS) if state else None
     return {
         **shown,
-        wire.ATTRIBUTE_ORIGINS: (
-            None if origins is None else dict(_labels(origins))
-        ),
+        wire.ATTRIBUTE_ORIGINS: None if origins is None else _labels(origins),
         wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
         wire.ATTRIBUTE_ATTACH_REFUSED: user_messages.refused_attachment(
             recorded
         ),
-        wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
     }
 
 
@@ -88,8 +113,7 @@ def _conversion(
     return {**shown, wire.CONVERSION_REASON: reason} if reason else None
 
 
-@functools.lru_cache(maxsize=64)
-def _labels(text: str) -> Mapping[str, str]:
+def _labels(text: str) -> dict[str, str]:
     """Return where each part of an image was set, from a record.
 
     An object size that no key sets is that of the back end
