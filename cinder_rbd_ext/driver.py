@@ -50,7 +50,10 @@ from rbd_volume_options import wire
 
 Update = dict[str, Any]
 
-_STATISTICS_INTERVAL = 'backend_stats_polling_interval'
+#: Seconds between two searches for interrupted retypes, which query all
+#: volumes of the back end. It is added to the interval of the statistics, so
+#: it must be short.
+SEARCH_INTERVAL = 5.0
 
 # What a retype may have left in the record of a volume.
 _RETYPED = frozenset({wire.RECORD_CONVERSION, wire.RECORD_KEPT})
@@ -670,10 +673,9 @@ class RBDExtDriver(rbd.RBDDriver):
 
         Cinder requests the statistics periodically, and after each deletion.
         """
-        cfg.CONF.import_opt(_STATISTICS_INTERVAL, 'cinder.volume.manager')
         now = time.monotonic()
         if now >= self._next_search:
-            self._next_search = now + cfg.CONF[_STATISTICS_INTERVAL] / 2
+            self._next_search = now + SEARCH_INTERVAL
             self._recovery.start(
                 self._stats.get('free_capacity_gb'),
                 self._stats.get('total_capacity_gb'),

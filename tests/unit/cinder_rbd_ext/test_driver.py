@@ -8,6 +8,7 @@ from cinder import exception
 from cinder.volume.drivers import rbd
 import ddt
 
+from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from tests import feature_bits
@@ -98,6 +99,7 @@ class StatsTest(base.DriverTestCase):
     def test_deletions_do_not_each_begin_a_search_for_retypes(self) -> None:
         """Cinder requests the statistics after each one."""
         with (
+            mock.patch.object(driver, 'SEARCH_INTERVAL', 3600.0),
             mock.patch.object(
                 self.driver._recovery, 'start', autospec=True
             ) as start,
