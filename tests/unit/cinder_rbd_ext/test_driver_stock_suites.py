@@ -155,6 +155,7 @@ _NAME = 'cinder.tests.unit.volume.drivers.test_rbd'
 
 
 def _unlocked(driver: Any, volume: Any, *args: Any) -> Any:
+    volume.admin_metadata = {}
     return contextlib.nullcontext(volume)
 
 
