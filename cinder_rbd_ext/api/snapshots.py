@@ -14,14 +14,17 @@ from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.api.openstack import wsgi
 from cinder.db import api as db
+from cinder.objects import fields
 from cinder.policies import snapshot_metadata as stock
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import volume_source
+
+# Statuses of a volume whose image is not being replaced.
+_UNCHANGED = (fields.VolumeStatus.AVAILABLE, fields.VolumeStatus.IN_USE)
 
 
 def check_use(context: protocols.Context, snapshot_id: object) -> None:
@@ -30,7 +33,7 @@ def check_use(context: protocols.Context, snapshot_id: object) -> None:
         with contextlib.suppress(exception.NotFound):
             # This query includes the volume, but not its admin metadata.
             stored = db.snapshot_get(context, snapshot_id)
-            if stored.volume and stored.volume.status == volume_use.RETYPING:
+            if stored.volume and stored.volume.status not in _UNCHANGED:
                 volumes = cinder_volume.API()
                 snapshot = volumes.get_snapshot(context, snapshot_id)
                 volume_source.volume_of(snapshot)
