@@ -78,11 +78,11 @@ class CountsTest(base.DriverTestCase):
         attach = self.driver.initialize_connection
         self._costs((1, 0, 1), attach, volume, _CONNECTOR)
         self._costs((0, 0, 1), attach, volume, _CONNECTOR)
-        self._costs((2, 1, 4), self.driver.delete_volume, clone)
+        self._costs((2, 1, 2), self.driver.delete_volume, clone)
         # Its snapshot of the source is deleted with it.
-        self._costs((2, 2, 5), self.driver.delete_volume, copy)
+        self._costs((2, 2, 3), self.driver.delete_volume, copy)
         self.driver.delete_snapshot(snapshot)
-        self._costs((2, 1, 4), self.driver.delete_volume, volume)
+        self._costs((2, 1, 2), self.driver.delete_volume, volume)
         self.assertEqual([], self.cluster.names())
 
     def test_volume_with_keys_in_a_data_pool(self) -> None:
