@@ -44,6 +44,7 @@ from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -506,7 +507,7 @@ class RBDExtDriver(rbd.RBDDriver):
             with self._busy_after_timeout(volume.name):
                 migration.finished(volume)
                 if not _RETYPED.isdisjoint(record.items_of(volume.id)):
-                    self._retypes.prepare_deletion(volume)
+                    self._retypes.leftovers.prepare_deletion(volume)
             self._deletions.in_turn(volume, self._delete_unless_needed)
 
     def _delete_unless_needed(self, volume: protocols.Volume) -> None:
@@ -541,7 +542,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 if not is_left:
                     self._delete_snapshot(snapshot)
             if is_left:
-                self._retypes.settle_idle(volume.id)
+                self._retypes.leftovers.settle_idle(volume.id)
                 with volume_use.using_snapshot(self, snapshot):
                     if not self.images.exists(volume.name):
                         # The stock driver would consider it deleted.
@@ -571,7 +572,7 @@ class RBDExtDriver(rbd.RBDDriver):
             raise exception.VolumeIsBusy(volume_name=volume.name) from error
 
     def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
-        self._retypes.release_snapshot(snapshot)
+        trash.release_snapshot(self, snapshot)
         try:
             super().delete_snapshot(snapshot)
         except self.rbd.Timeout as error:

@@ -2,7 +2,7 @@
 
 """The order of long operations: how many run at once, and which are next.
 
-Copies of images (:mod:`cinder_rbd_ext.retype.copying`) and uploads to Glance
+Copies of images (:mod:`cinder_rbd_ext.retype.places`) and uploads to Glance
 of volumes whose owner has set a limit have a line each. Deletions have two,
 because one that removes many objects takes minutes and must not delay others.
 In each line, projects take turns and none can have all places.
@@ -56,7 +56,7 @@ MANY = 16384
 #: which none waits can have one more, up to twice this number. By default,
 #: Cinder has 64 threads for requests (``executor_thread_pool_size``): those
 #: that wait in both lines, those that run, uploads and copies
-#: (:data:`cinder_rbd_ext.retype.copying.MOST`) leave five to other requests.
+#: (:data:`cinder_rbd_ext.retype.places.MOST`) leave five to other requests.
 MOST_WAITING = 5
 #: Maximum number of uploads that run, which leave more than half of the
 #: threads for blocking calls to others, and with those that wait in a thread.

@@ -26,7 +26,7 @@ from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
-from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -221,7 +221,7 @@ class Deletions:
         """
         before: set[str] = set()
         purge = removals.Purge(
-            self._driver.librbd, self._before_purge, copies.volume_id_of
+            self._driver.librbd, self._before_purge, trash.volume_id_of
         )
         with _logged():
             before = self._trashed()

@@ -88,10 +88,12 @@ from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import copying
+from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import plan as retype_plan
 from cinder_rbd_ext.retype import retypes
+from cinder_rbd_ext.retype import swap
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -124,7 +126,7 @@ class Migrations:
     """
 
     def __init__(
-        self, driver: protocols.Driver, configure: retypes.Configure
+        self, driver: protocols.Driver, configure: leftovers.Configure
     ) -> None:
         self._driver = driver
         self._images: lookup.ImageLookup = driver.images
@@ -155,7 +157,7 @@ class Migrations:
                 marker.disown(volume.id, earlier.request)
 
         def settle() -> None:
-            self.retypes.settle_other(request_id, volume.id)
+            self.retypes.leftovers.settle_other(request_id, volume.id)
             announce()
 
         announce()
@@ -209,7 +211,7 @@ class Migrations:
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request
         """
-        self.retypes.settle_other(request_id, volume.id)
+        self.retypes.leftovers.settle_other(request_id, volume.id)
         try:
             return self._migrated(request_id, volume, host, move, held)
         except Exception:
@@ -225,13 +227,8 @@ class Migrations:
         mark = marker.of_volume(volume_id)
         if mark is None or mark.request != request_id:
             return
-        try:
-            self.retypes.settle(volume_id)
-        except Exception:
-            LOG.exception(
-                'Could not remove the copy for volume %s; trying again later',
-                volume_id,
-            )
+        settle = functools.partial(self.retypes.leftovers.settle, volume_id)
+        leftovers.attempt(volume_id, settle)
         marker.disown(volume_id, request_id)
 
     def _migrated(
@@ -274,14 +271,14 @@ class Migrations:
         """
         admin = context.get_admin_context()
         if objects.SnapshotList.get_all_for_volume(admin, volume.id):
-            raise copies.CopyFailed(
+            raise swap.CopyFailed(
                 reason=f'Volume {volume.id} has snapshots, which a migration '
                 'by Cinder does not copy. Delete them, and request the '
                 'migration again'
             )
         current = objects.Volume.get_by_id(admin, volume.id)
         if current.size != volume.size:
-            raise copies.CopyFailed(
+            raise swap.CopyFailed(
                 reason=f'Volume {volume.id} has {current.size} GiB, and had '
                 f'{volume.size} GiB when its migration was requested. Request '
                 'the migration again'
@@ -296,7 +293,7 @@ class Migrations:
             and not has_watcher
         ):
             return
-        raise copies.CopyFailed(
+        raise swap.CopyFailed(
             reason=f'Volume {volume.id} is in use (status {current.status}) '
             'since its migration was requested. Detach it, or request the '
             'migration again'
@@ -313,44 +310,43 @@ class Migrations:
 
         None if Cinder must copy it.
         """
-        source_id = self.retypes.image_id(volume.name)
+        source_id = swap.image_id(self._driver, volume.name)
         mark = self._marker(request_id, volume, host, source_id)
         reason = self._no_access(mark.pool)
         if not reason:
             # Recovery needs the access too.
             mark = marker.write(volume.id, mark)
-        copy = copies.Copy(self._driver, volume.name, mark)
+        images = swap.Images(self._driver, volume.name, mark)
+        copy = copies.Copy(images)
         state = self._images.state_of(volume.name)
         target = copied_state(volume, host, state)
         with contextlib.ExitStack() as stack:
             if not reason:
-                place = self.retypes.copying.place(
+                place = self.retypes.places.place(
                     volume.project_id,
                     copy,
                     target,
-                    functools.partial(
-                        self.retypes.beat, volume.id, mark, held
-                    ),
+                    functools.partial(marker.beat, volume.id, mark, held),
                     is_limited=False,
                 )
                 reason = stack.enter_context(place)
-            if reason == copying.NO_ROOM:
+            if reason == places.NO_ROOM:
                 # Cinder's own copy would not fit either.
-                raise copies.CopyFailed(reason=reason)
+                raise swap.CopyFailed(reason=reason)
             if reason:
                 LOG.info(
                     'Volume %(id)s is left to Cinder to migrate: %(reason)s',
                     {'id': volume.id, 'reason': reason},
                 )
                 return None
-            if copy.is_placed():
-                raise copies.CopyFailed(
+            if images.is_placed():
+                raise swap.CopyFailed(
                     reason=f'Pool {mark.pool} already has an image '
                     f'{volume.name}'
                 )
-            mark = self.retypes.make_copy(volume.id, mark, copy, target, held)
-        self._images.mark(copy.name, copy.pool)
-        copy.place(mark.copy_id)
+            mark = copy.make_verified(volume.id, mark, target, held)
+        self._images.mark(images.copy_name, images.pool)
+        images.place(mark.copy_id)
         return mark, target
 
     def _no_access(self, pool: str) -> str | None:
@@ -430,7 +426,7 @@ class Migrations:
         """
         self._check_is_unused(volume)
         if self._content_of(volume.name) != getattr(volume, _COPIED):
-            raise copies.CopyFailed(
+            raise swap.CopyFailed(
                 reason=f'Volume {volume.id} has changed since its migration '
                 'began. Request the migration again'
             )

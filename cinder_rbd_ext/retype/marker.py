@@ -13,6 +13,7 @@ import datetime
 import json
 
 from cinder import context
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
@@ -20,6 +21,7 @@ from oslo_utils import timeutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_lock
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +44,12 @@ STALE = 70.0
 # Values of ``migration_status`` after a migration has ended, or before the
 # first one.
 _ENDED = (None, 'success', 'error', 'deleting')
+
+
+class Cancelled(exception.VolumeBackendAPIException):
+    """The volume is no longer being retyped or migrated."""
+
+    message = 'The status of volume %(id)s was changed during its retype'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +132,66 @@ def is_migrating(volume: protocols.Volume) -> bool:
     The last migration leaves its result in the same column.
     """
     return volume.migration_status not in _ENDED
+
+
+def status_of(volume_id: str) -> str | None:
+    """Return the status of a volume; None if it was deleted."""
+    try:
+        return str(record.stored_volume(volume_id).status)
+    except exception.VolumeNotFound:
+        return None
+
+
+def of_request(volume_id: str, request: str) -> Marker | None:
+    """Return the marker of a retype; None if the request no longer applies.
+
+    A void marker belongs to an earlier request than the status.
+    """
+    try:
+        volume = record.stored_volume(volume_id)
+    except exception.VolumeNotFound:
+        return None
+    mark = read(volume.admin_metadata)
+    if (
+        volume.status != RETYPING
+        or mark is None
+        or mark.request != request
+        or mark.is_void
+    ):
+        return None
+    return mark
+
+
+def is_requested(volume_id: str, mark: Marker) -> bool:
+    """Return whether a volume is still retyped or migrated."""
+    if not mark.pool:
+        return of_request(volume_id, mark.request) is not None
+    volume = record.stored_volume(volume_id)
+    return bool(
+        volume.migration_status == MIGRATING and volume.status in MIGRATED
+    )
+
+
+def is_unsaved(volume: protocols.Volume, mark: Marker) -> bool:
+    """Return whether Cinder may be about to save the result of a migration.
+
+    It does so even if an administrator has reset the status meanwhile.
+    """
+    return bool(
+        mark.pool and mark.copy_id and record.backend_of(volume) == mark.left
+    )
+
+
+def beat(volume_id: str, mark: Marker, held: volume_lock.Held) -> None:
+    """Write a marker, which becomes stale otherwise.
+
+    :raises Cancelled: if the request no longer applies
+    :raises LockLost: if the lock has expired
+    """
+    held.check_is_held()
+    if not is_requested(volume_id, mark):
+        raise Cancelled(id=volume_id)
+    write(volume_id, mark)
 
 
 def back_end_of(driver: protocols.Driver) -> str:
@@ -248,7 +316,7 @@ def forget(volume_id: str) -> None:
 def note_kept(volume_id: str, image_id: str) -> None:
     """Note the former image of a volume that the trash is to keep.
 
-    Earlier ones are removed (:class:`cinder_rbd_ext.retype.copies.Kept`).
+    Earlier ones are removed (:class:`cinder_rbd_ext.retype.trash.Kept`).
     """
     _update(volume_id, {wire.RECORD_KEPT: image_id})
 

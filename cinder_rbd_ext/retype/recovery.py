@@ -35,7 +35,6 @@ lose data (:mod:`cinder_rbd_ext.lifecycle.migration`).
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import contextlib
 import dataclasses
 import datetime
 import functools
@@ -57,10 +56,11 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.cluster import capacity
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 
 LOG = logging.getLogger(__name__)
@@ -118,7 +118,8 @@ class Recovery:
         self._alone(self._searching, self._search)
         # Other volumes must not wait while an image is removed, which can take
         # minutes.
-        self._alone(self._purging, functools.partial(self.purge, is_full))
+        step = functools.partial(trash.remove_expired, self._driver, is_full)
+        self._alone(self._purging, step)
 
     def _alone(self, lock: Any, task: Callable[[], None]) -> None:
         """Run a task unless another thread runs it."""
@@ -202,8 +203,7 @@ class Recovery:
 
     def _return(self, volume_id: str) -> bool:
         """Return a volume to its former status if its request was lost."""
-        admin = context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
+        volume = record.stored_volume(volume_id)
         changed = timeutils.normalize_time(volume.updated_at)
         if (
             changed <= self._began
@@ -218,14 +218,13 @@ class Recovery:
 
     def _recover(self, volume_id: str) -> bool:
         """Settle the marker of a volume; return whether it is settled."""
-        admin = context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
+        volume = record.stored_volume(volume_id)
         mark = marker.read(volume.admin_metadata)
         is_of_marker = mark is not None and _is_of_marker(volume, mark)
         if (
             mark
             and not mark.is_stale
-            and (is_of_marker or retypes.is_unsaved(volume, mark))
+            and (is_of_marker or marker.is_unsaved(volume, mark))
         ):
             return False
         is_disowned = mark is not None and _is_disowned(volume, mark)
@@ -235,23 +234,22 @@ class Recovery:
             if mark.pool:
                 _end(volume)
             else:
-                self._resume(admin, volume, mark)
-        self._retypes.settle(volume_id)
+                self._resume(volume, mark)
+        self._retypes.leftovers.settle(volume_id)
         if is_disowned:
             _end(volume)
         return True
 
-    def _resume(
-        self, admin: Any, volume: protocols.Volume, mark: marker.Marker
-    ) -> None:
+    def _resume(self, volume: protocols.Volume, mark: marker.Marker) -> None:
         """Complete or undo an interrupted retype, and save the result."""
         LOG.info('Resuming the retype of volume %s', volume.id)
-        copy = copies.Copy(self._driver, volume.name, mark)
-        is_swapped = self._retypes.is_swapped(copy, mark)
+        admin = context.get_admin_context()
+        images = swap.Images(self._driver, volume.name, mark)
+        is_swapped = images.complete_swap(mark.copy_id)
         if not is_swapped:
             # A service that is only slow must not swap after the volume is
             # given back.
-            copy.discard()
+            trash.discard(images)
         type_id = mark.type_id if is_swapped else volume.volume_type_id
         try:
             new_type = objects.VolumeType.get_by_id(admin, type_id)
@@ -265,8 +263,8 @@ class Recovery:
             )
             if is_swapped:
                 # Nobody has used the copy yet.
-                copy.swap_back(mark.copy_id)
-                self._resume(admin, volume, mark)
+                images.swap_back(mark.copy_id)
+                self._resume(volume, mark)
                 return
             _save(admin, volume, type_id, {})
             retypes.refuse(volume, _INTERRUPTED)
@@ -282,37 +280,6 @@ class Recovery:
         _save(admin, volume, type_id, update or {})
         if not is_swapped:
             retypes.refuse(volume, _INTERRUPTED)
-
-    def purge(self, is_full: bool) -> None:
-        """Remove the kept sources whose time is over.
-
-        The lock of a volume is held only to find out whether it needs one.
-
-        :param is_full: whether the pool needs space, so that all are removed
-        """
-
-        is_deferred = self._driver.configuration.enable_deferred_deletion
-        for entry in copies.kept(self._driver):
-            is_unwanted = entry.is_deleted and not is_deferred
-            if not (is_full or entry.is_over or is_unwanted):
-                continue
-            try:
-                lock: contextlib.AbstractContextManager[Any] = (
-                    contextlib.nullcontext()
-                    if entry.is_deleted
-                    else volume_lock.exclusive(entry.volume_id, wait=0)
-                )
-                with lock:
-                    is_needed = copies.is_needed(self._driver, entry)
-                if not is_needed:
-                    self._retypes.purge(entry)
-            except volume_lock.VolumeLocked:
-                LOG.debug('Volume %s is in use', entry.volume_id)
-            except self._driver.rbd.Error as error:
-                LOG.warning(
-                    'Could not remove %(name)s from the trash: %(error)s',
-                    {'name': entry.name, 'error': error},
-                )
 
 
 def _is_of_marker(volume: protocols.Volume, mark: marker.Marker) -> bool:
@@ -366,7 +333,7 @@ def _end(volume: protocols.Volume) -> None:
         },
     )
     if not saved:
-        raise retypes.Cancelled(id=volume.id)
+        raise marker.Cancelled(id=volume.id)
     user_messages.refused(
         volume, user_messages.Operation.MIGRATION, _INTERRUPTED
     )
@@ -397,7 +364,7 @@ def _save(
         },
     )
     if not saved:
-        raise retypes.Cancelled(id=volume.id)
+        raise marker.Cancelled(id=volume.id)
     for snapshot in volume.snapshots:
         snapshot.volume_type_id = type_id
         snapshot.save()

@@ -78,7 +78,7 @@ librados, librbd               ``rados.Error`` and ``rbd.Error``
 no connection                  ``VolumeBackendAPIException``
 the child fails or crashes     ``ChildFailed``, with status or signal
 the pool is full, its quota    The room is checked and reserved before
-is reached, OSDs are slow      (:mod:`cinder_rbd_ext.retype.copying`). Later,
+is reached, OSDs are slow      (:mod:`cinder_rbd_ext.retype.places`). Later,
                                the OSDs do not answer the child, which fails
                                after :data:`children.PATIENCE`.
 the copy differs               ``CopyFailed``, or ``ChildFailed`` by the
@@ -108,21 +108,17 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import errno
 import functools
 import time
 from typing import Any
 
 from cinder import context
-from cinder import exception
 from cinder import objects
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
-from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import option_errors
-from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
@@ -130,28 +126,24 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.retype import changes
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import failures
+from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import plan as retype_plan
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import precedence
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
 #: Seconds before a step after the swap is repeated.
 REPEAT = 30.0
-
-# Errors of librados and librbd without the rights to a pool.
-_REFUSED = (errno.EPERM, errno.EACCES)
 
 # Statuses of the attachments of a server.
 _ATTACHED = (
@@ -159,21 +151,9 @@ _ATTACHED = (
     fields.VolumeAttachStatus.ATTACHING,
 )
 
-# The share of the progress that the copy takes, if a comparison follows.
-_COPY_SHARE = 60
-
 Update = dict[str, Any]
 #: The stock driver's part of a retype.
 Stock = Callable[[], tuple[bool, Update | None]]
-#: Removes the keys that a volume type does not accept from a volume.
-RemoveKeys = Callable[[Any, accepted_keys.Acceptance], None]
-Configure = Callable[[Any, Any], None]
-
-
-class Cancelled(exception.VolumeBackendAPIException):
-    """The volume is no longer being retyped."""
-
-    message = 'The status of volume %(id)s was changed during its retype'
 
 
 class Superseded(BaseException):
@@ -198,14 +178,15 @@ class Retypes:
     def __init__(
         self,
         driver: protocols.Driver,
-        remove_keys: RemoveKeys,
-        configure: Configure,
+        remove_keys: leftovers.RemoveKeys,
+        configure: leftovers.Configure,
     ) -> None:
         self._driver = driver
         self._remove_keys = remove_keys
         self._configure = configure
-        #: The copies that are made, also by migrations.
-        self.copying = copying.Copying(driver)
+        #: Also those of migrations.
+        self.places = places.Places(driver)
+        self.leftovers = leftovers.Leftovers(driver, remove_keys, configure)
 
     @contextlib.contextmanager
     def announced(
@@ -235,7 +216,7 @@ class Retypes:
                 marker.begin(volume.id, mark)
 
         def settle() -> None:
-            self.settle_other(request_id, volume.id)
+            self.leftovers.settle_other(request_id, volume.id)
             announce()
 
         try:
@@ -244,8 +225,12 @@ class Retypes:
         except volume_lock.LockLost as error:
             raise self._superseded(volume.id) from error
         except Exception as error:
-            # Without the database, nobody knows: it is waited for.
-            if self._repeated(volume.id, lambda: _is_given_up(volume.id)):
+            # Without the database, nobody knows: it is waited for. Of a volume
+            # that was deleted, Cinder's manager finds nothing to migrate.
+            status = self._repeated(
+                volume.id, lambda: marker.status_of(volume.id)
+            )
+            if status not in (None, marker.RETYPING):
                 raise self._superseded(volume.id) from error
             raise
 
@@ -267,14 +252,17 @@ class Retypes:
         :raises Superseded: if the volume no longer has the status of a retype
         """
         with volume_lock.exclusive(volume.id) as held:
-            if not is_retyping(volume.id):
+            if marker.status_of(volume.id) != marker.RETYPING:
                 # It may have waited so long that the request was given up.
                 earlier = marker.of_volume(volume.id)
                 if earlier and earlier.request == request_id:
-                    self._settle_given_up(volume.id)
+                    settle = functools.partial(
+                        self.leftovers.settle, volume.id
+                    )
+                    leftovers.attempt(volume.id, settle)
                 raise self._superseded(volume.id)
-            self.settle_other(request_id, volume.id)
-            source_id = self.image_id(volume.name)
+            self.leftovers.settle_other(request_id, volume.id)
+            source_id = swap.image_id(self._driver, volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
             marker.begin(volume.id, mark)
             with option_errors.of_volume(
@@ -325,7 +313,7 @@ class Retypes:
             held.check_is_held()
         except volume_lock.LockLost as error:
             raise self._superseded(volume_id) from error
-        current = _marker_of_request(volume_id, mark.request)
+        current = marker.of_request(volume_id, mark.request)
         if current is None:
             raise self._superseded(volume_id)
         return current
@@ -350,8 +338,7 @@ class Retypes:
             state = self._driver.images.state_of(
                 volume.name, client=client.cluster, ioctx=client.ioctx
             )
-        admin = context.get_admin_context()
-        current = objects.Volume.get_by_id(admin, volume.id)
+        current = record.stored_volume(volume.id)
         recorded = record.items_of(volume.id)
         return retype_plan.Retype(
             request.metadata_of(current),
@@ -362,20 +349,6 @@ class Retypes:
             sources.layout_requested(recorded),
             sources.features_requested(recorded),
         ).make_plan(state, is_copied)
-
-    def image_id(self, name: str) -> str:
-        """Return librbd's id of an image.
-
-        :raises VolumeBackendAPIException: if the image does not exist
-        """
-        image_id = copies.run(
-            self._driver, lambda ioctx: copies.id_of(ioctx, name)
-        )
-        if image_id is None:
-            raise exception.VolumeBackendAPIException(
-                data=f'RBD image {name} does not exist'
-            )
-        return image_id
 
     def _reason_against(
         self,
@@ -417,91 +390,33 @@ class Retypes:
         held: volume_lock.Held,
     ) -> str | None:
         """Replace the image by a copy; return why it is unchanged, or None."""
-        copy = copies.Copy(self._driver, volume.name, mark)
+        images = swap.Images(self._driver, volume.name, mark)
+        copy = copies.Copy(images)
         try:
-            with self.copying.place(
+            with self.places.place(
                 volume.project_id,
                 copy,
                 target.state,
-                functools.partial(self.beat, volume.id, mark, held),
+                functools.partial(marker.beat, volume.id, mark, held),
             ) as reason:
                 if reason:
                     return reason
-                mark = self.make_copy(
-                    volume.id, mark, copy, target.state, held
-                )
+                mark = copy.make_verified(volume.id, mark, target.state, held)
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
-            self._discard(volume.id, copy)
-            if isinstance(error, (Cancelled, volume_lock.LockLost)):
+            leftovers.attempt(
+                volume.id, functools.partial(trash.discard, images)
+            )
+            if isinstance(error, (marker.Cancelled, volume_lock.LockLost)):
                 raise self._superseded(volume.id) from error
             return _told(error)
 
-        def swap() -> None:
+        def replace() -> None:
             self._check_applies(volume.id, mark, held)
-            copy.swap(mark.copy_id)
+            images.swap(mark.copy_id)
 
-        self._repeated(volume.id, swap)
+        self._repeated(volume.id, replace)
         return None
-
-    def beat(
-        self, volume_id: str, mark: marker.Marker, held: volume_lock.Held
-    ) -> None:
-        """Write a marker, which becomes stale otherwise.
-
-        :raises Cancelled: if the request no longer applies
-        :raises LockLost: if the lock has expired
-        """
-        held.check_is_held()
-        if not _is_requested(volume_id, mark):
-            raise Cancelled(id=volume_id)
-        marker.write(volume_id, mark)
-
-    def make_copy(
-        self,
-        volume_id: str,
-        mark: marker.Marker,
-        copy: copies.Copy,
-        target: plan.ImageState,
-        held: volume_lock.Held,
-    ) -> marker.Marker:
-        """Make and verify a copy; return the marker that names it."""
-
-        def report(first: int, share: int, percent: int) -> None:
-            done = first + percent * share // 100
-            current = dataclasses.replace(mark, percent=done)
-            self.beat(volume_id, current, held)
-
-        # A backup that Cinder accepted at the same moment has set its status,
-        # and waits for the lock.
-        report(0, 0, 0)
-        verify = self._driver.configuration.safe_get(opts.CONVERSION_VERIFY)
-        share = _COPY_SHARE if verify else 100
-        before = copy.fingerprint()
-        copy.make(target, functools.partial(report, 0, share))
-        copy_id = copy.complete(target)
-        if verify:
-            copy.compare(functools.partial(report, share, 100 - share))
-        reason = copy.obstacle()
-        if reason or copy.fingerprint() != before:
-            raise copies.CopyFailed(
-                reason=reason or 'The image was changed during the copy'
-            )
-        report(100, 0, 0)
-        return marker.write(
-            volume_id, dataclasses.replace(mark, copy_id=copy_id, percent=100)
-        )
-
-    def _discard(self, volume_id: str, copy: copies.Copy) -> None:
-        """Remove a copy after a failure; the marker is kept until it is."""
-        try:
-            copy.discard()
-        except Exception:
-            LOG.exception(
-                'Could not remove the copy %(name)s for volume %(id)s; trying '
-                'again later',
-                {'name': copy.name, 'id': volume_id},
-            )
 
     def _repeated(self, volume_id: str, step: Callable[[], Any]) -> Any:
         """Run a step after the swap has begun, until it succeeds.
@@ -521,7 +436,7 @@ class Retypes:
                     {'id': volume_id},
                 )
             try:
-                is_reset = not is_retyping(volume_id)
+                is_reset = marker.status_of(volume_id) != marker.RETYPING
             except Exception:
                 seen.log(
                     'Could not read the status of volume %(id)s',
@@ -531,13 +446,6 @@ class Retypes:
             if is_reset:
                 raise self._superseded(volume_id)
             time.sleep(REPEAT)
-
-    def _settle_given_up(self, volume_id: str) -> None:
-        """Act as :meth:`settle`; recovery does it after a failure."""
-        try:
-            self.settle(volume_id)
-        except Exception:
-            LOG.exception('Could not settle volume %s; later', volume_id)
 
     @staticmethod
     def _superseded(volume_id: str) -> Superseded:
@@ -592,7 +500,12 @@ class Retypes:
             with images.opened(volume.name) as image:
                 existing.disable(image, change.disable)
                 if existing.enable(image, change.enable) & features.MAP_OFF:
-                    self._rebuild_object_maps(image, volume.name)
+                    existing.rebuild_object_maps(
+                        image,
+                        lambda snapshot: images.opened(
+                            volume.name, snapshot=snapshot
+                        ),
+                    )
             origins = _origins_of_features(volume, change.to_default)
         state = images.state_of(volume.name)
         record.made(
@@ -605,338 +518,11 @@ class Retypes:
         # A copy inherits a mark that is not valid for it.
         images.mark(volume.name)
 
-    def _rebuild_object_maps(self, image: protocols.Image, name: str) -> None:
-        existing.rebuild_object_maps(
-            image,
-            lambda snapshot: self._driver.images.opened(
-                name, snapshot=snapshot
-            ),
-        )
-
-    # What an earlier retype has left
-
-    def settle(self, volume_id: str, wait: float = 0.0) -> None:
-        """Remove what an earlier retype or migration of a volume has left.
-
-        The status of the volume is not changed. The caller holds the
-        exclusive lock of the volume.
-
-        :param wait: seconds to wait for the end of the watch of a killed child
-        :raises rbd.ImageBusy: if an image could not be removed yet
-        """
-        mark = marker.of_volume(volume_id)
-        if mark is None:
-            return
-        admin = context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
-        copy = copies.Copy(self._driver, volume.name, mark)
-        if mark.pool:
-            self._settle_migration(volume, mark, copy, wait)
-            return
-        if self.is_swapped(copy, mark):
-            marker.note_kept(volume_id, mark.source_id)
-            copy.keep()
-        else:
-            copy.discard(wait)
-        self._correct_keys(volume)
-        # A retype that failed may have removed limits.
-        self._configure(volume, None)
-        marker.forget(volume_id)
-
-    def _settle_migration(
-        self,
-        volume: protocols.Volume,
-        mark: marker.Marker,
-        copy: copies.Copy,
-        wait: float,
-    ) -> None:
-        """Remove the former image of a migrated volume, or else the copy.
-
-        The database has the volume on the back end that it leaves until Cinder
-        saves the new one. Any other back end, such as that of a later
-        migration or a host with a new name, proves nothing: both images stay,
-        and the audit reports them.
-        """
-        if mark.left != marker.back_end_of(self._driver):
-            return
-        back_end = record.backend_of(volume)
-        if not mark.source_id:
-            # The migration has not begun.
-            marker.forget(volume.id)
-            return
-        if back_end == mark.left:
-            self._discard_in_other_pool(mark, copy, wait)
-            if mark.copy_id:
-                state = self._driver.images.state_of(volume.name)
-                record.moved(volume.id, state, mark.left)
-        elif back_end == mark.destination and copy.is_placed():
-            marker.note_kept(volume.id, mark.source_id)
-            copy.keep()
-        else:
-            LOG.error(
-                'Volume %(id)s was migrated from %(left)s to %(destination)s, '
-                'and is now on %(back_end)s. Its former image %(name)s is not '
-                'removed; run "cinder-rbd-ext audit"',
-                {
-                    'id': volume.id,
-                    'left': mark.left,
-                    'destination': mark.destination,
-                    'back_end': back_end,
-                    'name': volume.name,
-                },
-            )
-            if back_end == mark.destination:
-                return
-        marker.forget(volume.id)
-
-    def _discard_in_other_pool(
-        self, mark: marker.Marker, copy: copies.Copy, wait: float
-    ) -> None:
-        """Remove the copy that a migration left in another pool.
-
-        A partial copy stays there if this back end has no access any more: the
-        volume must remain usable.
-        """
-        try:
-            copy.discard(wait, mark.copy_id)
-        except Exception as error:
-            has_access = (
-                not isinstance(error, self._driver.rados.ObjectNotFound)
-                and getattr(error, 'errno', None) not in _REFUSED
-            )
-            if has_access or mark.copy_id:
-                raise
-            LOG.exception(
-                'Pool %(pool)s cannot be used. If it has an image %(name)s, '
-                'remove that image.',
-                {'pool': mark.pool, 'name': copy.name},
-            )
-
-    def _correct_keys(self, volume: protocols.Volume) -> None:
-        """Remove keys that were written back during a retype.
-
-        A client that replaces all metadata may have read it before the driver
-        removed a key. A failure is logged and not raised.
-        """
-        try:
-            state = self._driver.images.state_of(volume.name)
-            accepted = accepted_keys.of_type(
-                request.metadata_of(volume),
-                request.specs_of(volume.volume_type),
-                self._driver.settings,
-                volume.size,
-            )
-            requested = options.parse(
-                accepted.kept, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-            )
-            difference = changes.disagreement(requested, state)
-            if difference:
-                accepted = accepted.without(difference)
-            self._remove_keys(volume, accepted)
-        except Exception:
-            LOG.exception('Could not check the keys of volume %s', volume.id)
-
-    def settle_other(self, request_id: str, volume_id: str) -> None:
-        """Act as :meth:`settle` if the marker is that of another request.
-
-        If the former back end of the volume has no service any more, the
-        marker is forgotten, and both images stay: the audit reports them.
-
-        :raises VolumeBackendAPIException: if the former back end of the volume
-            must remove the former image or the copy first
-        """
-        mark = marker.of_volume(volume_id)
-        if mark is None or mark.request == request_id:
-            return
-        admin = context.get_admin_context()
-        volume = objects.Volume.get_by_id(admin, volume_id)
-        if mark.is_stale or not is_unsaved(volume, mark):
-            self.settle(volume_id, wait=copies.WATCHED_FOR)
-        left = marker.of_volume(volume_id)
-        if left is None:
-            return
-        if not is_unsaved(volume, left) and not marker.has_service(left.left):
-            LOG.error(
-                'Volume %(id)s was migrated from %(left)s, which has no '
-                'service. Its former image in the pool of %(left)s was not '
-                'removed; run "cinder-rbd-ext audit"',
-                {'id': volume_id, 'left': left.left},
-            )
-            marker.forget(volume_id)
-            return
-        raise exception.VolumeBackendAPIException(
-            data=f'The migration of volume {volume_id} from {left.left} to '
-            f'{left.destination} is not complete: cinder-volume of '
-            f'{left.left} has not yet removed the image that is not used. '
-            'Start that service. If the back end was removed or renamed, '
-            f'remove the service: cinder-manage service remove cinder-volume '
-            f'{left.left}'
-        )
-
-    def settle_idle(self, volume_id: str) -> None:
-        """Act as :meth:`settle` before another operation on the volume.
-
-        :raises VolumeLocked: if Cinder may be about to save the result of a
-            migration whose status was reset
-        """
-        mark = marker.of_volume(volume_id)
-        # Cinder may be about to save the result of a migration.
-        if mark and not (mark.pool and _is_requested(volume_id, mark)):
-            with volume_lock.exclusive(volume_id):
-                admin = context.get_admin_context()
-                volume = objects.Volume.get_by_id(admin, volume_id)
-                mark = marker.read(volume.admin_metadata)
-                if mark and not mark.is_stale and is_unsaved(volume, mark):
-                    raise volume_lock.VolumeLocked(volume_id=volume_id)
-                self.settle(volume_id, copies.WATCHED_FOR)
-
-    def is_swapped(self, copy: copies.Copy, mark: marker.Marker) -> bool:
-        """Return whether a copy has replaced the image.
-
-        An interrupted swap is completed, or undone if the copy does not exist.
-        """
-        if copy.is_swapped(mark.copy_id):
-            copy.swap(mark.copy_id)
-            return True
-        if copy.is_misplaced():
-            LOG.error('Copy %s does not exist; restoring the image', copy.name)
-            copy.restore()
-        return False
-
-    def prepare_deletion(self, volume: protocols.Volume) -> None:
-        """Remove what retypes have left of a volume that is being deleted.
-
-        With deferred deletion, the trash keeps its former images like the
-        volume itself.
-        """
-        self.settle_idle(volume.id)
-        is_deferred = self._driver.configuration.enable_deferred_deletion
-        if is_deferred or wire.RECORD_KEPT not in record.items_of(volume.id):
-            return
-        self._purge(lambda entry: True, volume.name)
-
-    def release_snapshot(self, snapshot: protocols.Snapshot) -> None:
-        """Remove kept sources that block the deletion of a snapshot."""
-
-        def blocking(ioctx: protocols.Ioctx) -> set[str]:
-            trash = self._driver.rbd.RBD().trash_list(ioctx)
-            if not any(map(copies.volume_id_of, trash)):
-                # To open the image takes much longer.
-                return set()
-            with self._driver.rbd.Image(
-                ioctx, snapshot.volume_name, snapshot=snapshot.name
-            ) as image:
-                return {
-                    child['id']
-                    for child in image.list_children2()
-                    if child['trash']
-                }
-
-        try:
-            image_ids = copies.run(self._driver, blocking)
-        except self._driver.rbd.ImageNotFound:
-            return
-        if image_ids:
-            self._purge(lambda entry: entry.image_id in image_ids)
-
-    def _purge(
-        self, is_chosen: Callable[[copies.Kept], bool], image_name: str = ''
-    ) -> None:
-        """Remove kept sources now, of one volume or of all.
-
-        Recovery removes those that cannot be removed yet, for example because
-        a client has them open. The volume can be deleted nevertheless.
-        """
-        for entry in copies.kept(self._driver, image_name):
-            if is_chosen(entry) and not copies.is_needed(self._driver, entry):
-                try:
-                    self.purge(entry)
-                except self._driver.rbd.Error:
-                    LOG.exception('Could not remove %s yet', entry.name)
-
-    def purge(self, entry: copies.Kept) -> None:
-        """Remove a kept source from the trash.
-
-        :raises rbd.Error: if it is in use, or has clones
-        """
-        LOG.info('Removing %s from the trash', entry.name)
-        copies.run(
-            self._driver,
-            lambda ioctx: copies.purge(self._driver, ioctx, entry.image_id),
-        )
-
 
 def refuse(volume: protocols.Volume, reason: str) -> None:
     """Tell the owner of a volume why its image was not converted."""
     marker.refuse(volume.id, reason)
     user_messages.refused(volume, user_messages.Operation.LAYOUT, reason)
-
-
-def is_retyping(volume_id: str) -> bool:
-    """Return whether a volume exists and has the status ``retyping``."""
-    admin = context.get_admin_context()
-    try:
-        volume = objects.Volume.get_by_id(admin, volume_id)
-    except exception.VolumeNotFound:
-        return False
-    return bool(volume.status == marker.RETYPING)
-
-
-def _is_given_up(volume_id: str) -> bool:
-    """Return whether a volume has another status than ``retyping``.
-
-    Of a volume that was deleted, Cinder's manager finds nothing to migrate.
-    """
-    admin = context.get_admin_context()
-    try:
-        volume = objects.Volume.get_by_id(admin, volume_id)
-    except exception.VolumeNotFound:
-        return False
-    return bool(volume.status != marker.RETYPING)
-
-
-def is_unsaved(volume: protocols.Volume, mark: marker.Marker) -> bool:
-    """Return whether Cinder may be about to save the result of a migration.
-
-    It does so even if an administrator has reset the status meanwhile.
-    """
-    return bool(
-        mark.pool and mark.copy_id and record.backend_of(volume) == mark.left
-    )
-
-
-def _is_requested(volume_id: str, mark: marker.Marker) -> bool:
-    """Return whether a volume is still retyped or migrated."""
-    if not mark.pool:
-        return _marker_of_request(volume_id, mark.request) is not None
-    volume = objects.Volume.get_by_id(context.get_admin_context(), volume_id)
-    return bool(
-        volume.migration_status == marker.MIGRATING
-        and volume.status in marker.MIGRATED
-    )
-
-
-def _marker_of_request(
-    volume_id: str, request_id: str
-) -> marker.Marker | None:
-    """Return the marker of a retype; None if the request no longer applies.
-
-    A void marker belongs to an earlier request than the status.
-    """
-    admin = context.get_admin_context()
-    try:
-        volume = objects.Volume.get_by_id(admin, volume_id)
-    except exception.VolumeNotFound:
-        return None
-    mark = marker.read(volume.admin_metadata)
-    if (
-        volume.status != marker.RETYPING
-        or mark is None
-        or mark.request != request_id
-        or mark.is_void
-    ):
-        return None
-    return mark
 
 
 def _is_attached(volume: protocols.Volume) -> bool:
@@ -972,7 +558,7 @@ def _origins_of_features(
 
 def _told(error: Exception) -> str:
     """Return a failure as a text for the requester, without names of pools."""
-    if isinstance(error, (copies.CopyFailed, Cancelled)):
+    if isinstance(error, (swap.CopyFailed, marker.Cancelled)):
         return 'the image was changed or could not be copied correctly'
     if isinstance(error, children.ChildFailed):
         return 'Ceph could not copy the image, or the copy was not correct'

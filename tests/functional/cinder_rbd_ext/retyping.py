@@ -51,8 +51,9 @@ import rbd
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests import rbd_content
@@ -259,7 +260,7 @@ class Service:
             librbd.create(client.ioctx, 'earlier', units.Mi)
             with rbd.Image(client.ioctx, 'earlier') as image:
                 image_id = str(image.id())
-            name = copies.kept_name(volume.name, image_id)
+            name = swap.kept_name(volume.name, image_id)
             librbd.rename(client.ioctx, 'earlier', name)
             librbd.trash_move(client.ioctx, name, 86400)
         marker.note_kept(volume.id, image_id)
@@ -355,7 +356,7 @@ class Service:
         while time.monotonic() < began + _LONGEST:
             is_left = self._driver._recovery.recover_all()
             self._driver._recovery.return_lost()
-            self._driver._recovery.purge(is_full=False)
+            trash.remove_expired(self._driver, is_full=False)
             if not is_left and self._is_settled(ident):
                 break
             time.sleep(0.3)
@@ -461,16 +462,16 @@ class Service:
                 for name in rbd.RBD().list(ioctx)
                 if wire.RETYPE_COPY not in name
             }
-            trash = [
+            kept = [
                 (entry['id'], entry['name'])
                 for entry in rbd.RBD().trash_list(ioctx)
                 if wire.RETYPE_COPY not in entry['name']
             ]
         if names != ({name} if has_image else set()):
             wrong.append(f'images of {pool}: {sorted(names)}')
-        if any(kept != copies.kept_name(name, ident) for ident, kept in trash):
-            wrong.append(f'trash of {pool}: {trash}')
-        return {ident for ident, _ in trash}
+        if any(each != swap.kept_name(name, ident) for ident, each in kept):
+            wrong.append(f'trash of {pool}: {kept}')
+        return {ident for ident, _ in kept}
 
     def _delete(self, volume: Any) -> None:
         with self._image(volume.name) as image:
@@ -494,7 +495,7 @@ class Service:
                     raise
         volume.destroy()
         # The kept source of a migration is in the trash of the former pool.
-        Service(_GROUP)._driver._recovery.purge(is_full=True)
+        trash.remove_expired(Service(_GROUP)._driver, is_full=True)
         left = []
         for pool in _POOLS.values():
             kept = {

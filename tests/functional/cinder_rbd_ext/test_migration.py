@@ -11,6 +11,8 @@ import rbd
 
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -69,10 +71,10 @@ class MigrationTest(base.DriverTestCase):
         return list(rbd.RBD().trash_list(self.cluster.ioctx('volumes')))
 
     def _check_former_image_is_removed(self, volume: Any) -> None:
-        self.driver._recovery.purge(is_full=False)
+        trash.remove_expired(self.driver, is_full=False)
         self.assertEqual(1, len(self._trash()))
         volume.destroy()
-        self.driver._recovery.purge(is_full=False)
+        trash.remove_expired(self.driver, is_full=False)
         self.assertEqual([], self._trash())
 
     def test_the_data_pool_is_the_other_backends(self) -> None:
@@ -155,7 +157,7 @@ class MigrationTest(base.DriverTestCase):
     def test_an_image_that_is_there_is_not_removed(self) -> None:
         volume = self.made_volume(base.ASKED)
         rbd.RBD().create(self.cluster.ioctx('volumes2'), volume.name, units.Mi)
-        self.assertRaises(copies.CopyFailed, self._migrate, volume)
+        self.assertRaises(swap.CopyFailed, self._migrate, volume)
         self.assertEqual([volume.name], self.cluster.names('volumes2'))
         self.assertEqual([volume.name], self.cluster.names('volumes'))
 

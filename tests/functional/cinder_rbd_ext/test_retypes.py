@@ -32,9 +32,11 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from tests import rbd_content
 from tests.functional import filling
@@ -79,7 +81,7 @@ class RetypeTestCase(base.DriverTestCase):
     def _empty_trash(self) -> None:
         ioctx = self.cluster.ioctx()
         for entry in list(rbd.RBD().trash_list(ioctx)):
-            copies.purge(self.driver, ioctx, entry['id'])
+            trash.purge(self.driver, entry['id'], ioctx)
 
     def filled_volume(self, **kwargs: Any) -> Any:
         """Return a volume with data and two snapshots."""
@@ -158,18 +160,18 @@ class RetypeTestCase(base.DriverTestCase):
         """Check that a retype leaves the image as it is."""
         before = self.image_id(volume)
         layout, sums = self.layout_of(volume), self.sums(volume)
-        trash, names = self.trash(), self.cluster.names()
+        images = self.trashed(), self.cluster.names()
         self.assertFalse(self.retype(volume, **_STRIPED))
         self.assertEqual(before, self.image_id(volume))
         self.assertEqual(layout, self.layout_of(volume))
         self.assertEqual(sums, self.sums(volume))
-        self.assertEqual([trash, names], [self.trash(), self.cluster.names()])
+        self.assertEqual(images, (self.trashed(), self.cluster.names()))
         recorded = self.recorded(volume)
         self.assertIsNone(marker.read(recorded))
         self.assertIn(reason, marker.refusal(recorded) or '')
         self.assertIn(reason, recorded['rbd:message'])
 
-    def trash(self) -> list[str]:
+    def trashed(self) -> list[str]:
         """Return the names of the images in the trash."""
         return [
             each['name'] for each in rbd.RBD().trash_list(self.cluster.ioctx())
@@ -210,8 +212,8 @@ class CopyTest(RetypeTestCase):
             )
         origins = self.recorded(volume)['rbd:origins']
         self.assertIn('striping=volume_type', origins)
-        kept = copies.kept_name(volume.name, source_id)
-        self.assertEqual([kept], self.trash())
+        kept = swap.kept_name(volume.name, source_id)
+        self.assertEqual([kept], self.trashed())
         # Tenants may not request the layout on the next type.
         self.assertTrue(self.retype(volume, rbd_tenant_options=''))
         self.assertEqual(_PLAIN, self.layout_of(volume))
@@ -220,7 +222,7 @@ class CopyTest(RetypeTestCase):
         for each in volume.snapshots:
             self.driver.delete_snapshot(each)
         self.driver.delete_volume(volume)
-        self.assertEqual([], [*self.cluster.names(), *self.trash()])
+        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
 
     def test_progress_is_recorded_and_ends_with_the_retype(self) -> None:
         self.useFixture(
@@ -263,10 +265,10 @@ class CopyTest(RetypeTestCase):
         volume = self.new_volume(snapshot_id=snapshot.id)
         self.driver.create_volume_from_snapshot(volume, snapshot)
         self.assertTrue(self.retype(volume, **_STRIPED))
-        self.assertEqual(1, len(self.trash()))
+        self.assertEqual(1, len(self.trashed()))
         self.rbd('flatten', '--no-progress', f'volumes/{volume.name}')
         self.driver.delete_snapshot(snapshot)
-        self.assertEqual([], self.trash())
+        self.assertEqual([], self.trashed())
         with self.cluster.image(source.name) as image:
             names = [each['name'] for each in image.list_snaps()]
         self.assertNotIn(snapshot.name, names)
@@ -275,31 +277,31 @@ class CopyTest(RetypeTestCase):
         volume = self.filled_volume()
         source_id = self.image_id(volume)
         self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trash()
+        kept = self.trashed()
         with rbd.Image(self.cluster.ioctx(), image_id=source_id) as image:
             image.write(b'x', 0)
             self.delete(self.read_again(volume))
-            self.assertEqual(kept, self.trash())
-        self.driver._recovery.purge(is_full=False)
-        self.assertEqual([], [*self.cluster.names(), *self.trash()])
+            self.assertEqual(kept, self.trashed())
+        trash.remove_expired(self.driver, is_full=False)
+        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
 
     def test_kept_source_is_removed_after_its_time(self) -> None:
         volume = self.filled_volume()
         self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trash()
-        self.driver._recovery.purge(is_full=False)
-        self.assertEqual(kept, self.trash())
+        kept = self.trashed()
+        trash.remove_expired(self.driver, is_full=False)
+        self.assertEqual(kept, self.trashed())
         # An image of somebody else with such a name stays.
         ioctx = self.cluster.ioctx()
         foreign = f'{volume.name}.retyped-123'
         rbd.RBD().create(ioctx, foreign, units.Mi)
         rbd.RBD().trash_move(ioctx, foreign, 0)
-        self.driver._recovery.purge(is_full=True)
-        self.assertEqual([foreign], self.trash())
+        trash.remove_expired(self.driver, is_full=True)
+        self.assertEqual([foreign], self.trashed())
         self.override_backend(self.driver, 'rbd_conversion_keep', 0)
         self.assertTrue(self.retype(volume, rbd_tenant_options=''))
-        self.driver._recovery.purge(is_full=False)
-        self.assertEqual([foreign], self.trash())
+        trash.remove_expired(self.driver, is_full=False)
+        self.assertEqual([foreign], self.trashed())
 
     def test_earlier_kept_source_is_removed_while_the_lock_is_free(
         self,
@@ -309,7 +311,7 @@ class CopyTest(RetypeTestCase):
         sums = self.sums(volume)
         self.assertTrue(self.retype(volume, **_STRIPED))
         copy_id = self.image_id(volume)
-        purge, is_free = copies.purge, []
+        purge, is_free = trash.purge, []
 
         def lock() -> bool:
             try:
@@ -324,23 +326,23 @@ class CopyTest(RetypeTestCase):
                 is_free.append(other.submit(lock).result())
             purge(*args)
 
-        with mock.patch.object(copies, 'purge', note):
+        with mock.patch.object(trash, 'purge', note):
             self.assertTrue(self.retype(volume, rbd_object_size='8M'))
-            self.driver._recovery.purge(is_full=False)
+            trash.remove_expired(self.driver, is_full=False)
         self.assertEqual([True], is_free)
-        kept = copies.kept_name(volume.name, copy_id)
-        self.assertEqual([kept], self.trash())
+        kept = swap.kept_name(volume.name, copy_id)
+        self.assertEqual([kept], self.trashed())
         self.assertEqual(sums, self.sums(volume))
 
     def test_kept_source_of_a_volume_without_an_image_stays(self) -> None:
         """It is the only copy of the data."""
         volume = self.filled_volume()
         self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trash()
+        kept = self.trashed()
         self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
         log = self.useFixture(fixtures.FakeLogger())
-        self.driver._recovery.purge(is_full=True)
-        self.assertEqual(kept, self.trash())
+        trash.remove_expired(self.driver, is_full=True)
+        self.assertEqual(kept, self.trashed())
         self.assertIn('has no image', log.output)
 
     def test_kept_source_of_a_migrated_volume_is_removed(self) -> None:
@@ -368,18 +370,18 @@ class CopyTest(RetypeTestCase):
             new_name = f'volume-{changed.get("_name_id", "in-another-pool")}'
             self.rbd('mv', f'volumes/{volume.name}', f'volumes/{new_name}')
             self.update(volume, changed)
-            self.driver._recovery.purge(is_full=True)
-            self.assertEqual([], self.trash(), changed)
+            trash.remove_expired(self.driver, is_full=True)
+            self.assertEqual([], self.trashed(), changed)
 
     def test_kept_source_waits_for_a_swap_without_an_error(self) -> None:
         volume = self.filled_volume()
         self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trash()
+        kept = self.trashed()
         self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
         marker.write(volume.id, marker.Marker('req-1', 'type', '123'))
         log = self.useFixture(fixtures.FakeLogger())
-        self.driver._recovery.purge(is_full=True)
-        self.assertEqual(kept, self.trash())
+        trash.remove_expired(self.driver, is_full=True)
+        self.assertEqual(kept, self.trashed())
         self.assertNotIn('has no image', log.output)
 
     def test_open_attached_and_grouped_images_are_not_copied(self) -> None:
@@ -477,11 +479,15 @@ class FailureTest(RetypeTestCase):
     def test_copy_that_differs_is_not_used(self) -> None:
         volume = self.filled_volume()
         at = 70 * units.Mi + 4711
-        with self.during('make', lambda copy: self._write(copy.name, at)):
+        with self.during(
+            'make', lambda copy: self._write(copy.images.copy_name, at)
+        ):
             self.check_refused(volume, 'the copy was not correct')
         self.override_backend(self.driver, 'rbd_conversion_verify', False)
         sums = self.sums(volume)
-        with self.during('make', lambda copy: self._write(copy.name, at)):
+        with self.during(
+            'make', lambda copy: self._write(copy.images.copy_name, at)
+        ):
             self.assertTrue(self.retype(volume, **_STRIPED))
         self.assertNotEqual(sums, self.sums(volume))
 
@@ -511,7 +517,7 @@ class FailureTest(RetypeTestCase):
         volume = self.filled_volume()
 
         def drop(copy: copies.Copy) -> None:
-            with self.cluster.image(copy.name) as image:
+            with self.cluster.image(copy.images.copy_name) as image:
                 name = next(iter(image.list_snaps()))['name']
                 image.unprotect_snap(name)
                 image.remove_snap(name)
@@ -642,7 +648,7 @@ class FailureTest(RetypeTestCase):
         monitor.wait('volumes', full=True)
         self.useFixture(fixtures.MockPatchObject(children, 'PATIENCE', new=3))
         with mock.patch.object(
-            copying.Copying, '_reserve', autospec=True, return_value=None
+            places.Places, '_reserve', autospec=True, return_value=None
         ):
             self.check_refused(volume, 'Ceph could not copy')
 
@@ -663,15 +669,16 @@ class InterruptedTest(RetypeTestCase):
             self.type_id,
             self.source_id,
         )
-        self.copy = copies.Copy(self.driver, self.volume.name, mark)
+        self.images = swap.Images(self.driver, self.volume.name, mark)
+        copy = copies.Copy(self.images)
         new_type = objects.VolumeType.get_by_id(self.admin, self.type_id)
         decided = self.driver._retypes.make_plan(self.volume, new_type)
-        self.copy.make(decided.target.state, lambda percent: None)
-        copy_id = self.copy.complete(decided.target.state)
+        copy.make(decided.target.state, lambda percent: None)
+        copy_id = copy.complete(decided.target.state)
         self.mark = marker.write(
             self.volume.id, dataclasses.replace(mark, copy_id=copy_id)
         )
-        self.kept = copies.kept_name(self.volume.name, self.source_id)
+        self.kept = swap.kept_name(self.volume.name, self.source_id)
 
     def recovered(self, is_new: bool) -> None:
         """Recover, and check the volume."""
@@ -680,7 +687,7 @@ class InterruptedTest(RetypeTestCase):
         self.assertEqual('available', volume.status)
         self.assertEqual(is_new, volume.volume_type_id == self.type_id)
         self.assertEqual([volume.name], self.cluster.names())
-        self.assertEqual([self.kept] if is_new else [], self.trash())
+        self.assertEqual([self.kept] if is_new else [], self.trashed())
         self.assertEqual(self.before, self.sums(volume))
         if is_new:
             self.check_copied(volume, self.before)
@@ -712,11 +719,11 @@ class InterruptedTest(RetypeTestCase):
         marker.write(
             self.volume.id, dataclasses.replace(self.mark, copy_id='')
         )
-        rbd.RBD().trash_move(self.cluster.ioctx(), self.copy.name)
-        self._half_renamed('', self.copy.name, 'abcdef')
+        rbd.RBD().trash_move(self.cluster.ioctx(), self.images.copy_name)
+        self._half_renamed('', self.images.copy_name, 'abcdef')
         self.driver._recovery.recover_all()
         self.assertEqual([self.volume.name], self.cluster.names())
-        self.assertEqual([], self.trash())
+        self.assertEqual([], self.trashed())
 
     def test_verified_copy_is_removed_before_the_swap(self) -> None:
         self.recovered(is_new=False)
@@ -742,7 +749,7 @@ class InterruptedTest(RetypeTestCase):
                 # It was stopped between the renames.
                 rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, name)
             self.assertRaises(
-                copies.CopyFailed, self.copy.swap, self.mark.copy_id
+                swap.CopyFailed, self.images.swap, self.mark.copy_id
             )
             self.assertEqual([self.volume.name], self.cluster.names())
         self.assertEqual(self.before, self.sums(self.volume))
@@ -750,7 +757,7 @@ class InterruptedTest(RetypeTestCase):
     def test_copy_that_cannot_be_removed_keeps_the_status(self) -> None:
         """A late swap could replace a volume that is in use again."""
         with mock.patch.object(
-            copies.Copy, 'discard', autospec=True, side_effect=rbd.Timeout('x')
+            trash, 'discard', autospec=True, side_effect=rbd.Timeout('x')
         ):
             self.driver._recovery.recover_all()
         self.assertEqual('retyping', self.read_again(self.volume).status)
@@ -764,22 +771,22 @@ class InterruptedTest(RetypeTestCase):
     def test_copy_with_two_names_is_renamed(self) -> None:
         ioctx = self.cluster.ioctx()
         rbd.RBD().rename(ioctx, self.volume.name, self.kept)
-        names = self.copy.name, self.volume.name, self.mark.copy_id
+        names = self.images.copy_name, self.volume.name, self.mark.copy_id
         self._half_renamed(*names)
         self._listed(*names)
         self.recovered(is_new=True)
 
     def test_swapped_image_gets_its_type(self) -> None:
-        self.copy.swap(self.mark.copy_id)
+        self.images.swap(self.mark.copy_id)
         self.recovered(is_new=True)
 
     @ddt.data(0, 1, 2)
     def test_swap_is_undone_if_the_new_type_was_deleted(
         self, kill_at: int
     ) -> None:
-        self.copy.swap(self.mark.copy_id)
+        self.images.swap(self.mark.copy_id)
         volume_types.destroy(self.admin, self.type_id)
-        rename, renamed = copies.Copy._rename, []
+        rename, renamed = swap.Images.rename, []
 
         def interrupted(*args: Any) -> None:
             renamed.append(args)
@@ -788,7 +795,7 @@ class InterruptedTest(RetypeTestCase):
                 raise RuntimeError('interrupted')
             rename(*args)
 
-        with mock.patch.object(copies.Copy, '_rename', interrupted):
+        with mock.patch.object(swap.Images, 'rename', interrupted):
             if kill_at:
                 self.driver._recovery.recover_all()
                 status = self.read_again(self.volume).status
@@ -800,7 +807,7 @@ class InterruptedTest(RetypeTestCase):
     def test_source_gets_its_name_back_if_the_copy_is_lost(self) -> None:
         ioctx = self.cluster.ioctx()
         rbd.RBD().rename(ioctx, self.volume.name, self.kept)
-        copies.discard(self.driver, ioctx, self.copy.name)
+        trash.discard(self.images)
         self.recovered(is_new=False)
 
     def test_deletion_of_an_interrupted_retype_leaves_nothing(self) -> None:
@@ -808,22 +815,22 @@ class InterruptedTest(RetypeTestCase):
         self.update(self.volume, {'status': 'deleting'})
         volume = self.read_again(self.volume)
         self.delete(volume)
-        self.assertEqual([], [*self.cluster.names(), *self.trash()])
+        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
 
     def test_open_copy_does_not_block_the_volume(self) -> None:
         """The OSDs can keep the watch of a killed client."""
-        with self.cluster.image(self.copy.name) as image:
+        with self.cluster.image(self.images.copy_name) as image:
             # A client registers its watch with the first write.
             image.write(b'x', 0)
             self.assertFalse(self.driver._recovery.recover_all())
             volume = self.read_again(self.volume)
             self.assertEqual('available', volume.status)
             self.assertIsNone(marker.of_volume(volume.id))
-            self.driver._recovery.purge(is_full=False)
+            trash.remove_expired(self.driver, is_full=False)
             self.delete(volume)
-            self.assertEqual([self.copy.name], self.trash())
-        self.driver._recovery.purge(is_full=False)
-        self.assertEqual([], [*self.cluster.names(), *self.trash()])
+            self.assertEqual([self.images.copy_name], self.trashed())
+        trash.remove_expired(self.driver, is_full=False)
+        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
 
     def test_status_of_another_request_is_left_alone(self) -> None:
         """The volume is being retyped to another back end."""

@@ -15,7 +15,7 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
-from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import swap
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
@@ -122,7 +122,7 @@ class SectorSizeTest(base.DriverTestCase):
         self.driver.before_volume_copy(self.admin, volume, target)
         db.volume_update(self.admin, volume.id, {'status': 'in-use'})
         self.assertRaises(
-            copies.CopyFailed,
+            swap.CopyFailed,
             self.driver.before_volume_copy,
             *(self.admin, volume, target),
         )
@@ -134,7 +134,7 @@ class SectorSizeTest(base.DriverTestCase):
         # Recovery took the request for lost, and it is received later.
         db.volume_update(self.admin, volume.id, {'size': volume.size + 1})
         error = self.assertRaises(
-            copies.CopyFailed,
+            swap.CopyFailed,
             self.driver.before_volume_copy,
             *(self.admin, volume, target),
         )
@@ -149,13 +149,13 @@ class SectorSizeTest(base.DriverTestCase):
         )
         # Recovery took the request for lost, and it is received later.
         snapshot = self.new_snapshot(volume)
-        error = self.assertRaises(copies.CopyFailed, copied)
+        error = self.assertRaises(swap.CopyFailed, copied)
         self.assertIn('has snapshots', str(error))
         attached = cinder_utils.attach_volume(
             self.admin, volume, volume.id, 'compute', '/dev/vdb'
         )
         self.assertRaises(
-            copies.CopyFailed,
+            swap.CopyFailed,
             self.driver.before_volume_copy,
             *(self.admin, attached, target),
         )

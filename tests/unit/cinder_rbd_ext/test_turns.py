@@ -16,7 +16,7 @@ from oslo_messaging import server as messaging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import turns
-from cinder_rbd_ext.retype import copying
+from cinder_rbd_ext.retype import places
 from tests import feature_bits
 from tests.unit import base
 
@@ -185,7 +185,7 @@ class ThreadsTest(base.TestCase):
             if option.name == 'executor_thread_pool_size'
         )
         waiting = 2 * 2 * turns.MOST_WAITING
-        requests = turns.MOST_UPLOADS + copying.MOST
+        requests = turns.MOST_UPLOADS + places.MOST
         self.assertLess(waiting + running + requests, threads)
 
 

@@ -27,6 +27,7 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import swap
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
@@ -373,7 +374,7 @@ class ReplacingTest(UseTestCase):
         self.snapshot.status = 'creating'
         self.snapshot.save()
         self.update(self.volume, {'status': 'retyping'})
-        image_id = self.driver._retypes.image_id(self.volume.name)
+        image_id = swap.image_id(self.driver, self.volume.name)
         marker.write(self.volume.id, marker.Marker('earlier', '', image_id))
         served = []
 

@@ -23,8 +23,10 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import copying
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import places
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -37,7 +39,7 @@ from tests.unit.cinder_rbd_ext import cinder_objects
 
 def _removed(driver: Any, ioctx: Any, name: str) -> None:
     """Remove a copy from the fake cluster, which has no trash."""
-    if copies.id_of(ioctx, name) is not None:
+    if swap.id_of(ioctx, name) is not None:
         driver.rbd.RBD().remove(ioctx, name)
 
 
@@ -61,33 +63,33 @@ class MigrateTest(base.DriverTestCase):
         ).mock
         self.reserve = self.useFixture(
             fixtures.MockPatchObject(
-                copying.Copying, '_reserve', autospec=True, return_value=None
+                places.Places, '_reserve', autospec=True, return_value=None
             )
         ).mock
         self.useFixture(
             fixtures.MockPatchObject(
-                self.driver._migrations.retypes, 'make_copy', self._copied
+                copies.Copy, 'make_verified', self._copied
             )
         )
 
+    @staticmethod
     def _copied(
-        self,
+        copy: copies.Copy,
         volume_id: str,
         mark: marker.Marker,
-        copy: copies.Copy,
         target: plan.ImageState,
         held: volume_lock.Held,
     ) -> marker.Marker:
-        name = f'volume-{volume_id}'
-        with self.driver.images.opened(name, read_only=True) as image:
-            copies.run(
-                self.driver,
-                lambda there: image.copy(there, copy.name),
+        images = copy.images
+        with images.driver.images.opened(images.name, read_only=True) as image:
+            swap.run(
+                images.driver,
+                lambda there: image.copy(there, images.copy_name),
                 mark.pool,
             )
-        copy_id = copies.run(
-            self.driver,
-            lambda there: copies.id_of(there, copy.name),
+        copy_id = swap.run(
+            images.driver,
+            lambda there: swap.id_of(there, images.copy_name),
             mark.pool,
         )
         return marker.write(
@@ -239,7 +241,7 @@ class MigrateTest(base.DriverTestCase):
             ('volumes', other_cluster),
         ):
             self.assertRaises(
-                copies.CopyFailed, self._moved, volume, pool, **report
+                swap.CopyFailed, self._moved, volume, pool, **report
             )
             self.assertIsNone(marker.of_volume(volume.id))
         self._status_now(volume, 'available')
@@ -248,21 +250,21 @@ class MigrateTest(base.DriverTestCase):
     def test_without_room_for_a_copy_it_fails(self) -> None:
         """Cinder's own copy would fill the pool."""
         volume = self.made_volume(base.ASKED)
-        self.reserve.return_value = copying.NO_ROOM
-        self.assertRaises(copies.CopyFailed, self._moved, volume)
+        self.reserve.return_value = places.NO_ROOM
+        self.assertRaises(swap.CopyFailed, self._moved, volume)
         self.assertIsNone(marker.of_volume(volume.id))
 
     def test_it_waits_however_many_retypes_wait(self) -> None:
         volume = self.made_volume(base.ASKED)
-        requested = self.driver._retypes.copying._admission._requested
-        requested[volume.project_id] = copying.MOST
+        requested = self.driver._retypes.places._admission._requested
+        requested[volume.project_id] = places.MOST
         self.assertEqual((True, None), self._moved(volume))
 
     def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
         volume = self.made_volume(base.ASKED)
         self.obstacle.return_value = copies.IN_USE
         with self.driver.images.opened(volume.name):
-            self.assertRaises(copies.CopyFailed, self._moved, volume)
+            self.assertRaises(swap.CopyFailed, self._moved, volume)
 
     def test_attachment_of_the_request_is_left_to_cinder(self) -> None:
         """Nova copies the data of an attached volume."""
@@ -280,14 +282,14 @@ class MigrateTest(base.DriverTestCase):
         for failing, name in (
             (volume_use, 'replacing'),
             (self.driver._migrations, 'accepted'),
-            (copies.Copy, 'place'),
+            (swap.Images, 'place'),
             (volume_lock.Held, 'check_is_held'),
         ):
             with (
                 mock.patch.object(
                     failing, name, autospec=True, side_effect=OSError
                 ),
-                mock.patch.object(copies, 'discard', _removed),
+                mock.patch.object(trash, '_discard', _removed),
             ):
                 self.assertRaises(OSError, self._moved, volume)
             self.assertIsNone(marker.of_volume(volume.id), name)
@@ -301,10 +303,10 @@ class MigrateTest(base.DriverTestCase):
         volume = self.made_volume(base.ASKED)
         with (
             mock.patch.object(
-                copies.Copy, 'place', autospec=True, side_effect=OSError
+                swap.Images, 'place', autospec=True, side_effect=OSError
             ),
             mock.patch.object(
-                copies.Copy, 'discard', autospec=True, side_effect=OSError
+                trash, 'discard', autospec=True, side_effect=OSError
             ),
         ):
             self.assertRaises(OSError, self._moved, volume)
@@ -356,7 +358,7 @@ class MigrateTest(base.DriverTestCase):
         volume = self.made_volume(base.ASKED)
         self.assertEqual((True, None), self._moved(volume))
         mark = self._saved(volume)
-        own = self.driver._migrations.retypes
+        own = self.driver._retypes.leftovers
         self.driver.host = 'there@ceph2'
         service = cinder_utils.create_service(
             self.admin,
@@ -425,10 +427,10 @@ class MigrateTest(base.DriverTestCase):
         marker.write(volume.id, mark)
         refused = PermissionError(errno.EPERM, 'refused')
         with mock.patch.object(
-            copies.Copy, 'discard', autospec=True, side_effect=refused
+            trash, 'discard', autospec=True, side_effect=refused
         ):
             try:
-                self.driver._retypes.settle(volume.id)
+                self.driver._retypes.leftovers.settle(volume.id)
             except PermissionError:
                 self.assertFalse(is_settled)
         self.assertEqual(is_settled, marker.of_volume(volume.id) is None)
@@ -456,8 +458,8 @@ class MigrateTest(base.DriverTestCase):
         )
         self.assertEqual([volume.name], self.cluster.names('volumes2'))
         timeutils.advance_time_seconds(marker.STALE)
-        with mock.patch.object(copies, 'discard', _removed):
-            self.driver._retypes.settle_idle(volume.id)
+        with mock.patch.object(trash, '_discard', _removed):
+            self.driver._retypes.leftovers.settle_idle(volume.id)
         self.assertEqual([], self.cluster.names('volumes2'))
 
 
@@ -543,18 +545,18 @@ class CopyByCinderTest(base.DriverTestCase):
 
     def test_volume_that_is_used_after_the_copy_is_not_migrated(self) -> None:
         db.volume_update(self.admin, self.volume.id, {'status': 'reserved'})
-        self.assertRaises(copies.CopyFailed, self._completed)
+        self.assertRaises(swap.CopyFailed, self._completed)
 
     def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
         with self.driver.images.opened(self.volume.name) as image:
             image.write(b'late', 0)
-        self.assertRaises(copies.CopyFailed, self._completed)
+        self.assertRaises(swap.CopyFailed, self._completed)
 
     def test_volume_whose_image_was_replaced_is_not_migrated(self) -> None:
         with stock_rbd.RADOSClient(self.driver) as client:
             self.librbd.RBD().remove(client.ioctx, self.volume.name)
             self.librbd.RBD().create(client.ioctx, self.volume.name, base.GIB)
-        self.assertRaises(copies.CopyFailed, self._completed)
+        self.assertRaises(swap.CopyFailed, self._completed)
 
     def test_clients_cannot_connect_during_the_copy(self) -> None:
         for moving in ('migrating', 'completing'):

@@ -10,9 +10,10 @@ from cinder.db import api as db
 import ddt
 from oslo_utils import timeutils
 
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
@@ -151,7 +152,7 @@ class RecoveryTest(base.DriverTestCase):
     def test_refusal_by_the_cluster_is_logged_once_in_full(self) -> None:
         self._interrupted(status='available')
         refusal = mock.patch.object(
-            copies.Copy,
+            trash,
             'discard',
             autospec=True,
             side_effect=PermissionError('refused'),
@@ -176,7 +177,11 @@ class RecoveryTest(base.DriverTestCase):
         full: list[bool] = []
         own = self.driver._recovery
         with (
-            mock.patch.object(own, 'purge', full.append),
+            mock.patch.object(
+                trash,
+                'remove_expired',
+                lambda driver, is_full: full.append(is_full),
+            ),
             mock.patch.object(
                 own, 'recover_all', autospec=True, return_value=False
             ),
@@ -203,7 +208,7 @@ class RecoveryTest(base.DriverTestCase):
     def test_failed_migration_does_not_end_the_next_one(self) -> None:
         """Cinder copies the data, without the driver."""
         self._migrating(is_void=True)
-        with mock.patch.object(copies.Copy, 'discard', autospec=True):
+        with mock.patch.object(trash, 'discard', autospec=True):
             self.assertFalse(self.driver._recovery.recover_all())
         self.volume.refresh()
         self.assertEqual('migrating', self.volume.migration_status)
@@ -213,9 +218,7 @@ class RecoveryTest(base.DriverTestCase):
         """An administrator has reset the status meanwhile."""
         mark = self._migrating()
         self.update(self.volume, {'migration_status': None})
-        with mock.patch.object(
-            copies.Copy, 'discard', autospec=True
-        ) as discard:
+        with mock.patch.object(trash, 'discard', autospec=True) as discard:
             with mock.patch.object(marker, 'STALE', 70.0):
                 self.assertTrue(self.driver._recovery.recover_all())
             self.assertEqual(mark, marker.of_volume(self.volume.id))
@@ -230,14 +233,8 @@ class RecoveryTest(base.DriverTestCase):
         self.update(self.volume, {'migration_status': 'success'})
         self.driver.host = 'here@ceph'
         marker.note_kept(self.volume.id, 'earlier')
-        with (
-            mock.patch.object(
-                copies.Copy, 'is_placed', autospec=True, return_value=True
-            ),
-            mock.patch.object(copies.Copy, 'keep', autospec=True) as keep,
-        ):
+        with mock.patch.object(swap, 'run', autospec=True, return_value=True):
             self.assertFalse(self.driver._recovery.recover_all())
-        keep.assert_called_once()
         recorded = self.recorded(self.volume)
         self.assertEqual('image', recorded[wire.RECORD_KEPT])
 
@@ -246,10 +243,8 @@ class RecoveryTest(base.DriverTestCase):
         self._migrating(left='here@ceph')
         self.driver.host = 'here@ceph'
         with (
-            mock.patch.object(
-                copies.Copy, 'discard', autospec=True
-            ) as discard,
-            mock.patch.object(copies.Copy, 'keep', autospec=True) as keep,
+            mock.patch.object(trash, 'discard', autospec=True) as discard,
+            mock.patch.object(trash, 'keep', autospec=True) as keep,
         ):
             self.assertFalse(self.driver._recovery.recover_all())
         discard.assert_not_called()
@@ -269,11 +264,11 @@ class RecoveryTest(base.DriverTestCase):
                 # A search that does not end fails.
                 side_effect=[True, OSError],
             ),
-            mock.patch.object(own, 'purge', autospec=True) as purge,
+            mock.patch.object(trash, 'remove_expired', autospec=True) as purge,
             mock.patch.object(recovery, 'PAUSE', 0.0),
         ):
             own._run(is_full=False)
-        purge.assert_called_once_with(False)
+        purge.assert_called_once_with(self.driver, False)
 
     def test_retypes_are_recovered_while_an_image_is_removed(self) -> None:
         own = self.driver._recovery
@@ -282,9 +277,12 @@ class RecoveryTest(base.DriverTestCase):
                 own, 'recover_all', autospec=True, return_value=False
             ) as recover_all,
             mock.patch.object(
-                own, 'purge', autospec=True, side_effect=own._run
+                trash,
+                'remove_expired',
+                autospec=True,
+                side_effect=lambda driver, is_full: own._run(is_full),
             ) as purge,
         ):
             own._run(is_full=False)
         self.assertEqual(2, recover_all.call_count)
-        purge.assert_called_once_with(False)
+        purge.assert_called_once_with(self.driver, False)

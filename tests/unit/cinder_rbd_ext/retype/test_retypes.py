@@ -19,6 +19,7 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
@@ -209,7 +210,7 @@ class RetypeTest(base.DriverTestCase):
         volume = self.made_volume()
         marker.begin(volume.id, marker.Marker('req', 'type', source_id=''))
         with mock.patch.object(
-            retypes.Retypes,
+            leftovers.Leftovers,
             'settle',
             autospec=True,
             side_effect=exceptions.VolumeOptionRefused('made to fail'),
@@ -333,7 +334,7 @@ class RetypeTest(base.DriverTestCase):
         self,
     ) -> None:
         volume = self.made_volume()
-        states = [RuntimeError('gone away'), True, False]
+        states = [RuntimeError('gone away'), 'retyping', 'available']
         steps = []
 
         def step() -> None:
@@ -343,7 +344,7 @@ class RetypeTest(base.DriverTestCase):
         with (
             mock.patch.object(retypes, 'REPEAT', 0.0),
             mock.patch.object(
-                retypes, 'is_retyping', autospec=True, side_effect=states
+                marker, 'status_of', autospec=True, side_effect=states
             ),
         ):
             self.assertRaises(
@@ -447,5 +448,5 @@ class LimitsTest(base.DriverTestCase):
         self.assertIsNone(self._limit())
         # Cinder returns the volume to its status; recovery follows.
         self.update(self.volume, {'status': 'in-use'})
-        self.driver._retypes.settle(self.volume.id)
+        self.driver._retypes.leftovers.settle(self.volume.id)
         self.assertEqual('200', self._limit())

@@ -45,8 +45,8 @@ _TOO_MANY = (
 )
 
 
-class Copying:
-    """The copies of a back end.
+class Places:
+    """The places for the copies of a back end.
 
     :param driver: the driver
     """
@@ -101,7 +101,7 @@ class Copying:
         The pool must not get full: that would stop the writes of all guests.
         The room of a copy that is almost complete still counts.
         """
-        pool = target.data_pool or copy.pool
+        pool = target.data_pool or copy.images.pool
         used = copy.used(lambda percent: beat()) / units.Gi
         view = capacity.looking_at(self._driver, pool)
         with self._lock:
@@ -120,7 +120,7 @@ class Copying:
             {
                 'pool': pool,
                 'free': free,
-                'name': copy.name,
+                'name': copy.images.copy_name,
                 'used': used,
                 'share': capacity.LOW * 100,
             },

@@ -9,7 +9,7 @@ from cinder.volume.drivers import rbd
 from oslo_utils import units
 
 from cinder_rbd_ext import turns
-from cinder_rbd_ext.retype import copying
+from cinder_rbd_ext.retype import places
 from tests.unit import base
 
 
@@ -25,7 +25,7 @@ class PlaceTest(base.TestCase):
         )
         stats.start()
         self.addCleanup(stats.stop)
-        self.copying = copying.Copying(mock.MagicMock())
+        self.places = places.Places(mock.MagicMock())
         self.beats = 0
 
     def beat(self) -> None:
@@ -33,11 +33,11 @@ class PlaceTest(base.TestCase):
 
     def place(self, project: str = 'a', used: float = 1.0, **of: Any) -> Any:
         """Return the place of a copy."""
-        image = mock.Mock(pool='volumes')
+        image = mock.Mock(images=mock.Mock(pool='volumes'))
         image.obstacle.return_value = of.get('obstacle')
         image.used.return_value = int(used * units.Gi)
         target = mock.Mock(data_pool=of.get('data_pool'))
-        return self.copying.place(project, image, target, self.beat)
+        return self.places.place(project, image, target, self.beat)
 
     def test_obstacle_of_the_image_comes_first(self) -> None:
         with self.place(used=1000, obstacle='the image is open') as reason:
@@ -104,8 +104,8 @@ class PlaceTest(base.TestCase):
             self._running(stack, 'a', 'a', 'b', 'c')
             with self.assertRaises(GivenUp), self.place('d'):
                 pass
-        self.assertEqual((0, 0), self.copying._line.counts())
-        self.assertFalse(self.copying._admission._requested)
+        self.assertEqual((0, 0), self.places._line.counts())
+        self.assertFalse(self.places._admission._requested)
 
     def test_no_project_has_all_places(self) -> None:
         self.patch(turns, 'INTERVAL', 0.01)
@@ -115,14 +115,14 @@ class PlaceTest(base.TestCase):
             with self.place(project):
                 ended.wait(30)
 
-        most = copying.MOST - copying.FOR_OTHERS_WAITING
+        most = places.MOST - places.FOR_OTHERS_WAITING
         threads = [
             threading.Thread(target=wait, args=('a',)) for _ in range(most)
         ]
         for thread in threads:
             thread.start()
-        running = copying.MOST_AT_ONCE - copying.FOR_OTHERS
-        while self.copying._line.counts() != (running, most - running):
+        running = places.MOST_AT_ONCE - places.FOR_OTHERS
+        while self.places._line.counts() != (running, most - running):
             threads[0].join(0.01)
         with self.place('a') as reason:
             self.assertIn('too many volumes are being copied', reason)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from cinder.db import api as db
+
+from cinder_rbd_ext.retype import leftovers
+from cinder_rbd_ext.retype import marker
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
+
+
+class SettledTest(base.DriverTestCase):
+    def test_key_that_contradicts_the_image_is_removed(self) -> None:
+        """A client has written back what it read before the retype."""
+        volume = self.made_volume()
+        written = {keys.OBJECT_SIZE: '1M', 'a': 'b'}
+        db.volume_metadata_update(self.admin, volume.id, written, False)
+        marker.write(volume.id, marker.Marker('req-1', 'type', '123'))
+        self.driver._retypes.leftovers.settle(volume.id)
+        metadata = db.volume_metadata_get(self.admin, volume.id)
+        self.assertEqual({'a': 'b'}, dict(metadata))
+        self.assertIsNone(marker.of_volume(volume.id))
+
+    def test_removal_that_fails_is_logged(self) -> None:
+        def remove() -> None:
+            raise OSError('no answer')
+
+        leftovers.attempt('the-volume', remove)
+        self.assertIn('the-volume has left; trying again', self.log.output)
