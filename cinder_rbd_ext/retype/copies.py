@@ -47,10 +47,7 @@ IN_USE = 'a client has the RBD image open; detach the volume first'
 
 
 class Copy:
-    """A copy of the image of a volume.
-
-    :param images: the image and the copy, by their names
-    """
+    """A copy of the image of a volume."""
 
     def __init__(self, images: swap.Images) -> None:
         self.images = images
@@ -63,13 +60,7 @@ class Copy:
         target: plan.ImageState,
         held: volume_lock.Held,
     ) -> marker.Marker:
-        """Make and verify a copy; return the marker that names it.
-
-        :raises CopyFailed: if it is not like its source
-        :raises ChildFailed: if a child process fails, or finds a difference
-        :raises Cancelled: if the request no longer applies
-        :raises LockLost: if the lock has expired
-        """
+        """Make and verify a copy; return the marker that names it."""
 
         def report(first: int, share: int, percent: int) -> None:
             done = first + percent * share // 100
@@ -97,10 +88,7 @@ class Copy:
         )
 
     def make(self, target: plan.ImageState, report: children.Report) -> None:
-        """Copy the image with its snapshots, in a child process.
-
-        :raises ChildFailed: if it fails
-        """
+        """Copy the image with its snapshots, in a child process."""
         images, layout = self.images, target.layout
         command = [
             *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
@@ -135,10 +123,7 @@ class Copy:
         self._read(report, copy)
 
     def used(self, report: children.Report) -> int:
-        """Return the bytes of the objects that the copy will have.
-
-        :raises ChildFailed: if the child process that reads it fails
-        """
+        """Return the bytes of the objects that the copy will have."""
         return int(self._read(report))
 
     def _read(self, report: children.Report, *others: list[str]) -> str:
@@ -161,8 +146,6 @@ class Copy:
         Snapshots that are protected in the source are protected, and invalid
         object maps are rebuilt. The copy in another pool does not have the
         configuration that somebody else has set.
-
-        :raises CopyFailed: if the copy is not like its source
         """
 
         def run(ioctx: protocols.Ioctx, other_pool: protocols.Ioctx) -> str:
@@ -171,13 +154,10 @@ class Copy:
                 librbd.Image(ioctx, self.images.name, read_only=True) as image,
                 librbd.Image(other_pool, copy_name) as copy,
             ):
-                copied = {each['name'] for each in copy.list_snaps()}
-                for name in [each['name'] for each in image.list_snaps()]:
-                    if (
-                        name in copied
-                        and image.is_protected_snap(name)
-                        and not copy.is_protected_snap(name)
-                    ):
+                for name in [each['name'] for each in copy.list_snaps()]:
+                    if image.is_protected_snap(
+                        name
+                    ) and not copy.is_protected_snap(name):
                         copy.protect_snap(name)
                 existing.rebuild_object_maps(
                     copy,

@@ -52,12 +52,7 @@ def attempt(volume_id: str, remove: Callable[[], None]) -> None:
 
 
 class Leftovers:
-    """What retypes and migrations of a back end have left.
-
-    :param driver: the driver, which provides connections and settings
-    :param remove_keys: removes keys from a volume
-    :param configure: configures the image of a volume
-    """
+    """What retypes and migrations of a back end have left."""
 
     def __init__(
         self,
@@ -66,8 +61,7 @@ class Leftovers:
         configure: Configure,
     ) -> None:
         self._driver = driver
-        self._remove_keys = remove_keys
-        self._configure = configure
+        self._remove_keys, self._configure = remove_keys, configure
 
     def settle(self, volume_id: str, wait: float = 0.0) -> None:
         """Remove what an earlier retype or migration of a volume has left.

@@ -28,7 +28,6 @@ LOG = logging.getLogger(__name__)
 
 #: Status of a volume in a retype.
 RETYPING = 'retyping'
-
 #: The status of a migration that Cinder's API has accepted, of one that a
 #: volume service has begun, and those of a volume that nobody uses meanwhile.
 STARTING = 'starting'
@@ -186,7 +185,6 @@ def beat(volume_id: str, mark: Marker, held: volume_lock.Held) -> None:
     """Write a marker, which becomes stale otherwise.
 
     :raises Cancelled: if the request no longer applies
-    :raises LockLost: if the lock has expired
     """
     held.check_is_held()
     if not is_requested(volume_id, mark):

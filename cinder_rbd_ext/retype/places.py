@@ -46,10 +46,7 @@ _TOO_MANY = (
 
 
 class Places:
-    """The places for the copies of a back end.
-
-    :param driver: the driver
-    """
+    """The places for the copies of a back end."""
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver

@@ -75,12 +75,7 @@ Stock = Callable[[Any, Any, Any], tuple[bool, dict[str, Any] | None]]
 
 
 class Recovery:
-    """Completes or undoes the retypes that a killed service interrupted.
-
-    :param driver: the driver
-    :param own: the retypes of the driver
-    :param stock: the stock driver's part of a retype
-    """
+    """Completes or undoes the retypes that a killed service interrupted."""
 
     def __init__(
         self, driver: protocols.Driver, own: retypes.Retypes, stock: Stock
@@ -97,11 +92,9 @@ class Recovery:
     def start(self, free: object = None, total: object = None) -> None:
         """Search in the background.
 
-        The driver calls this whenever Cinder requests its statistics: when the
-        service starts, periodically, and after each retype.
-
-        :param free: free capacity of the pool
-        :param total: total capacity of the pool
+        The driver calls this whenever Cinder requests its statistics, the free
+        and the total capacity of the pool: when the service starts,
+        periodically, and after each retype.
         """
         if self._driver.host is None or self._searching.locked():
             return
@@ -141,10 +134,7 @@ class Recovery:
         self.return_lost()
 
     def recover_all(self) -> bool:
-        """Settle all markers of the back end; return whether some are left.
-
-        Running retypes are not counted.
-        """
+        """Settle all markers of the back end; return whether some are left."""
         return self._each(marker.marked_volumes(self._driver), self._recover)
 
     def _each(

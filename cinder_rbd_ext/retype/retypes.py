@@ -67,38 +67,13 @@ configure   The volume has only keys      As above.
 again       that its new type accepts.
 ==========  ============================  ====================================
 
-What can fail, and what follows. Before the swap, the copy is removed, the
-volume keeps its type, and its owner gets a message. After the swap, the step
-is repeated until it succeeds.
-
-=============================  ===============================================
-Failure                        How it is noticed
-=============================  ===============================================
-librados, librbd               ``rados.Error`` and ``rbd.Error``
-no connection                  ``VolumeBackendAPIException``
-the child fails or crashes     ``ChildFailed``, with status or signal
-the pool is full, its quota    The room is checked and reserved before
-is reached, OSDs are slow      (:mod:`cinder_rbd_ext.retype.places`). Later,
-                               the OSDs do not answer the child, which fails
-                               after :data:`children.PATIENCE`.
-the copy differs               ``CopyFailed``, or ``ChildFailed`` by the
-                               comparison
-the source was changed         ``CopyFailed``
-the status was reset, or the   ``Cancelled``: looked for every
-volume is being deleted        :data:`children.INTERVAL`
-the lock has expired           ``LockLost``: looked for with the status,
-                               before the swap, and before each attempt to
-                               complete it. Recovery continues then, and this
-                               request ends.
-the database fails             Before the swap, as above. Writing the progress
-                               alone may fail.
-the QoS specs of the new type  Looked for before the copy. Later, the step
-have an invalid value          after the swap is repeated.
-the new type is deleted, or    Recovery swaps the images back, if it finds that
-no longer possible here        after the swap.
-the service is stopped or      The kernel ends the child. Recovery follows
-killed                         (:mod:`cinder_rbd_ext.retype.recovery`).
-=============================  ===============================================
+After a failure before the swap, the copy is removed, the volume keeps its
+type, and its owner gets a message. After the swap, the step is repeated until
+it succeeds. Invalid QoS specs and too little room are therefore looked for
+before the copy. Every :data:`children.INTERVAL` seconds, before the swap and
+before each attempt to complete it, the request looks for a reset of the status
+and for the end of its lock: recovery (:mod:`cinder_rbd_ext.retype.recovery`)
+continues then, and the request ends.
 
 The copy continues to be the volume that Cinder's incremental backups refer to:
 their snapshots are copied.
@@ -166,14 +141,17 @@ class Superseded(BaseException):
     reservations of the request expire.
     """
 
+    def __init__(self, volume_id: str) -> None:
+        super().__init__(volume_id)
+        LOG.warning(
+            'The retype of volume %s ends: the volume no longer has the '
+            'status of a retype',
+            volume_id,
+        )
+
 
 class Retypes:
-    """Retypes of the volumes of a back end.
-
-    :param driver: the driver, which provides connections and settings
-    :param remove_keys: removes keys from a volume
-    :param configure: configures the image of a volume for a new type
-    """
+    """Retypes of the volumes of a back end."""
 
     def __init__(
         self,
@@ -182,8 +160,7 @@ class Retypes:
         configure: leftovers.Configure,
     ) -> None:
         self._driver = driver
-        self._remove_keys = remove_keys
-        self._configure = configure
+        self._remove_keys, self._configure = remove_keys, configure
         #: Also those of migrations.
         self.places = places.Places(driver)
         self.leftovers = leftovers.Leftovers(driver, remove_keys, configure)
@@ -201,13 +178,11 @@ class Retypes:
         ``retyping``. It is not a begun retype, for which others wait.
 
         After any failure but :class:`Superseded`, Cinder's manager migrates
-        the volume or writes its former status.
+        the volume or writes its former status. If recovery may act on the
+        volume, this request ends instead.
 
         :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
             calls before it lets others use the image
-        :raises Superseded: instead of an error, if the volume no longer has
-            the status of a retype, or its lock has expired, so that recovery
-            acts
         """
 
         def announce() -> None:
@@ -223,7 +198,7 @@ class Retypes:
             announce()
             yield settle
         except volume_lock.LockLost as error:
-            raise self._superseded(volume.id) from error
+            raise Superseded(volume.id) from error
         except Exception as error:
             # Without the database, nobody knows: it is waited for. Of a volume
             # that was deleted, Cinder's manager finds nothing to migrate.
@@ -231,7 +206,7 @@ class Retypes:
                 volume.id, lambda: marker.status_of(volume.id)
             )
             if status not in (None, marker.RETYPING):
-                raise self._superseded(volume.id) from error
+                raise Superseded(volume.id) from error
             raise
 
     def retype(
@@ -243,13 +218,11 @@ class Retypes:
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
-        :param stock: the stock driver's part
         :returns: whether the image matches the new type, and the model update.
             Otherwise the volume is unchanged, and the retype requires a
             migration by Cinder.
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
-        :raises Superseded: if the volume no longer has the status of a retype
         """
         with volume_lock.exclusive(volume.id) as held:
             if marker.status_of(volume.id) != marker.RETYPING:
@@ -260,7 +233,7 @@ class Retypes:
                         self.leftovers.settle, volume.id
                     )
                     leftovers.attempt(volume.id, settle)
-                raise self._superseded(volume.id)
+                raise Superseded(volume.id)
             self.leftovers.settle_other(request_id, volume.id)
             source_id = swap.image_id(self._driver, volume.name)
             mark = marker.Marker(request_id, new_type.id, source_id)
@@ -303,19 +276,17 @@ class Retypes:
     def _check_applies(
         self, volume_id: str, mark: marker.Marker, held: volume_lock.Held
     ) -> marker.Marker:
-        """Check that no other service or request acts on a volume.
+        """Return the marker if no other service or request acts on a volume.
 
-        :param mark: the marker of this request
-        :returns: the marker in the database
-        :raises Superseded: if one does
+        :param mark: an earlier state of the marker
         """
         try:
             held.check_is_held()
         except volume_lock.LockLost as error:
-            raise self._superseded(volume_id) from error
+            raise Superseded(volume_id) from error
         current = marker.of_request(volume_id, mark.request)
         if current is None:
-            raise self._superseded(volume_id)
+            raise Superseded(volume_id)
         return current
 
     def make_plan(
@@ -327,7 +298,6 @@ class Retypes:
         """Return the plan of a retype of a volume.
 
         :param is_copied: whether the image already is the copy
-        :raises OptionError: for options that are not possible on any volume
         """
         with rbd.RADOSClient(self._driver) as client:
             settings = dataclasses.replace(
@@ -339,7 +309,7 @@ class Retypes:
                 volume.name, client=client.cluster, ioctx=client.ioctx
             )
         current = record.stored_volume(volume.id)
-        recorded = record.items_of(volume.id)
+        recorded = current.admin_metadata
         return retype_plan.Retype(
             request.metadata_of(current),
             request.specs_of(current.volume_type),
@@ -408,7 +378,7 @@ class Retypes:
                 volume.id, functools.partial(trash.discard, images)
             )
             if isinstance(error, (marker.Cancelled, volume_lock.LockLost)):
-                raise self._superseded(volume.id) from error
+                raise Superseded(volume.id) from error
             return _told(error)
 
         def replace() -> None:
@@ -423,8 +393,6 @@ class Retypes:
 
         Until then the volume keeps the status ``retyping``, in which it cannot
         be used. The attempts end if an administrator resets the status.
-
-        :raises Superseded: then
         """
         seen = failures.Failures()
         while True:
@@ -436,25 +404,14 @@ class Retypes:
                     {'id': volume_id},
                 )
             try:
-                is_reset = marker.status_of(volume_id) != marker.RETYPING
+                if marker.status_of(volume_id) != marker.RETYPING:
+                    raise Superseded(volume_id)
             except Exception:
                 seen.log(
                     'Could not read the status of volume %(id)s',
                     {'id': volume_id},
                 )
-                is_reset = False
-            if is_reset:
-                raise self._superseded(volume_id)
             time.sleep(REPEAT)
-
-    @staticmethod
-    def _superseded(volume_id: str) -> Superseded:
-        LOG.warning(
-            'The retype of volume %s ends: the volume no longer has the '
-            'status of a retype',
-            volume_id,
-        )
-        return Superseded(volume_id)
 
     def complete(
         self,
@@ -465,10 +422,9 @@ class Retypes:
     ) -> Update | None:
         """Change the image in place, and record the result.
 
-        This can be repeated.
+        This can be repeated. It returns the model update of the stock driver.
 
         :param volume: the object that is saved afterwards
-        :returns: the model update of the stock driver
         """
         families = record.families_set(record.items_of(volume.id))
         if families:
@@ -546,13 +502,13 @@ def _origins_of_features(
 ) -> dict[precedence.Part, errors.Origin]:
     """Return the origins, from which clones of the volume inherit."""
     recorded = record.origins(record.items_of(volume.id)) or {}
-    origin = errors.Origin.VOLUME_TYPE
-    if to_default:
-        origin = errors.Origin.CLUSTER
+    cluster = errors.Origin.CLUSTER
     return {
-        **dict.fromkeys(precedence.Part, errors.Origin.CLUSTER),
+        **dict.fromkeys(precedence.Part, cluster),
         **recorded,
-        precedence.Part.FEATURES: origin,
+        precedence.Part.FEATURES: (
+            cluster if to_default else errors.Origin.VOLUME_TYPE
+        ),
     }
 
 

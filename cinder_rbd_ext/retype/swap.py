@@ -103,17 +103,12 @@ def kept_name(name: str, ident: str) -> str:
 
 
 class Images:
-    """The image of a volume and its copy.
+    """The image of a volume and its copy, as the marker has them.
 
-    :param mark: the marker of the retype or the migration
-    :ivar driver: the driver, which provides connections
     :ivar name: name of the volume's image
-    :ivar own_pool: its pool
-    :ivar source_id: its id before the swap
     :ivar kept_name: its name after the swap
-    :ivar copy_name: name of the copy
     :ivar pool: pool of the copy
-    :ivar is_moved: whether it is that of a migration
+    :ivar is_moved: whether this is a migration
     """
 
     def __init__(
@@ -181,9 +176,6 @@ class Images:
         """Give the image its name again, and the copy that of a copy.
 
         An interruption leaves what one of :meth:`swap` leaves.
-
-        :raises CopyFailed: if the image does not exist, or a name belongs to
-            another image
         """
 
         def back(ioctx: protocols.ObjectIoctx) -> None:
@@ -216,10 +208,7 @@ class Images:
         target: str,
         ident: str,
     ) -> None:
-        """Rename an image; complete an interrupted rename.
-
-        :raises CopyFailed: if neither name is that of the image
-        """
+        """Rename an image; complete an interrupted rename."""
         has_old = id_of(ioctx, source) == ident
         target_id = id_of(ioctx, target)
         if target_id is None and has_old:
@@ -251,10 +240,7 @@ class Images:
     # In the pool to which a migration copies the image
 
     def place(self, copy_id: str) -> None:
-        """Give the copy there the name of the volume's image.
-
-        :raises CopyFailed: if the pool has another image of this name
-        """
+        """Give the copy there the name of the volume's image."""
         run(
             self.driver,
             lambda there: self.rename(
