@@ -392,10 +392,10 @@ class RBDExtDriver(rbd.RBDDriver):
                 self._retypes.announced(
                     request_id, volume, new_type
                 ) as settle,
-                volume_use.replacing(volume, settle),
+                volume_use.replacing(volume, settle) as held,
             ):
                 return self._retypes.retype(
-                    request_id, volume, new_type, stock
+                    request_id, volume, new_type, stock, held
                 )
         finally:
             # With the statistics that Cinder requests next.

@@ -215,6 +215,7 @@ class Retypes:
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
         stock: Stock,
+        held: volume_lock.Held,
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
@@ -224,54 +225,51 @@ class Retypes:
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
         """
-        with volume_lock.exclusive(volume.id) as held:
-            if marker.status_of(volume.id) != marker.RETYPING:
-                # It may have waited so long that the request was given up.
-                earlier = marker.of_volume(volume.id)
-                if earlier and earlier.request == request_id:
-                    settle = functools.partial(
-                        self.leftovers.settle, volume.id
-                    )
-                    leftovers.attempt(volume.id, settle)
-                raise Superseded(volume.id)
-            self.leftovers.settle_other(request_id, volume.id)
-            source_id = swap.image_id(self._driver, volume.name)
-            mark = marker.Marker(request_id, new_type.id, source_id)
-            marker.begin(volume.id, mark)
-            with option_errors.of_volume(
-                volume,
-                self._driver.backend_name,
-                user_messages.Operation.RETYPE,
-            ):
-                decided = self.make_plan(volume, new_type)
-            reason = self._reason_against(volume, new_type, decided)
-            if reason is None and decided.target:
-                reason = self._copied(volume, mark, decided.target, held)
-            if reason is not None:
-                LOG.info(
-                    'Retype of volume %(id)s needs a migration: %(obstacle)s; '
-                    'the image is not converted: %(why)s',
-                    {
-                        'id': volume.id,
-                        'obstacle': decided.obstacle,
-                        'why': reason,
-                    },
-                )
-                refuse(volume, reason)
-                self._check_applies(volume.id, mark, held)
-                return False, None
+        if marker.status_of(volume.id) != marker.RETYPING:
+            # It may have waited so long that the request was given up.
+            earlier = marker.of_volume(volume.id)
+            if earlier and earlier.request == request_id:
+                settle = functools.partial(self.leftovers.settle, volume.id)
+                leftovers.attempt(volume.id, settle)
+            raise Superseded(volume.id)
+        self.leftovers.settle_other(request_id, volume.id)
+        source_id = swap.image_id(self._driver, volume.name)
+        mark = marker.Marker(request_id, new_type.id, source_id)
+        marker.begin(volume.id, mark)
+        with option_errors.of_volume(
+            volume,
+            self._driver.backend_name,
+            user_messages.Operation.RETYPE,
+        ):
+            decided = self.make_plan(volume, new_type)
+        reason = self._reason_against(volume, new_type, decided)
+        if reason is None and decided.target:
+            reason = self._copied(volume, mark, decided.target, held)
+        if reason is not None:
+            LOG.info(
+                'Retype of volume %(id)s needs a migration: %(obstacle)s; '
+                'the image is not converted: %(why)s',
+                {
+                    'id': volume.id,
+                    'obstacle': decided.obstacle,
+                    'why': reason,
+                },
+            )
+            refuse(volume, reason)
+            self._check_applies(volume.id, mark, held)
+            return False, None
 
-            def complete() -> Update | None:
-                self._check_applies(volume.id, mark, held)
-                update = self.complete(volume, new_type, decided, stock)
-                current = self._check_applies(volume.id, mark, held)
-                # Cinder has the time until the marker is stale to save.
-                marker.write(volume.id, current)
-                return update
+        def complete() -> Update | None:
+            self._check_applies(volume.id, mark, held)
+            update = self.complete(volume, new_type, decided, stock)
+            current = self._check_applies(volume.id, mark, held)
+            # Cinder has the time until the marker is stale to save.
+            marker.write(volume.id, current)
+            return update
 
-            if decided.is_copied:
-                return True, self._repeated(volume.id, complete)
-            return True, complete()
+        if decided.is_copied:
+            return True, self._repeated(volume.id, complete)
+        return True, complete()
 
     def _check_applies(
         self, volume_id: str, mark: marker.Marker, held: volume_lock.Held

@@ -219,6 +219,7 @@ class RetypeTest(base.DriverTestCase):
                 retypes.Superseded,
                 self.driver._retypes.retype,
                 *('req', volume, self.make_type(), lambda: (True, None)),
+                mock.create_autospec(volume_lock.Held, instance=True),
             )
         self.assertIsNotNone(marker.of_volume(volume.id))
 
