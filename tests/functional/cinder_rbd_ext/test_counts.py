@@ -104,9 +104,9 @@ class CountsTest(base.DriverTestCase):
         volume = self._loaded()
         self.driver.create_volume(volume)
         for specs, expected in (
-            ({'rbd_cache_mode': 'none'}, (3, 2, 30)),
+            ({'rbd_cache_mode': 'none'}, (3, 2, 28)),
             # The image is opened to change its features.
-            ({'rbd_object_map': 'false'}, (4, 3, 29)),
+            ({'rbd_object_map': 'false'}, (4, 3, 27)),
         ):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)
