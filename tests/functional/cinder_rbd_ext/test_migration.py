@@ -220,5 +220,5 @@ class HostAssistedTest(base.DriverTestCase):
             image.write(b'late', 0)
             image.flush()
         self.assertRaises(
-            copies.CopyFailed, self.driver.after_volume_copy, *copied
+            swap.CopyFailed, self.driver.after_volume_copy, *copied
         )
