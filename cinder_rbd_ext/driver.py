@@ -23,6 +23,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
 from cinder_rbd_ext import request
 from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_lock
@@ -219,7 +220,14 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             if has_data:
-                stack.enter_context(volume_use.alone(self, volume))
+                if releases.REIMAGE_KEEPS_IMAGE:
+                    with volume_use.alone(self, volume):
+                        pass
+                    # Snapshots can be used during the download.
+                    lock = volume_use.using(self, volume, volume_use.LONG_WAIT)
+                else:
+                    lock = volume_use.alone(self, volume)
+                stack.enter_context(lock)
             stack.enter_context(self._maker.filling(volume, has_data))
             yield
 
@@ -514,10 +522,12 @@ class RBDExtDriver(rbd.RBDDriver):
         with contextlib.ExitStack() as stack:
             try:
                 is_needed = stack.enter_context(migration.former(self, volume))
-            except volume_lock.VolumeLocked:
+            except volume_lock.VolumeLocked as error:
                 # The former image of a volume must not become available.
                 self._deletions.repeat(volume)
-                raise
+                raise exception.VolumeBackendAPIException(
+                    data=str(error)
+                ) from error
             if not is_needed:
                 super().delete_volume(volume)
 

@@ -96,7 +96,9 @@ class Target:
         if new:
             request.Texts(new, texts.specs).check_tenant(settings)
         return plan.configuration_of(
-            texts.request(settings).resolve(), self.size * units.Gi
+            texts.request(settings).resolve(),
+            self.size * units.Gi,
+            is_accepted=True,
         )
 
     def difference(

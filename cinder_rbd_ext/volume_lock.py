@@ -71,6 +71,7 @@ _LOCAL = 'file:'
 
 _GATE = 'gate'
 _CONFIGURATION = 'configuration'
+_IMAGE_NAME = 'name'
 _NAME = 'rbd-volume-{}-{}'
 
 
@@ -227,9 +228,28 @@ def configuring(volume_id: str, wait: float = WAIT) -> Iterator[None]:
 
     :raises VolumeLocked: if it could not be taken in ``wait`` seconds
     """
+    with _part(volume_id, _CONFIGURATION, wait):
+        yield
+
+
+@contextlib.contextmanager
+def naming(volume_id: str, wait: float = WAIT) -> Iterator[None]:
+    """Give an image the name of a volume, or delete a former one, alone.
+
+    This is a lock of its own: the volume can be used while its former image
+    on another back end is deleted, which can take hours. It is not re-entrant.
+
+    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
+    """
+    with _part(volume_id, _IMAGE_NAME, wait):
+        yield
+
+
+@contextlib.contextmanager
+def _part(volume_id: str, part: str, wait: float) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
-        names = [_name(volume_id, _CONFIGURATION)]
-        _take_all(names, stack, _Deadline(volume_id, wait))
+        deadline = _Deadline(volume_id, wait)
+        _take_all([_name(volume_id, part)], stack, deadline)
         yield
 
 

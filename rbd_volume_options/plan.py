@@ -138,11 +138,12 @@ def plan_image(
 
 
 def configuration_of(
-    resolved: precedence.Resolved, size: int
+    resolved: precedence.Resolved, size: int, is_accepted: bool = False
 ) -> dict[str, Any]:
     """Return the configuration of the image of a volume, by key.
 
     :param size: size of the volume in bytes
+    :param is_accepted: as for :func:`rbd_volume_options.qos.limits_of`
     :raises OptionError: for limits on reads and writes that contradict each
         other or the volume type
     """
@@ -153,7 +154,7 @@ def configuration_of(
         ).items()
         if definitions.OPTIONS[key].policy is not definitions.SET_LIMITS
     }
-    return values | qos.limits_of(resolved.plain, size)
+    return values | qos.limits_of(resolved.plain, size, is_accepted)
 
 
 def disk_of(resolved: precedence.Resolved) -> dict[str, Any]:

@@ -34,28 +34,35 @@ class _Limit:
     largest: int
 
 
-def limits_of(choices: Choices, size: int) -> dict[str, int]:
+def limits_of(
+    choices: Choices, size: int, is_accepted: bool = False
+) -> dict[str, int]:
     """Return the limits, the bursts and their lengths, by key.
 
     :param choices: the values with the highest precedence
     :param size: size of the volume in bytes
-    :raises OptionError: for values that contradict each other, or that are
-        more than the volume type allows
+    :param is_accepted: whether the volume exists: a value out of the range of
+        its type becomes the nearest one, because a volume whose limit was
+        ignored would have none
+    :raises OptionError: for values that contradict each other, or that the
+        volume type does not allow
     """
     return {
         key: value
         for each in keys.LIMITS
-        for key, value in _of(each, choices, size // sizes.GIB or 1)
+        for key, value in _of(
+            each, choices, size // sizes.GIB or 1, is_accepted
+        )
     }
 
 
 def _of(
-    each: keys.LimitKeys, choices: Choices, gib: int
+    each: keys.LimitKeys, choices: Choices, gib: int, is_accepted: bool
 ) -> Iterator[tuple[str, int]]:
-    limit = _limit(each, choices, gib)
+    limit = _limit(each, choices, gib, is_accepted)
     if limit:
         yield each.limit, limit.value
-    burst = _burst(each, choices, limit)
+    burst = _burst(each, choices, limit, is_accepted)
     if burst:
         yield each.burst, burst
     seconds = choices.get(each.burst_seconds)
@@ -67,7 +74,9 @@ def _of(
         raise _without(each.burst_seconds, seconds, each.burst)
 
 
-def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
+def _limit(
+    each: keys.LimitKeys, choices: Choices, gib: int, is_accepted: bool
+) -> _Limit | None:
     limit, per_gib = choices.get(each.limit), choices.get(each.per_gib)
     minimum, maximum = choices.get(each.minimum), choices.get(each.maximum)
     if minimum and not per_gib:
@@ -91,13 +100,16 @@ def _limit(each: keys.LimitKeys, choices: Choices, gib: int) -> _Limit | None:
             return _Limit(derived, None, largest)
     if limit:
         smallest = minimum.value if minimum else each.smallest
-        value = _within(each.limit, limit, smallest, largest)
+        value = _within(each.limit, limit, smallest, largest, is_accepted)
         return _Limit(value, limit.origin, largest)
     return _Limit(largest, None, largest) if maximum else None
 
 
 def _burst(
-    each: keys.LimitKeys, choices: Choices, limit: _Limit | None
+    each: keys.LimitKeys,
+    choices: Choices,
+    limit: _Limit | None,
+    is_accepted: bool,
 ) -> int | None:
     """Return the burst; None without one.
 
@@ -115,10 +127,10 @@ def _burst(
     largest = maximum.value if maximum else each.largest
     if burst.origin is errors.Origin.VOLUME_METADATA:
         largest = limit.largest
-    value = _within(each.burst, burst, 1, largest)
+    value = _within(each.burst, burst, 1, largest, is_accepted)
     if value >= limit.value:
         return value
-    if limit.origin is None or burst.origin > limit.origin:
+    if limit.origin is None or burst.origin > limit.origin or is_accepted:
         return None
     raise errors.OptionError(
         each.burst,
@@ -132,7 +144,11 @@ def _burst(
 
 
 def _within(
-    key: str, choice: precedence.Choice[Any], smallest: int, largest: int
+    key: str,
+    choice: precedence.Choice[Any],
+    smallest: int,
+    largest: int,
+    is_accepted: bool,
 ) -> int:
     """Return a value; a default of the back end is at most the largest.
 
@@ -147,6 +163,8 @@ def _within(
     smallest = min(smallest, largest)
     if smallest <= value <= largest:
         return value
+    if is_accepted and choice.origin is errors.Origin.VOLUME_METADATA:
+        return max(smallest, min(value, largest))
     raise errors.OptionError(
         key,
         value,

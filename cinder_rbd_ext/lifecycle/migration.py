@@ -112,6 +112,9 @@ _FORMER = re.compile(r'migration src for ([0-9a-f-]{36})')
 # Id and time of the last change of the image that Cinder copies. An attribute
 # and not a field: Cinder stores the fields of the volume.
 _COPIED = '_rbd_copied'
+# Seconds to wait for the deletion of a former image. With the time for the
+# lock of the volume, this is less than Cinder waits for an answer.
+_NAMING = 10.0
 
 Update = dict[str, Any]
 #: Moves a volume to a back end, as Cinder's scheduler describes it.
@@ -346,7 +349,8 @@ class Migrations:
                 )
             mark = copy.make_verified(volume.id, mark, target, held)
         self._images.mark(images.copy_name, images.pool)
-        images.place(mark.copy_id)
+        with volume_lock.naming(volume.id):
+            images.place(mark.copy_id)
         return mark, target
 
     def _no_access(self, pool: str) -> str | None:
@@ -376,6 +380,7 @@ class Migrations:
             if is_renamed:
                 lock = volume_lock.exclusive(volume.id, volume_use.SHORT_WAIT)
                 stack.enter_context(lock)
+                stack.enter_context(volume_lock.naming(volume.id, _NAMING))
             try:
                 state = self._images.state_of(new_volume.name)
                 recorded = record.items_of(new_volume.id)
@@ -573,9 +578,15 @@ def former(
             deleted.migration_status == 'deleting'
             and deleted.name_id != deleted.id
         ):
-            stack.enter_context(volume_lock.shared(deleted.name_id))
+            stack.enter_context(volume_lock.naming(deleted.name_id))
             with contextlib.suppress(exception.VolumeNotFound):
                 volume = record.stored_volume(deleted.name_id)
+                mark = marker.read(volume.admin_metadata)
+                if marker.is_migrating(volume) or (
+                    mark and marker.is_unsaved(volume, mark)
+                ):
+                    # Cinder may be about to save that it is back.
+                    raise volume_lock.VolumeLocked(volume_id=volume.id)
                 is_needed = volume.name == deleted.name and record.backend_of(
                     volume
                 ) == marker.back_end_of(driver)

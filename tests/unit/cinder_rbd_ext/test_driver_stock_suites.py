@@ -33,6 +33,7 @@ _REBUILDS = (
     'the volume is a mock there; ours reads what the type took, as JSON'
 )
 _NAME_BACK = 'ours gives the image its name back'
+_SNAPSHOT = 'the source is a mock there; ours reads its record'
 _SUMMED_UP = 'librbd sums the sizes up for ours, which opens no image'
 _CLONES = 'calls are counted; ours looks for references to clones, too'
 
@@ -61,6 +62,7 @@ IMPOSSIBLE = [
         'test_disable_multiattach_2_5': _REBUILDS,
         'test_manage_existing_invalid_type': _NAME_BACK,
         'test_manage_existing_with_exist_rbd_image': _NAME_BACK,
+        'test_create_vol_from_snap': _SNAPSHOT,
         'test_delete_volume': _CLONES,
         'test_delete_volume_not_found_at_open': _CLONES,
         'test_delete_busy_volume': _CLONES,

@@ -21,6 +21,7 @@ def _limits(
     of_volume: _Texts | None = None,
     gib: int = 1,
     of_backend: _Texts | None = None,
+    is_accepted: bool = False,
 ) -> dict[str, int]:
     levels = [
         precedence.Level(origin, options.parse(texts, scope, origin))
@@ -35,7 +36,7 @@ def _limits(
         )
     ]
     resolved = precedence.resolve(levels)
-    return qos.limits_of(resolved.plain, gib * sizes.GIB)
+    return qos.limits_of(resolved.plain, gib * sizes.GIB, is_accepted)
 
 
 @ddt.ddt
@@ -179,6 +180,26 @@ class LimitsTestCase(refusals.RefusalTestCase):
         # The type can have a larger one.
         by_size['rbd:iops_burst'] = '301'
         self.assertIn('rbd:iops_burst', _limits(by_size))
+
+    @ddt.data(
+        ({}, {'rbd:iops_limit': '5'}, {'rbd:iops_limit': 10}),
+        (
+            {'rbd:iops_limit_maximum': '100'},
+            {'rbd:iops_limit': '500', 'rbd:iops_burst': '900'},
+            {'rbd:iops_limit': 100, 'rbd:iops_burst': 100},
+        ),
+        (
+            {},
+            {'rbd:iops_limit': '5', 'rbd:iops_burst': '7'},
+            {'rbd:iops_limit': 10},
+        ),
+    )
+    @ddt.unpack
+    def test_limit_of_an_existing_volume_becomes_the_nearest_one(
+        self, of_type: _Texts, of_volume: _Texts, limits: dict[str, int]
+    ) -> None:
+        """Without it, the volume would have none."""
+        self.assertEqual(limits, _limits(of_type, of_volume, is_accepted=True))
 
     def test_burst_and_its_length_go_with_the_limit(self) -> None:
         wanted = {

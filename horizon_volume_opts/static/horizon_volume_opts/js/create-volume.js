@@ -239,7 +239,8 @@ horizon.rbdVolumeOptions = (function () {
           group.byDefault(key), SHOWN[kind], group.source.isImage,
           $row.attr('data-rbd-unset')) : '');
       var $range = $row.find('[data-rbd-maximum]');
-      $range.text(option.minimum > 1 ||
+      // Without a maximum, that of a limit for each GiB depends on the size.
+      $range.text(option.minimum > 1 && !option.per_gib ||
         option.maximum < Number($range.attr('data-rbd-maximum'))
         ? words.range(SHOWN[kind](option.minimum), SHOWN[kind](option.maximum))
         : '');

@@ -500,7 +500,7 @@ class PostponedTest(base.DriverTestCase):
         lock = self.useFixture(
             fixtures.MockPatchObject(
                 volume_lock,
-                'shared',
+                'naming',
                 autospec=True,
                 side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
             )

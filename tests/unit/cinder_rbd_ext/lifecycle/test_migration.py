@@ -590,6 +590,40 @@ class CopyByCinderTest(base.DriverTestCase):
                 migration_status='deleting', _name_id=self.volume.id
             )
             self.assertEqual(self.volume.name, former.name)
-            self.update(self.volume, {'host': host})
+            self.update(
+                self.volume, {'host': host, 'migration_status': 'success'}
+            )
             self.driver.delete_volume(former)
             self.assertIs(left, self.volume.name in self.cluster.names())
+
+    def test_former_image_stays_while_its_volume_may_come_back(self) -> None:
+        former = self.new_volume(
+            migration_status='deleting', _name_id=self.volume.id
+        )
+        self.update(
+            self.volume,
+            {'host': 'elsewhere', 'migration_status': 'completing'},
+        )
+        # Not VolumeIsBusy, which makes the former volume available.
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            self.driver.delete_volume,
+            former,
+        )
+        self.assertIn(self.volume.name, self.cluster.names())
+
+    def test_volume_can_be_used_while_its_former_image_is_deleted(
+        self,
+    ) -> None:
+        former = self.new_volume(
+            migration_status='deleting', _name_id=self.volume.id
+        )
+        self.update(self.volume, {'migration_status': 'success'})
+        with (
+            migration.former(self.driver, former),
+            volume_lock.exclusive(self.volume.id, 0),
+        ):
+            self.assertRaises(
+                volume_lock.VolumeLocked,
+                volume_lock.naming(self.volume.id, 0).__enter__,
+            )
