@@ -29,6 +29,8 @@ class _Volume:
     """A volume without a record and without attachments."""
 
     volume_attachment: tuple[Any, ...] = ()
+    cluster_name: str | None = None
+    host: str | None = None
 
     def obj_attr_is_set(self, name: str) -> bool:
         return False
