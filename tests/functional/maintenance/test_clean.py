@@ -471,6 +471,8 @@ class CleanTest(testtools.TestCase):
         self.assertEqual(before, self.content())
         for image, code in self.keep.items():
             self.expect(planned, image, code)
+        # The audit does not call it an orphan.
+        self.assertNotIn(f'volumes/{self.foreign}', planned)
         stale_locks = {
             image: each
             for image, each in planned.items()
@@ -535,7 +537,7 @@ class CleanTest(testtools.TestCase):
         keep[self.unknown(CLOUD)] = 'never-recorded'
         keep[self.image(self._uuid(), CLOUD)] = 'never-recorded'
         keep[self.image(f'{self._uuid()}_disk', CLOUD)] = 'never-recorded'
-        keep[self.unknown(OTHER_CLOUD)] = 'image-of-another-cloud'
+        self.foreign = self.unknown(OTHER_CLOUD)
         parent = self.marked()
         keep[self.clone(parent)] = 'owner-unknown'
         keep[parent] = 'children'
