@@ -161,14 +161,14 @@ class Guest:
         number = next(self._numbers)
         line = f'trim, {number} {disk} {command}\n'
         self._cluster.write(_CONTROL, line.encode().ljust(512, b'\0'))
-        found = self._wait(
+        printed = self._wait(
             lambda: re.search(
                 rf'^trim: {number} (\w+) ?(.*?)\r?\n', self._console(), re.M
             )
         )
-        if found[1] != 'done':
-            raise RuntimeError(f'{command}: {found[2]}')
-        return str(found[2])
+        if printed[1] != 'done':
+            raise RuntimeError(f'{command}: {printed[2]}')
+        return str(printed[2])
 
     def _console(self) -> str:
         return (self._folder / 'console').read_text(errors='replace')

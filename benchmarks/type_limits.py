@@ -112,8 +112,8 @@ class Volumes:
         number = 0
         for ident, size in self.sizes.items():
             with rbd.Image(ioctx, f'volume-{ident}', read_only=True) as image:
-                found = dict(image.metadata_list())
-            number += found.get(_KEY) != str(per_gib * size)
+                entries = dict(image.metadata_list())
+            number += entries.get(_KEY) != str(per_gib * size)
         return number
 
     def remove_limits(self, ioctx: Any) -> None:

@@ -243,8 +243,8 @@ class Images:
         """Give the copy there the name of the volume's image."""
         run(
             self.driver,
-            lambda there: self.rename(
-                there, self.copy_name, self.name, copy_id
+            lambda ioctx: self.rename(
+                ioctx, self.copy_name, self.name, copy_id
             ),
             self.pool,
         )
@@ -253,6 +253,6 @@ class Images:
         """Return whether the pool has an image of the volume."""
         return run(
             self.driver,
-            lambda there: id_of(there, self.name) is not None,
+            lambda ioctx: id_of(ioctx, self.name) is not None,
             self.pool,
         )

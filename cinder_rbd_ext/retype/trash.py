@@ -79,16 +79,16 @@ def discard(images: swap.Images, wait: float = 0.0, copy_id: str = '') -> None:
     """
     driver, name = images.driver, images.copy_name
 
-    def remove_copy(there: protocols.ObjectIoctx) -> None:
-        if copy_id and swap.id_of(there, images.name) == copy_id:
+    def remove_copy(ioctx: protocols.ObjectIoctx) -> None:
+        if copy_id and swap.id_of(ioctx, images.name) == copy_id:
             # Undo the placement, complete or not.
-            images.rename(there, images.name, name, copy_id)
-        _discard(driver, there, name)
+            images.rename(ioctx, images.name, name, copy_id)
+        _discard(driver, ioctx, name)
 
-    def is_in_trash(there: protocols.ObjectIoctx) -> bool:
-        return swap.id_of(there, name) is None and any(
+    def is_in_trash(ioctx: protocols.ObjectIoctx) -> bool:
+        return swap.id_of(ioctx, name) is None and any(
             entry['name'] == name
-            for entry in driver.rbd.RBD().trash_list(there)
+            for entry in driver.rbd.RBD().trash_list(ioctx)
         )
 
     until = time.monotonic() + wait

@@ -56,17 +56,17 @@ class GuestBenchmarksTest(base.CloudTestCase):
 
     def test_limits_in_a_guest(self) -> None:
         """A guest on a busy machine can be slower than a limit."""
-        found = self.measured(
+        results = self.measured(
             'guest_limits', *('--runtime', '4', '--changes', '1')
         )
-        for name, difference in found['differences'].items():
+        for name, difference in results['differences'].items():
             self.assertLess(difference, 0.1, name)
-        for name, seconds in found['seconds'].items():
+        for name, seconds in results['seconds'].items():
             self.assertLess(max(seconds), 30, name)
 
     def test_limits_of_volumes_of_a_type(self) -> None:
-        found = self.measured('type_limits', '--volumes', '8')
-        self.assertEqual(8, found['retyped'])
+        results = self.measured('type_limits', '--volumes', '8')
+        self.assertEqual(8, results['retyped'])
         self.assertEqual(
-            {'former': 0, 'target': 0, 'applied': 0}, found['wrong']
+            {'former': 0, 'target': 0, 'applied': 0}, results['wrong']
         )

@@ -91,10 +91,10 @@ class AttachmentsTestCase(base.ApiTestCase):
         self, volume: Any, *offer: str, server: str | None = _SERVER
     ) -> Request:
         """Return a request that creates an attachment with a connector."""
-        asked = {'volume_uuid': volume.id, 'connector': _connector(*offer)}
+        body = {'volume_uuid': volume.id, 'connector': _connector(*offer)}
         if server:
-            asked['instance_uuid'] = server
-        return 'POST', '/attachments', {'attachment': asked}
+            body['instance_uuid'] = server
+        return 'POST', '/attachments', {'attachment': body}
 
     def action(self, volume: Any, *offer: str) -> Request:
         """Return a request for os-initialize_connection."""
@@ -330,8 +330,8 @@ class RefusalTest(AttachmentsTestCase):
         before = self.attached(volume, _HOST, 'writeback')
         volume.status = 'in-use'
         volume.save()
-        asked = {'volume_uuid': volume.id, 'instance_uuid': _SERVER}
-        request = 'POST', '/attachments', {'attachment': asked}
+        body = {'volume_uuid': volume.id, 'instance_uuid': _SERVER}
+        request = 'POST', '/attachments', {'attachment': body}
         self.refused(400, 'Only Nova', *request)
         self.ok(*request, app=self.nova)
         before.connection_info = {'name': 'image'}
@@ -355,8 +355,8 @@ class RefusalTest(AttachmentsTestCase):
 
     def test_history_is_not_read_for_others(self) -> None:
         read = self.mock_object(replacement, 'of_server', autospec=True)
-        asked = {'volume_uuid': self.volume().id, 'instance_uuid': _SERVER}
-        request = 'POST', '/attachments', {'attachment': asked}
+        body = {'volume_uuid': self.volume().id, 'instance_uuid': _SERVER}
+        request = 'POST', '/attachments', {'attachment': body}
         self.refused(403, '', *request, app=self.make_app('reader'))
         read.assert_not_called()
 

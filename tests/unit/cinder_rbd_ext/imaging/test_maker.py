@@ -356,6 +356,20 @@ class ReimageTest(base.DriverTestCase):
         self.assertEqual([], self.converted)
         self.assertEqual([], self.commands.imports())
 
+    def test_snapshots_can_be_used_during_the_download(self) -> None:
+        if not releases.REIMAGE_KEEPS_IMAGE:
+            self.skipTest('the volume has no snapshots')
+        held: list[dict[str, bool]] = []
+        self._patch(
+            'cinder.image.image_utils.convert_image',
+            lambda *args, **kwargs: held.append(dict(volume_lock._mine.get())),
+        )
+        self.driver.copy_image_to_volume(
+            self.context, self.volume, None, 'image', disable_sparse=True
+        )
+        # Not exclusively.
+        self.assertEqual([{self.volume.id: False}], held)
+
     def test_after_one_that_was_cut_short(self) -> None:
         if releases.REIMAGE_KEEPS_IMAGE:
             self.skipTest('the image is never away')

@@ -347,6 +347,19 @@ class MigrateTest(base.DriverTestCase):
         mark = marker.of_volume(volume.id)
         self.assertTrue(mark and bool(mark.copy_id) and not mark.is_stale)
 
+    def test_copy_gets_the_name_alone(self) -> None:
+        """A former image of that name may be deleted meanwhile."""
+        volume = self.made_volume(base.ASKED)
+        with mock.patch.object(
+            volume_lock,
+            'naming',
+            autospec=True,
+            side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+        ) as lock:
+            self.assertRaises(volume_lock.VolumeLocked, self._moved, volume)
+        lock.assert_called_once_with(volume.id)
+        self.assertNotIn(volume.name, self.cluster.names('volumes2'))
+
     def _saved(self, volume: Any) -> Any:
         """Save a migration as Cinder does, whose former service is killed."""
         moved = {'host': 'there@ceph2#ceph2', 'migration_status': 'success'}

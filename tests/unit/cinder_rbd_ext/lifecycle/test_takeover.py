@@ -214,6 +214,23 @@ class MigratedTest(base.DriverTestCase):
         # Cinder's manager waits for 60 seconds by default.
         self.assertGreater(60, lock.call_args.args[1])
 
+    def test_name_is_not_taken_while_a_former_image_is_deleted(self) -> None:
+        """Its deletion would remove the image that gets the name."""
+        volume = self.new_volume(base.ASKED)
+        target = self.made_volume(base.ASKED)
+        with mock.patch.object(
+            volume_lock,
+            'naming',
+            autospec=True,
+            side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+        ):
+            self.assertRaises(
+                volume_lock.VolumeLocked,
+                self._taken_over,
+                *(volume, target, 'available'),
+            )
+        self.assertEqual([target.name], self.cluster.names())
+
     def test_only_the_record_of_a_volume_in_use_may_fail(self) -> None:
         volume = self.new_volume(base.ASKED)
         target = self.made_volume(base.ASKED)
