@@ -73,13 +73,13 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             if reason := self._add(name, choice):
                 label = wording.label(choice.option.key)
                 labels.setdefault(reason, []).append(label)
-        #: Why options cannot be changed.
-        self.notes = [
+        #: Why options have no field.
+        self.not_offered = [
             str(_NOT_OFFERED % {'options': ', '.join(each), 'reason': reason})
             for reason, each in labels.items()
+            if not self._is_unavailable
         ]
-        if self._is_unavailable:
-            self.notes = [str(_UNAVAILABLE)]
+        self.note = _UNAVAILABLE if self._is_unavailable else ''
         last_refusal = attach.last_refusal(volume)
         if last_refusal:
             self.set_warning(last_refusal)

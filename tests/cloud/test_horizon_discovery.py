@@ -13,7 +13,7 @@ _CREATE = '/project/volumes/create/'
 _SOURCES = '/api/rbd_volume_options/sources'
 _TYPES = '/api/rbd_volume_options/types/'
 # Bytes: all of our markup in a page, and what each volume type adds.
-_FORM = 7800
+_FORM = 8000
 _TYPE = 300
 
 

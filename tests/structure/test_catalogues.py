@@ -21,6 +21,8 @@ _PLACEHOLDER = re.compile(
     r'%\(\w+\)[sd]|%[sdr]|</?\w+[^>]*>|\{\$.*?\$\}|\{\w+:?,?\}'
 )
 _HINT = 'run python tools/catalogues.py'
+_PAGE = tree.ROOT / 'doc' / 'source' / 'user' / 'dashboard.rst'
+_QUOTE = re.compile(r'(?<![*\w])\*(\w[^*]*)\*(?=[\s.,:])')
 
 
 @ddt.ddt
@@ -92,6 +94,26 @@ class CataloguesTestCase(base.TestCase):
             stock = catalogues.strings(catalogues.read(folder / below))
             for key in ours.keys() & stock.keys():
                 self.assertIn(stock[key] or ours[key], (ours[key],))
+
+    def test_page_for_users_quotes_the_form(self) -> None:
+        """It shows what the form Create Volume says, step by step."""
+        texts = [
+            '.+'.join(map(re.escape, _PLACEHOLDER.split(string)))
+            for domain in catalogues.DOMAINS
+            if domain.package == 'horizon_volume_opts'
+            for _, string in catalogues.strings(
+                catalogues.read(domain.template)
+            )
+            if isinstance(string, str) and re.search('[a-z]{4}', string)
+        ]
+        page = _PAGE.read_text().partition('\nVolumes\n-----')[0]
+        quotes = [' '.join(quote.split()) for quote in _QUOTE.findall(page)]
+        self.assertIn('Choose image features', quotes)
+        for quote in quotes:
+            # Not the way to a form.
+            if '>' not in quote:
+                found = [x for x in texts if re.fullmatch(x, quote)]
+                self.assertNotEqual([], found, quote)
 
     def test_wheel_has_them(self) -> None:
         """The wheel includes the files because git tracks them."""

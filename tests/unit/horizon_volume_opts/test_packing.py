@@ -15,7 +15,7 @@ from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
 
 # Bytes: all of our markup in a page, and what each volume type adds.
-_FORM = 8300
+_FORM = 8500
 _TYPE = 300
 
 # As Cinder returns them, with all features.

@@ -150,9 +150,18 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
 
     def test_options_that_cannot_be_changed_have_one_reason(self) -> None:
         self.cloud.types = [fake_cloud.offered('rbd', **_NONE)]
-        (note,) = self.client.get(_PAGE).context['form'].notes
+        (note,) = self.client.get(_PAGE).context['form'].not_offered
         self.assertIn('Cannot be changed: Cache mode, ', note)
         self.assertIn('Compression hint', note)
+
+    def test_they_are_folded_where_others_have_a_field(self) -> None:
+        folded = '<details class="rbd-not-offered">'
+        others = {k: v for k, v in _NONE.items() if k != 'cache_mode'}
+        self.cloud.types = [fake_cloud.offered('rbd', **others)]
+        self.assertIn(folded, self.client.get(_PAGE).content.decode())
+        self.cloud.types = [fake_cloud.offered('rbd', **_NONE)]
+        cache.cache.clear()
+        self.assertNotIn(folded, self.client.get(_PAGE).content.decode())
 
     def test_type_of_another_driver(self) -> None:
         self.volume['volume_type'] = 'lvm'
