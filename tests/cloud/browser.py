@@ -104,6 +104,7 @@ class BrowserTestCase(base.CloudTestCase):
             logging.getLogger(name).setLevel(logging.WARNING)
         self.session = session()
         self.driver = self.session.driver
+        self.dashboard = DASHBOARD
         self.relay = relay.relay()
         self.addOnException(self._keep_what_is_seen)
         self._read_logs()
@@ -238,7 +239,7 @@ class BrowserTestCase(base.CloudTestCase):
                 'return !window.jQuery || !jQuery.active'
             )
         )
-        self.driver.get(f'{DASHBOARD}{path}')
+        self.driver.get(f'{self.dashboard}{path}')
 
     def fetch(self, path: str) -> tuple[int, str]:
         """Request a page as Horizon's scripts do; return status and text."""
@@ -359,7 +360,7 @@ class BrowserTestCase(base.CloudTestCase):
         """
         asked, complaints = self._read_logs()
         # The initial page of the browser has a chrome: URL.
-        ours = (f'{DASHBOARD}/', 'data:', 'blob:', 'chrome:')
+        ours = (f'{self.dashboard}/', 'data:', 'blob:', 'chrome:')
         self.assertNotEqual([], asked)
         self.assertEqual(
             [], [url for url in asked if not url.startswith(ours)]

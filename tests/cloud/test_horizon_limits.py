@@ -4,6 +4,7 @@
 
 import uuid
 
+from tests.cloud import relay
 from tests.cloud import volume_form
 
 
@@ -58,3 +59,44 @@ class LimitsTest(volume_form.FormTestCase):
         self.assertIn(f'{limits} (set by the volume type)', shown)
         self.assertIn('Default: set by the compute host', shown)
         self.check_accessible('#volume_details__rbd_volume_options')
+
+    def test_limits_that_follow_from_the_size_and_more_options(self) -> None:
+        name = f'by-size-{uuid.uuid4().hex[:8]}'
+        self.make_type_named(
+            name,
+            **{
+                'rbd:iops_limit_per_gib': '30',
+                'rbd:iops_limit_minimum': '100',
+                'rbd:iops_limit_maximum': '5000',
+                'rbd:tenant_options': (
+                    'rbd:object_size,rbd:object_map,rbd:iops_limit,'
+                    'rbd:compression_hint'
+                ),
+            },
+        )
+        relay.forget_offers()
+        limits = (
+            '30 operations per second for each GiB of the volume, '
+            'at least 100 operations per second, '
+            'at most 5,000 operations per second'
+        )
+        volume = self.created()
+        self.open(f'/project/volumes/{volume}/retype/')
+        self.pick('volume_type', name)
+        self.until_true(lambda: limits in self.text('[data-rbd-note]'))
+        self.open_modal()
+        self.fill('#id_name', name)
+        self.pick('type', name)
+        self.assertIn(limits, self.text('[data-rbd-limits]'))
+        self.shown_group()
+        more = f'{volume_form.GROUP} details details'
+        self.click(f'{more} summary')
+        self.choose_value('#id_rbd_compression_hint', 'compressible')
+        self.fill('#id_rbd_iops_limit', '200')
+        self.whole_screenshot('more-options', more)
+        self.submit()
+        asked = {
+            'rbd:compression_hint': 'compressible',
+            'rbd:iops_limit': '200',
+        }
+        self.assertEqual(asked, self.metadata(self.named(name)))

@@ -33,6 +33,14 @@ class FormTestCase(browser.BrowserTestCase):
         self.click('#volumes__action_create')
         self.find('.modal #id_name')
 
+    def open_dialog(self, form: str) -> None:
+        """Open a form as a dialog, with its link in the table."""
+        link = f'a.ajax-modal[href^="{form}"]'
+        if not self.shown(link):
+            self.click(f'tr:has({link}) .dropdown-toggle')
+        self.click(link)
+        self.find('.modal.in form')
+
     def open_image_step(self) -> None:
         """Open the step with our options, for a volume of the image tiny."""
         image = self.tenant.image.find_image('tiny', ignore_missing=False)
