@@ -98,21 +98,30 @@ class GuestImage:
 
     def _unpack_kernel(self, scratch: pathlib.Path) -> pathlib.Path:
         """Unpack the Debian kernel, do not install it; return its folder."""
-        shown = self._run(
-            'apt-cache', 'depends', '--important', _KERNEL, cwd=scratch
-        )
         (package,) = (
-            line.split()[1]
-            for line in shown.splitlines()
-            if line.strip().startswith('Depends: linux-image-')
+            name
+            for name in self._depends(_KERNEL)
+            if name.startswith('linux-image-')
         )
-        self._run('apt-get', '--quiet', 'download', package, cwd=scratch)
-        (deb,) = scratch.glob('*.deb')
+        # Newer kernels consist of several packages of the same version.
+        version = package.removeprefix('linux-image')
+        parts = [x for x in self._depends(package) if x.endswith(version)]
+        download = ('apt-get', '--quiet', 'download', package, *parts)
+        self._run(*download, cwd=scratch)
         root = scratch / 'kernel'
-        self._run('dpkg-deb', '--extract', str(deb), str(root))
-        (vmlinuz,) = (root / 'boot').glob('vmlinuz-*')
+        for deb in scratch.glob('*.deb'):
+            self._run('dpkg-deb', '--extract', str(deb), str(root))
+        (vmlinuz,) = root.rglob('vmlinuz*')
         shutil.copy(vmlinuz, scratch / 'vmlinuz')
         return root
+
+    def _depends(self, package: str) -> list[str]:
+        shown = self._run('apt-cache', 'depends', '--important', package)
+        return [
+            line.split()[1]
+            for line in shown.splitlines()
+            if line.strip().startswith('Depends: ')
+        ]
 
     def _initramfs(self, scratch: pathlib.Path, kernel: pathlib.Path) -> None:
         root = scratch / 'initramfs'

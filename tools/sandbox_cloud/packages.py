@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import platform
 import subprocess
 
 from sandbox_cloud import errors
@@ -21,16 +22,24 @@ _POLICY = pathlib.Path('/usr/sbin/policy-rc.d')
 _REFUSE = '#!/bin/sh\n# Created by tools/sandbox at installation.\nexit 101\n'
 
 
-def wanted(profile: str, text: str) -> list[str]:
+def _codename() -> str:
+    return platform.freedesktop_os_release().get('VERSION_CODENAME', '')
+
+
+def wanted(profile: str, text: str, codename: str | None = None) -> list[str]:
     """Return the packages of a profile in bindep's format.
 
-    Supports only the part of the format that bindep.txt uses: a name, and
-    profiles in brackets, one of which must be requested.
+    Supports only the part of the format that bindep.txt uses: a name, and in
+    brackets platforms and profiles. One of each must apply.
+
+    :param codename: that of the Debian release; that of the machine if None
     """
+    here = {'platform:dpkg', f'platform:debian-{codename or _codename()}'}
     names = []
     for line in text.splitlines():
-        name, _, selectors = line.partition('#')[0].partition('[')
-        if name.strip() and profile in selectors.rstrip(' ]').split():
+        name, _, rest = line.partition('#')[0].partition('[')
+        selectors = set(rest.rstrip(' ]').split())
+        if name.strip() and profile in selectors and here & selectors:
             names.append(name.strip())
     return names
 

@@ -24,3 +24,54 @@ class ModulesTestCase(base.TestCase):
         self.assertEqual(
             {'virtio_blk': b'compressed', 'button': b'plain'}, modules
         )
+
+
+_DEPENDS = {
+    'linux-image-cloud-amd64': """\
+linux-image-cloud-amd64
+  Depends: linux-base-cloud-amd64
+  Depends: linux-image-7.2-cloud-amd64
+""",
+    'linux-image-7.2-cloud-amd64': """\
+linux-image-7.2-cloud-amd64
+  PreDepends: linux-base
+ |Depends: dracut
+  Depends: initramfs-tools
+  Depends: linux-binary-7.2-cloud-amd64
+  Depends: linux-modules-7.2-cloud-amd64
+""",
+}
+
+
+class KernelTestCase(base.TestCase):
+    def test_all_packages_of_the_kernel_are_unpacked(self) -> None:
+        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+        def run(
+            image: object, *command: str, cwd: pathlib.Path | None = None
+        ) -> str:
+            if command[0] == 'apt-cache':
+                return _DEPENDS[command[-1]]
+            if command[0] == 'apt-get':
+                for name in command[3:]:
+                    (root / f'{name}.deb').touch()
+            else:
+                target = pathlib.Path(command[3])
+                target.mkdir(exist_ok=True)
+                (target / pathlib.Path(command[2]).stem).touch()
+                if 'binary' in command[2]:
+                    (target / 'vmlinuz').write_text('kernel')
+            return ''
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sandbox_cloud.guest_image.GuestImage._run', run
+            )
+        )
+        image = guest_image.GuestImage(root, root / 'log')
+        kernel = image._unpack_kernel(root)
+        unpacked = {path.name for path in kernel.iterdir()}
+        names = {'linux-image-7', 'linux-binary-7', 'linux-modules-7'}
+        names = {f'{name}.2-cloud-amd64' for name in names}
+        self.assertEqual({*names, 'vmlinuz'}, unpacked)
+        self.assertEqual('kernel', (root / 'vmlinuz').read_text())

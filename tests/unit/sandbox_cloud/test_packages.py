@@ -17,6 +17,7 @@ _TEXT = """\
 ceph-mon [platform:dpkg sandbox test]
 memcached [platform:dpkg sandbox]  # sandbox only
 gcc [platform:dpkg build]
+libvirt-daemon-driver-secret [platform:debian-trixie sandbox]
 
 git [sandbox-like]
 """
@@ -27,8 +28,12 @@ class WantedTestCase(base.TestCase):
         self.assertEqual(['ceph-mon'], packages.wanted('test', _TEXT))
 
     def test_whole_words_and_no_comments(self) -> None:
-        wanted = packages.wanted('sandbox', _TEXT)
+        wanted = packages.wanted('sandbox', _TEXT, 'bookworm')
         self.assertEqual(['ceph-mon', 'memcached'], wanted)
+
+    def test_package_of_one_release_of_debian(self) -> None:
+        wanted = packages.wanted('sandbox', _TEXT, 'trixie')
+        self.assertEqual('libvirt-daemon-driver-secret', wanted[-1])
 
     def test_our_own_list(self) -> None:
         text = (state.CHECKOUT / 'bindep.txt').read_text()
