@@ -50,10 +50,9 @@ the next retype or migration.
 
 What cannot be copied in this way, such as an image that has clones, is left to
 Cinder, which creates a volume and copies the data
-(``_migrate_volume_generic`` of its manager). No code of this driver runs in
-between, so a kill leaves the volume in ``migrating``, and a second volume. The
-marker is removed before. If the service is killed before Cinder has created
-the second volume, the request is lost, as without the first marker. Cinder
+(``_migrate_volume_generic`` of its manager). The marker is removed before.
+After a kill, the service that starts next ends the migration
+(:mod:`cinder_rbd_ext.retype.recovery`); a second volume remains. Cinder
 copies with the attachments of the request: a volume without one that is in use
 before or after the copy, by the database or a watcher, or whose image changes
 meanwhile, fails instead. It cannot be attached during the copy. A volume that

@@ -31,6 +31,10 @@ status of a request, no marker and no target volume, and that were not changed
 since it started. A request that is received even later finds a volume that may
 be used again. A retype then ends, and so does a copy by Cinder, if it would
 lose data (:mod:`cinder_rbd_ext.lifecycle.migration`).
+
+A copy of an unused volume by Cinder ends with its service. Without a cluster,
+recovery ends the migration as soon as nobody uses the volume or has its image
+open. The target volume stays, as with the stock driver.
 """
 
 from collections.abc import Callable
@@ -47,6 +51,7 @@ from cinder import exception
 from cinder import objects
 from cinder import quota
 from cinder import quota_utils
+from cinder.objects import fields
 from cinder.volume import volume_types
 from oslo_log import log as logging
 from oslo_utils import timeutils
@@ -56,6 +61,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.cluster import capacity
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
@@ -138,11 +144,14 @@ class Recovery:
         return self._each(marker.marked_volumes(self._driver), self._recover)
 
     def _each(
-        self, volume_ids: Iterable[str], settle: Callable[[str], bool]
+        self,
+        volume_ids: Iterable[str],
+        settle: Callable[[str], bool],
+        counts_used: bool = False,
     ) -> bool:
         """Settle volumes, each under its lock; return whether some are left.
 
-        Those that are in use are not counted.
+        :param counts_used: whether those that are in use count
         """
         is_left = False
         for volume_id in volume_ids:
@@ -151,6 +160,7 @@ class Recovery:
                     is_left |= not settle(volume_id)
             except volume_lock.VolumeLocked:
                 LOG.debug('Volume %s is in use', volume_id)
+                is_left |= counts_used
             except exception.VolumeNotFound:
                 LOG.debug('Volume %s was deleted', volume_id)
             except self._driver.rbd.ImageBusy:
@@ -169,7 +179,8 @@ class Recovery:
             return
         admin = context.get_admin_context()
         place = marker.place_of(self._driver)
-        self._each(
+        # With the next statistics, those in use are tried again.
+        self._has_searched = not self._each(
             [
                 volume.id
                 for status in (
@@ -182,8 +193,8 @@ class Recovery:
                 )
             ],
             self._return,
+            counts_used=True,
         )
-        self._has_searched = True
 
     def _has_waited(self, changed: datetime.datetime) -> bool:
         """Return whether a request would have been received since a change."""
@@ -192,7 +203,10 @@ class Recovery:
         return bool(age.total_seconds() >= marker.STALE)
 
     def _return(self, volume_id: str) -> bool:
-        """Return a volume to its former status if its request was lost."""
+        """Return a volume to its former status if its request was lost.
+
+        :returns: whether that is certain
+        """
         volume = record.stored_volume(volume_id)
         changed = timeutils.normalize_time(volume.updated_at)
         if (
@@ -201,8 +215,17 @@ class Recovery:
             and (
                 marker.is_migrating(volume) or volume.status == marker.RETYPING
             )
-            and not _has_target(volume)
         ):
+            if _has_target(volume) and (
+                # A service of the cluster, or Nova, may be copying the data.
+                self._driver.cluster_name
+                or volume.migration_status != marker.MIGRATING
+                or volume.previous_status != fields.VolumeStatus.AVAILABLE
+                or volume.status not in marker.MIGRATED
+                or volume.volume_attachment
+                or open_image.watchers_of(self._driver, volume.name)
+            ):
+                return False
             _end(volume)
         return True
 

@@ -62,6 +62,22 @@ def kill_during_removal(
         raise AssertionError(f'the process ended with {done.returncode}')
 
 
+def kill_while_open(cluster: ceph.SharedCluster, name: str) -> None:
+    """Open an image in a process that is killed while it has it open."""
+    program = (
+        'import os, rados, rbd, signal, sys\n'
+        'client = rados.Rados(conffile=sys.argv[1], rados_id="admin")\n'
+        'client.connect()\n'
+        'image = rbd.Image(client.open_ioctx("volumes"), sys.argv[2])\n'
+        'os.kill(os.getpid(), signal.SIGKILL)\n'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', program, cluster.conf, name], check=False
+    )
+    if done.returncode != -signal.SIGKILL:
+        raise AssertionError(f'the process ended with {done.returncode}')
+
+
 def objects(
     cluster: ceph.SharedCluster, prefix: str, pool: str = 'volumes'
 ) -> int:

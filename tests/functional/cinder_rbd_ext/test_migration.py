@@ -2,10 +2,12 @@
 
 """Test migration to another pool, which keeps layout and features."""
 
+import datetime
 import time
 from typing import Any
 from unittest import mock
 
+from oslo_utils import timeutils
 from oslo_utils import units
 import rbd
 
@@ -14,6 +16,7 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
+from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -203,6 +206,33 @@ class HostAssistedTest(base.DriverTestCase):
         self.assertEqual(
             self.features_of(clone), self.features_of(target, 'volumes2')
         )
+
+    def test_interrupted_copy_ends_when_its_client_is_forgotten(self) -> None:
+        volume = self.made_volume()
+        self.new_volume(migration_status=f'target:{volume.id}')
+        self.useFixture(interruptions.ShortWatch(self.cluster))
+        self.update(
+            volume,
+            {'migration_status': 'migrating', 'previous_status': 'available'},
+        )
+        self.driver.host = volume.host
+        own = self.driver._recovery
+        interruptions.kill_while_open(self.cluster, volume.name)
+        # As a service that started after the request, and has waited.
+        own._began = timeutils.utcnow() + datetime.timedelta(seconds=1)
+        with mock.patch.object(marker, 'STALE', -60.0):
+            own.return_lost()
+            volume.refresh()
+            self.assertEqual('migrating', volume.migration_status)
+            until = time.monotonic() + 60
+            while volume.migration_status == 'migrating':
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.5)
+                own.return_lost()
+                volume.refresh()
+        self.assertEqual('error', volume.migration_status)
+        self.update(volume, {'status': 'attaching'})
+        self.driver.initialize_connection(volume, {'host': 'compute'})
 
     def test_volume_that_changes_during_the_copy_is_not_migrated(self) -> None:
         volume = self.made_volume()

@@ -10,6 +10,7 @@ from cinder.db import api as db
 import ddt
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import swap
@@ -135,11 +136,72 @@ class RecoveryTest(base.DriverTestCase):
         self._search(-5)
         self.assertEqual('retyping', self.volume.status)
 
-    def test_migration_by_cinder_is_no_lost_request(self) -> None:
-        self.update(self.volume, {'migration_status': 'migrating'})
-        self.new_volume(migration_status=f'target:{self.volume.id}')
+    def _copied_by_cinder(self, **changes: object) -> Any:
+        """Leave a volume as a copy of its data by Cinder does."""
+        requested = {
+            'migration_status': 'migrating',
+            'previous_status': 'available',
+        }
+        self.update(self.volume, {**requested, **changes})
+        return self.new_volume(migration_status=f'target:{self.volume.id}')
+
+    @ddt.data('available', 'maintenance', 'retyping')
+    def test_volume_of_an_interrupted_copy_by_cinder_can_be_attached(
+        self, status: str
+    ) -> None:
+        target = self._copied_by_cinder(status=status)
+        self._search(1)
+        self.assertEqual('available', self.volume.status)
+        self.assertEqual('error', self.volume.migration_status)
+        self.update(self.volume, {'status': 'attaching'})
+        self.driver.initialize_connection(self.volume, {'host': 'compute'})
+        target.refresh()
+        self.assertEqual(f'target:{self.volume.id}', target.migration_status)
+
+    @ddt.data(
+        {'previous_status': 'in-use'},
+        {'status': 'retyping', 'migration_status': 'completing'},
+    )
+    def test_copy_of_which_nova_or_its_end_may_run_is_no_lost_request(
+        self, changes: dict[str, str]
+    ) -> None:
+        self._copied_by_cinder(**changes)
+        before = self.volume.migration_status
+        self._search(1)
+        self.assertEqual(before, self.volume.migration_status)
+
+    def test_copy_by_another_service_of_a_cluster_is_no_lost_request(
+        self,
+    ) -> None:
+        self._copied_by_cinder(cluster_name='cluster@ceph')
+        self.driver.cluster_name = 'cluster@ceph'
         self._search(1)
         self.assertEqual('migrating', self.volume.migration_status)
+
+    def test_copy_that_began_after_the_service_is_no_lost_request(
+        self,
+    ) -> None:
+        self._copied_by_cinder()
+        self._search(-5)
+        self.assertEqual('migrating', self.volume.migration_status)
+
+    def test_interrupted_copy_ends_when_nobody_uses_the_volume(self) -> None:
+        self._copied_by_cinder()
+        with self.driver.images.opened(self.volume.name):
+            self._search(1)
+        self.assertEqual('migrating', self.volume.migration_status)
+        locked = volume_lock.VolumeLocked(volume_id=self.volume.id)
+        with mock.patch.object(
+            volume_lock, 'exclusive', autospec=True, side_effect=locked
+        ):
+            self._search(1)
+        self.assertEqual('migrating', self.volume.migration_status)
+        self.update(self.volume, {'status': 'reserved'})
+        self._search(1)
+        self.assertEqual('migrating', self.volume.migration_status)
+        self.update(self.volume, {'status': 'available'})
+        self._search(1)
+        self.assertEqual('error', self.volume.migration_status)
 
     def _search(self, seconds: int) -> None:
         """Search as a service that started after the last request."""
