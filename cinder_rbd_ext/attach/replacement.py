@@ -49,8 +49,8 @@ WAITING = (
 #: that was not connected just before it creates the next one.
 _PAUSE = datetime.timedelta(seconds=1)
 
-# Number of attachments that are read, the newest ones. The deleted ones of a
-# volume can be any number.
+# Number of attachments that are read, the newest ones: the connected ones, and
+# if there are none, all of them. The deleted ones can be any number.
 _MOST_READ = 20
 
 
@@ -88,17 +88,17 @@ def of_server(
     :param since: when the new attachment was reserved; None if not yet
     :param new: its ID; None if it is not reserved yet
     """
-    everything = context.get_admin_context(read_deleted='yes')
-    # Sorted, the newest first.
-    attachments = objects.VolumeAttachmentList.get_all(
-        everything,
-        search_opts={'volume_id': volume_id, 'instance_uuid': server},
-        limit=_MOST_READ,
-    )
+    of_both = {'volume_id': volume_id, 'instance_uuid': server}
+    attached = {**of_both, 'attach_status': fields.VolumeAttachStatus.ATTACHED}
+    # An attachment does not replace itself.
+    attachments = [
+        each
+        for each in _read('no', attached)
+        if each.connection_info and each.id != new
+    ] or [each for each in _read('yes', of_both) if each.id != new]
     connected: list[Any] = []
     for each in attachments:
-        # An attachment does not replace itself.
-        if each.id == new or not _is_part(each, since):
+        if not _is_part(each, since):
             continue
         since = min(since or each.created_at, each.created_at)
         if each.attach_status in _CONNECTED and each.connection_info:
@@ -110,6 +110,14 @@ def of_server(
         mode = _mode_of(each.connection_info)
         earlier = Earlier(mode, each.attached_host, earlier)
     return earlier
+
+
+def _read(read_deleted: str, search: dict[str, str]) -> Any:
+    """Return attachments, the newest first."""
+    admin = context.get_admin_context(read_deleted=read_deleted)
+    return objects.VolumeAttachmentList.get_all(
+        admin, search_opts=search, limit=_MOST_READ
+    )
 
 
 def _is_part(attachment: Any, since: datetime.datetime | None) -> bool:

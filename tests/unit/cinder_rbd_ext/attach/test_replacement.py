@@ -252,6 +252,16 @@ class ReplacedByNovaTest(test.TestCase):
         self.assertEqual('writeback', self.kept(new, 'one'))
         self.assertIsNone(self.kept(new, 'two'))
 
+    @ddt.data(True, False)
+    def test_many_refused_live_migrations(self, is_deleted: bool) -> None:
+        """They leave attachments that were never connected."""
+        for _ in range(2 * replacement._MOST_READ):
+            refused = self.reserved()
+            if is_deleted:
+                self.deleted(refused)
+        new = self.reserved()
+        self.assertEqual('writeback', self.kept(new, 'one'))
+
     def test_detached_and_attached_again(self) -> None:
         self.deleted(self.first)
         new = self.reserved(seconds=0.5)
