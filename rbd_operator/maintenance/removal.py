@@ -23,7 +23,8 @@ What holds before each step, and what a kill leaves:
     the entry in the state REMOVING, perhaps without a header, or one with
     fewer snapshots. The next plan has it.
 ``SNAPSHOT``
-    The snapshot has no clones and its owner is deleted. One call of librbd.
+    The snapshot has no clones and its owner is deleted. One call of librbd,
+    which breaks no lock: a volume has the image.
 ``NAME``
     There is no header and no data object of any number in any pool, so that
     the name leads to nothing. The ID object is removed if it has not changed,
@@ -463,6 +464,10 @@ class Examiner:
             if image.id() != at.ident:
                 raise _Refused(CHANGED, f'the image has the ID {image.id()}')
             _require_unused(clients)
+            if clients.stale_owner:
+                # librbd would blocklist it. The volume may be that of a
+                # server whose host has lost only its network.
+                raise _Refused(decisions.OWNER_GONE, clients.stale_owner)
             for each in list(image.list_snaps()):
                 if each['name'] == snapshot:
                     break
@@ -472,8 +477,6 @@ class Examiner:
             facts = _Facts(
                 each['size'],
                 [images.utc(image.get_snap_timestamp(each['id']))],
-                (),
-                clients.stale_owner,
             )
         name = names.of_snapshot(snapshot)
         self._proofs.require_no_record(name)

@@ -1,437 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is provably this cloud's garbage is removed, and nothing else.
+"""What is provably this cloud's garbage is removed, and nothing else."""
 
-Each thing is planted on a real cluster, and the most careless operator removes
-what the plan has: all pools, all kinds, no limit, nothing deleted from it.
-"""
-
-from collections.abc import Iterator
-import contextlib
 import datetime
-import itertools
-import pathlib
 import signal
-import subprocess
-import sys
-import threading
 import time
-from typing import Any
 import uuid
 
-import fixtures
 import rados
 import rbd
-import sqlalchemy
-import testtools
 
-from rbd_operator.audit import names
 from rbd_operator.audit import objects
-from rbd_operator.audit import records
-from rbd_operator.audit import run as audit
-from rbd_operator.audit import scan
-from rbd_operator.maintenance import databases
-from rbd_operator.maintenance import evidence
-from rbd_operator.maintenance import journal
 from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import pace
-from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
-from rbd_operator.maintenance import run
-from rbd_volume_options import features
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
-from tests.functional import ceph
 from tests.functional import interruptions
-
-# Replaced by the time when all is planted.
-_EARLY = '2020-01-01 00:00:00'
-CLOUD, OTHER_CLOUD = str(uuid.uuid4()), str(uuid.uuid4())
-HOST = 'host@rbd#rbd'
-_MASK = features.to_mask({features.LAYERING, *features.MAP_ON})
-_DAY = datetime.timedelta(days=1)
-_LOCK = """
-import os, rados, rbd, signal, sys
-with rados.Rados(conffile=sys.argv[1], rados_id='admin') as cluster:
-    image = rbd.Image(cluster.open_ioctx('volumes'), sys.argv[2])
-    image.write(b'x', 0)
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+from tests.functional.maintenance import clean_case
 
 
-class Services:
-    """The APIs and the databases of a cloud.
-
-    :ivar hidden: ids of resources that the lists of the APIs lack
-    :ivar deleted_servers: ids of servers that Nova knows as deleted
-    """
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.volumes: dict[str, records.Volume] = {}
-        self.images: set[str] = set()
-        self.servers: set[str] = set()
-        self.snapshots: set[str] = set()
-        self.backups: set[str] = set()
-        self.hidden: set[str] = set()
-        self.deleted_servers: set[str] = set()
-        self.deleted_at = datetime.datetime.now(datetime.timezone.utc)
-        self.configs = {}
-        for name in ('cinder', 'glance'):
-            url = f'sqlite:///{folder}/{name}.sqlite'
-            config = folder / f'{name}.conf'
-            config.write_text(f'[database]\nconnection = {url}\n')
-            self.configs[name] = str(config)
-            engine = sqlalchemy.create_engine(url)
-            with engine.begin() as connection:
-                for table, columns in _TABLES.items():
-                    connection.execute(
-                        sqlalchemy.text(f'CREATE TABLE {table} ({columns})')
-                    )
-            setattr(self, f'_{name}', engine)
-
-    _cinder: sqlalchemy.Engine
-    _glance: sqlalchemy.Engine
-
-    def insert(self, engine: sqlalchemy.Engine, table: str, *row: Any) -> None:
-        """Insert a row."""
-        columns = _TABLES[table].split(', ')
-        there = sqlalchemy.table(table, *map(sqlalchemy.column, columns))
-        values = dict(zip(columns, row, strict=True))
-        with engine.begin() as connection:
-            connection.execute(there.insert().values(values))
-
-    def volume_row(
-        self,
-        ident: str,
-        deleted: bool = True,
-        at: str = _EARLY,
-        name_id: str = '',
-        host: str = HOST,
-        is_recorded: bool = True,
-    ) -> str:
-        """Have Cinder know a volume as deleted; return its id."""
-        self.insert(
-            *(self._cinder, 'volumes', ident, deleted, at, name_id),
-            *('project', host, None),
-        )
-        if is_recorded:
-            self.insert(
-                *(self._cinder, 'volume_admin_metadata', ident),
-                *(wire.RECORD_RECORDED_BY, host.partition('#')[0]),
-            )
-        return ident
-
-    def backup_row(
-        self,
-        ident: str,
-        volume: str,
-        deleted: bool = True,
-        pool: str = 'images',
-    ) -> None:
-        """Have Cinder know a backup in a pool."""
-        at = _EARLY
-        self.insert(
-            *(self._cinder, 'backups', ident, deleted, at),
-            *('project', volume, pool),
-        )
-
-    def image_row(self, ident: str, pool: str, deleted: bool = True) -> str:
-        """Have Glance know an image; return its id."""
-        at = _EARLY
-        status = 'deleted' if deleted else 'active'
-        self.insert(
-            *(self._glance, 'images', ident, deleted, at),
-            *('project', status),
-        )
-        url = f'rbd://fsid/{pool}/{ident}/snap'
-        self.insert(self._glance, 'image_locations', ident, url)
-        return ident
-
-    def delete_now(self) -> None:
-        """Have the services delete now what the test has planted.
-
-        An image that is younger than the deletion of its owner is no garbage.
-        """
-        self.deleted_at = datetime.datetime.now(datetime.timezone.utc)
-        for engine, table in (
-            (self._cinder, 'volumes'),
-            (self._cinder, 'backups'),
-            (self._glance, 'images'),
-        ):
-            with engine.begin() as connection:
-                there = sqlalchemy.table(
-                    table, sqlalchemy.column('deleted_at')
-                )
-                connection.execute(
-                    there.update()
-                    .where(there.c.deleted_at == _EARLY)
-                    .values(
-                        deleted_at=f'{self.deleted_at:%Y-%m-%d %H:%M:%S.%f}'
-                    )
-                )
-
-    def known(self) -> records.Records:
-        """Return the lists of the APIs."""
-        return records.Records(
-            dict(self.volumes),
-            frozenset(self.snapshots),
-            frozenset(self.backups),
-            {HOST: 'volumes', 'host@two#two': 'volumes2'},
-            frozenset(self.images),
-            frozenset(self.servers),
-            cloud_id=CLOUD,
-            backed_up=frozenset(self.volumes),
-            marking=frozenset({HOST}),
-            cluster='fsid',
-        )
-
-    def has_record(self, owner: names.Owner, ident: str) -> bool:
-        """Return whether the cloud has a resource."""
-        return ident in {
-            *(*self.hidden, *self.images, *self.servers),
-            *(*self.snapshots, *self.backups),
-        }
-
-    def volume(self, ident: str) -> records.Volume | None:
-        """Return a volume."""
-        if ident in self.hidden:
-            return records.Volume(ident, ident, 'p', 't', HOST, 'available')
-        return self.volumes.get(ident)
-
-    def server_deleted(self, ident: str) -> datetime.datetime | None:
-        """Return when a server was deleted."""
-        if ident in self.deleted_servers:
-            return self.deleted_at
-        return None
-
-
-_TABLES = {
-    'volumes': 'id, deleted, deleted_at, _name_id, project_id, host, '
-    'cluster_name',
-    'volume_admin_metadata': 'volume_id, key, value',
-    'backups': 'id, deleted, deleted_at, project_id, volume_id, container',
-    'images': 'id, deleted, deleted_at, owner, status',
-    'image_locations': 'image_id, value',
-}
-
-
-class CleanTest(testtools.TestCase):
+class CleanTest(clean_case.CleanTestCase):
     """Pools of this cloud and of another one, with leftovers."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.ceph = ceph.shared_cluster()
-        self.addCleanup(self.ceph.empty)
-        self.addCleanup(self._empty_trash)
-        self.cluster = scan.Cluster(rados, rbd, self.ceph.conf, 'admin')
-        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.services = Services(self.folder)
-        self.approved: set[str] = set()
-        self.began = datetime.datetime.now(datetime.timezone.utc)
-        self.cut = self.began + datetime.timedelta(hours=1)
-        self.now = self.began + 10 * _DAY
-        self.breaks_locks = False
-        self.journals = itertools.count()
-        self.keep: dict[str, str] = {}
-        self.names_gone: set[str] = set()
-        self.trash_gone: set[str] = set()
-        self.to_trash: set[str] = set()
-        # Some of each kind that is in order.
-        self.live = self.volume_of_cloud()
-        self.image_of_cloud = self.image(self._uuid(self.services.images))
-        self.services.image_row(self.image_of_cloud, 'volumes', deleted=False)
-        self.disk = self.image(f'{self._uuid(self.services.servers)}_disk')
-
-    def _uuid(self, place: set[str] | None = None) -> str:
-        ident = str(uuid.uuid4())
-        if place is not None:
-            place.add(ident)
-        return ident
-
-    def _empty_trash(self) -> None:
-        for pool in ceph.POOLS:
-            ioctx = self.ceph.ioctx(pool)
-            for entry in objects.trash(rados, ioctx, pool):
-                with contextlib.suppress(rbd.Error):
-                    rbd.RBD().trash_remove(ioctx, entry.ident, force=True)
-
-    # What is planted
-
-    def image(
-        self, name: str, mark: str = '', pool: str = 'volumes', data: int = -1
-    ) -> str:
-        """Make an image; return its name.
-
-        :param mark: the cloud whose mark it gets
-        :param data: number of an object that gets data
-        """
-        ioctx = self.ceph.ioctx(pool)
-        rbd.RBD().create(ioctx, name, 2**25, old_format=False, features=_MASK)
-        if mark:
-            ownership.write_named(ioctx, name, mark)
-        if data >= 0:
-            with self.ceph.image(name, pool) as image:
-                image.write(b'data', data * 2**22)
-        return name
-
-    def volume_of_cloud(self, status: str = 'available') -> str:
-        """Make a volume that Cinder has; return the name of its image."""
-        ident = self._uuid()
-        self.services.volumes[ident] = records.Volume(
-            ident, ident, 'project', 'type', HOST, status
-        )
-        self.services.volume_row(ident, deleted=False)
-        return self.image(f'volume-{ident}', CLOUD)
-
-    def deleted(self, mark: str = CLOUD, **row: Any) -> str:
-        """Make the image of a volume that Cinder knows as deleted."""
-        ident = self.services.volume_row(self._uuid(), **row)
-        return self.image(f'volume-{ident}', mark)
-
-    def unknown(self, mark: str = '', **how: Any) -> str:
-        """Make the image of a volume that nobody knows."""
-        return self.image(f'volume-{self._uuid()}', mark, **how)
-
-    def marked(self, **how: Any) -> str:
-        """Make an image of which only the mark is a proof."""
-        ident = self.services.volume_row(self._uuid(), is_recorded=False)
-        return self.image(f'volume-{ident}', CLOUD, **how)
-
-    def id_of(self, name: str, pool: str = 'volumes') -> str:
-        """Return librbd's id of an image."""
-        with self.ceph.image(name, pool, read_only=True) as image:
-            return str(image.id())
-
-    def snapshot(self, name: str, snapshot: str, pool: str = 'volumes') -> str:
-        """Take a protected snapshot; return it with its image."""
-        with self.ceph.image(name, pool) as image:
-            image.create_snap(snapshot)
-            image.protect_snap(snapshot)
-        return f'{name}@{snapshot}'
-
-    def clone(self, name: str, pool: str = 'volumes') -> str:
-        """Clone an image; return the clone's name."""
-        self.snapshot(name, 'parent', pool)
-        clone = f'volume-{self._uuid()}'
-        ioctx = self.ceph.ioctx(pool)
-        rbd.RBD().clone(ioctx, name, 'parent', ioctx, clone, features=_MASK)
-        return clone
-
-    def trashed(self, name: str, delay: int = 0, pool: str = 'volumes') -> str:
-        """Move an image to the trash; return its id."""
-        ident = self.id_of(name, pool)
-        rbd.RBD().trash_move(self.ceph.ioctx(pool), name, delay)
-        return ident
-
-    def restored(self, name: str) -> str:
-        """Move an image to the trash and restore it; return its name."""
-        ident = self.trashed(name)
-        rbd.RBD().trash_restore(self.ceph.ioctx(), ident, name)
-        return name
-
-    def renamed(self, name: str) -> str:
-        """Rename an image and back; return its name."""
-        rbd.RBD().rename(self.ceph.ioctx(), name, 'kept')
-        rbd.RBD().rename(self.ceph.ioctx(), 'kept', name)
-        return name
-
-    def remove_objects(self, *keys: str) -> None:
-        """Lose objects of the pool ``volumes``."""
-        for key in keys:
-            self.ceph.ioctx().remove_object(key)
-
-    def interrupted(self, name: str) -> str:
-        """Interrupt the removal of an image; return its id."""
-        with self.ceph.image(name) as image:
-            image.write(b'x' * 2**25, 0)
-        ident = self.id_of(name)
-        interruptions.kill_during_removal(self.ceph, name)
-        return ident
-
-    # The operator
-
-    def examiner(self) -> removal.Examiner:
-        """Return the examiner of ten days later."""
-        proofs = evidence.Evidence(
-            self.services.known(),
-            self.services,
-            databases.Databases(
-                self.services.configs['cinder'],
-                self.services.configs['glance'],
-            ),
-            frozenset(self.approved),
-        )
-        rules = removal.Rules(
-            _DAY, self.now - self.cut, self.breaks_locks, lambda: self.now
-        )
-        return removal.Examiner(self.cluster, proofs, rules)
-
-    def plan(self, **wanted: Any) -> dict[str, Any]:
-        """Plan as carelessly as possible; return the results by image."""
-        audited = audit.run(
-            self.cluster, ceph.POOLS, self.services.known, workers=4
-        )
-        wanted = {'limit': 1000, **wanted}
-        made = plans.made(audited, plans.Filter(**wanted), self.examiner())
-        return {
-            (
-                f'{each.outcome.pool}/{each.outcome.image}'
-                if isinstance(each, removal.Removal)
-                else f'{each.pool}/{each.image}'
-            ): each
-            for each in made
-        }
-
-    def apply(self, planned: dict[str, Any]) -> dict[str, outcomes.Outcome]:
-        """Write the plan, read it and apply it."""
-        header = plans.Header('fsid', 'url', '', CLOUD, 'now', 1, 1)
-        text = plans.text(
-            header,
-            [
-                each.item
-                for each in planned.values()
-                if isinstance(each, removal.Removal)
-            ],
-        )
-        _, items = plans.parsed(text)
-        examiner = self.examiner()
-        stop = threading.Event()
-        path = self.folder / f'journal-{next(self.journals)}'
-        with journal.Journal(path, 'clean apply', 'fsid') as written:
-            runner = run.Runner(
-                self.cluster, written, pace.Pace(stop), stop, lambda text: None
-            )
-            return {
-                f'{each.pool}/{each.image}': each
-                for each in runner.run(
-                    [removal.Removal(each, examiner) for each in items],
-                    lambda *where: None,
-                )
-            }
-
-    def content(self) -> set[str]:
-        """Return all images, snapshots and entries of the trash."""
-        return set(self._content())
-
-    def _content(self) -> Iterator[str]:
-        for pool in ceph.POOLS:
-            ioctx = self.ceph.ioctx(pool)
-            for name, ident in objects.directory(rados, ioctx).items():
-                yield f'{pool}/{name}'
-                with (
-                    contextlib.suppress(rbd.ImageNotFound),
-                    rbd.Image(ioctx, image_id=ident, read_only=True) as image,
-                ):
-                    for each in image.list_snaps():
-                        yield f'{pool}/{name}@{each["name"]}'
-            for entry in objects.trash(rados, ioctx, pool):
-                yield f'{pool} trash {entry.ident}'
-
-    def expect(self, planned: dict[str, Any], image: str, code: str) -> None:
-        """Check the reason against the removal of an image."""
-        outcome = planned[f'volumes/{image}']
-        self.assertIsInstance(outcome, outcomes.Outcome, image)
-        self.assertEqual(code, outcome.code, outcome.detail)
 
     def test_only_provable_garbage_is_removed(self) -> None:
         """Whatever is planted."""
@@ -444,10 +33,7 @@ class CleanTest(testtools.TestCase):
         self._plant_snapshots()
         self._plant_garbage()
         stale = self.deleted()
-        killed = subprocess.run(
-            [sys.executable, '-c', _LOCK, self.ceph.conf, stale], check=False
-        )
-        self.assertEqual(-signal.SIGKILL, killed.returncode)
+        self.cut_off(stale, signal.SIGKILL)
         restored, renamed = self.deleted(), self.marked()
 
         self.services.delete_now()
@@ -534,10 +120,12 @@ class CleanTest(testtools.TestCase):
         gone = self._uuid(services.deleted_servers)
         keep[self.image(f'{gone}_disk')] = 'owner-unknown'
         # The databases of yesterday lack what was created since.
-        keep[self.unknown(CLOUD)] = 'never-recorded'
-        keep[self.image(self._uuid(), CLOUD)] = 'never-recorded'
-        keep[self.image(f'{self._uuid()}_disk', CLOUD)] = 'never-recorded'
-        self.foreign = self.unknown(OTHER_CLOUD)
+        keep[self.unknown(clean_case.CLOUD)] = 'never-recorded'
+        keep[self.image(self._uuid(), clean_case.CLOUD)] = 'never-recorded'
+        keep[self.image(f'{self._uuid()}_disk', clean_case.CLOUD)] = (
+            'never-recorded'
+        )
+        self.foreign = self.unknown(clean_case.OTHER_CLOUD)
         parent = self.marked()
         keep[self.clone(parent)] = 'owner-unknown'
         keep[parent] = 'children'
@@ -555,19 +143,21 @@ class CleanTest(testtools.TestCase):
         source = self.deleted()
         ownership.write_named(self.ceph.ioctx(), source, ownership.RELEASED)
         with self.ceph.image(source) as image:
-            image.deep_copy(self.ceph.ioctx(), 'y', _MASK)
+            image.deep_copy(self.ceph.ioctx(), 'y', clean_case.MASK)
         rbd.RBD().remove(self.ceph.ioctx(), source)
         rbd.RBD().rename(self.ceph.ioctx(), 'y', source)
         keep[source] = 'unmanaged'
-        foreign = self.deleted(host=HOST)
+        foreign = self.deleted(host=clean_case.HOST)
         rbd.RBD().rename(self.ceph.ioctx(), foreign, 'x')
         with self.ceph.image('x') as image:
-            image.deep_copy(self.ceph.ioctx('volumes2'), foreign, _MASK)
+            image.deep_copy(
+                self.ceph.ioctx('volumes2'), foreign, clean_case.MASK
+            )
         rbd.RBD().remove(self.ceph.ioctx(), 'x')
         self.copied_mark = self.marked()
         with self.ceph.image(self.copied_mark) as image:
             image.deep_copy(
-                self.ceph.ioctx('volumes2'), self.copied_mark, _MASK
+                self.ceph.ioctx('volumes2'), self.copied_mark, clean_case.MASK
             )
         keep[self.image(services.image_row(self._uuid(), 'images'))] = (
             'owner-unknown'
@@ -610,26 +200,26 @@ class CleanTest(testtools.TestCase):
         services, keep = self.services, self.keep
         later = self.now - datetime.timedelta(hours=1)
         keep[self.deleted(at=f'{later:%Y-%m-%d %H:%M:%S}')] = 'too-young'
-        migrated = self.unknown(CLOUD)
+        migrated = self.unknown(clean_case.CLOUD)
         services.volume_row(
             self._uuid(), False, name_id=migrated.removeprefix('volume-')
         )
         keep[migrated] = 'recorded'
-        hidden = self.unknown(CLOUD)
+        hidden = self.unknown(clean_case.CLOUD)
         services.hidden.add(hidden.removeprefix('volume-'))
         keep[hidden] = 'recorded'
-        keep[with_snapshot := self.unknown(CLOUD)] = 'recorded'
+        keep[with_snapshot := self.unknown(clean_case.CLOUD)] = 'recorded'
         self.snapshot(
             with_snapshot, f'snapshot-{self._uuid(services.snapshots)}'
         )
-        moving = self.unknown(CLOUD, data=0)
+        moving = self.unknown(clean_case.CLOUD, data=0)
         rbd.RBD().migration_prepare(
             self.ceph.ioctx(), moving, self.ceph.ioctx(), moving
         )
         self.addCleanup(rbd.RBD().migration_abort, self.ceph.ioctx(), moving)
         keep[moving] = 'migrating'
         busy = self.volume_of_cloud('retyping')
-        self.image(f'{busy}{wire.RETYPE_COPY}{uuid.uuid4()}', CLOUD)
+        self.image(f'{busy}{wire.RETYPE_COPY}{uuid.uuid4()}', clean_case.CLOUD)
 
     def _plant_broken(self) -> None:
         """Plant what is broken and not empty."""
@@ -658,12 +248,12 @@ class CleanTest(testtools.TestCase):
         services = self.services
         self.trashed(self.image('precious-db-2'))
         self.trashed(self.unknown())
-        self.trashed(self.unknown(OTHER_CLOUD))
+        self.trashed(self.unknown(clean_case.OTHER_CLOUD))
         self.trashed(self.deleted(), 30 * 86400)
         self.interrupted(self.unknown())
         alone = services.volume_row(self._uuid())
         services.hidden.add(alone)
-        kept = self.image(f'volume-{alone}.x', CLOUD)
+        kept = self.image(f'volume-{alone}.x', clean_case.CLOUD)
         ident = self.id_of(kept)
         rbd.RBD().rename(
             self.ceph.ioctx(),
@@ -724,7 +314,7 @@ class CleanTest(testtools.TestCase):
             self.marked(),
             self.image(services.image_row(self._uuid(), 'volumes')),
             *(
-                self.image(f'{self._uuid(gone)}{suffix}', CLOUD)
+                self.image(f'{self._uuid(gone)}{suffix}', clean_case.CLOUD)
                 for suffix in ('_disk', '_disk.config.rescue', '_disk.swap')
             ),
             self.image(f'volume-{services.volume_row(self._uuid())}.deleted'),

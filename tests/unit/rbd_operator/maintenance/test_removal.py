@@ -15,6 +15,7 @@ import ddt
 
 from rbd_operator.audit import findings
 from rbd_operator.audit import objects
+from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import removal
@@ -62,7 +63,7 @@ class _Image:
 
     def list_snaps(self) -> list[dict[str, Any]]:
         return [
-            {'id': number, 'name': name}
+            {'id': number, 'name': name, 'size': 2**30, 'namespace': 0}
             for number, name in enumerate(self.snapshots)
         ]
 
@@ -327,6 +328,27 @@ class RemovalTest(base.TestCase):
         change = removal.Removal(self.item(), self.examiner)
         change.apply(None, self.image, frozenset({'client.40'}))
         self.assertEqual([(_NAME, 172800)], self.image.moved)
+
+    def snapshot(self) -> removal.Item:
+        """Examine the snapshot of a deleted clone of a volume."""
+        name = f'volume-{facts.OTHER}{wire.CLONE_SNAPSHOT}'
+        self.image.snapshots = [name]
+        self.proofs.proof_of_snapshot.return_value = evidence.Proof('a proof')
+        return self.examiner.examine(
+            *(self.image, findings.CLONE_SNAPSHOT, 'volumes'),
+            *(f'{_NAME}@{name}', 'abc'),
+        )
+
+    def test_snapshot_is_removed_while_its_image_is_not_locked(self) -> None:
+        change = removal.Removal(self.snapshot(), self.examiner)
+        change.apply(None, self.image, frozenset())
+        self.assertEqual([], self.image.snapshots)
+
+    def test_client_of_a_volume_loses_no_lock_for_a_snapshot(self) -> None:
+        """Its host may have lost the network, and its server still runs."""
+        self.lock()
+        error = self.assertRaises(outcomes.Refused, self.snapshot)
+        self.assertIs(decisions.OWNER_GONE, error.reason)
 
     def lock(self) -> None:
         """Have a client that is gone hold the lock."""
