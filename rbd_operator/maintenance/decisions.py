@@ -212,8 +212,8 @@ def obstacle(
     image, volume = target.image, target.volume
     if image.migrating:
         return BUSY, 'a migration of librbd is not committed'
-    if volume and (volume.status not in _CALM or volume.migrating):
-        return BUSY, f'the volume is {volume.status}'
+    if volume and (busy := obstacle_of_status(volume)):
+        return busy
     if volume and volume.multiattach and action is not Action.DISABLE:
         return MULTIATTACH, ''
     if volume and (why := _decided_otherwise(action, volume, types)):
@@ -226,6 +226,14 @@ def obstacle(
             return NO_MAP, ''
     elif plan(action, target).record and not can_record:
         return RECORDED, ''
+    return None
+
+
+def obstacle_of_status(volume: records.Volume) -> Obstacle | None:
+    """Return why an operation of Cinder forbids a change; None if none."""
+    if volume.migrating or volume.status not in _CALM:
+        status = 'migrating' if volume.migrating else volume.status
+        return BUSY, f'the volume is {status}'
     return None
 
 

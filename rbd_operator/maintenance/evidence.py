@@ -252,7 +252,7 @@ class Evidence:
             # Without a snapshot, the image as a whole is a backup.
             return name.ident in self.known.backed_up
         if name.owner in OF_RETYPES:
-            volume = self._volume(name.ident)
+            volume = self.volume(name.ident)
             return volume is not None and volume.status == 'retyping'
         if name.owner in (_Owner.BACKUP, _Owner.VOLUME_SNAPSHOT):
             return self.cloud.has_record(name.owner, name.ident)
@@ -279,7 +279,7 @@ class Evidence:
             or self.cloud.volume(ident) is not None
         )
 
-    def _volume(self, ident: str) -> records.Volume | None:
+    def volume(self, ident: str) -> records.Volume | None:
         """Return a volume by the ID in the name of its image."""
         volume = self.known.volumes.get(ident)
         return self.cloud.volume(volume.ident if volume else ident)
@@ -388,7 +388,7 @@ class Evidence:
             text = f'deleted record of volume {name.ident}'
             return text if is_proof else '', row.deleted_at, row.project
         if name.owner in OF_RETYPES:
-            volume = self._volume(name.ident)
+            volume = self.volume(name.ident)
             if volume and self._pool_of(volume.pool) == pool:
                 return f'record of volume {name.ident}', None, volume.project
         return '', None, ''

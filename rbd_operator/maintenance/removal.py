@@ -352,13 +352,7 @@ class Examiner:
         snapshots = list(image.list_snaps())
         for each in snapshots:
             _require_no_children(image, each['id'])
-        if image.group()['name']:
-            raise _Refused(IN_GROUP, image.group()['name'])
-        mirrored = image.mirror_image_get_info()['state']
-        if mirrored != self._rbd.RBD_MIRROR_IMAGE_DISABLED:
-            raise _Refused(MIRRORED)
-        if image.features() & self._rbd.RBD_FEATURE_MIGRATING:
-            raise _Refused(MIGRATING)
+        self._require_alone(image)
         return _Facts(
             image.size(),
             [
@@ -377,6 +371,19 @@ class Examiner:
             ),
             images.utc(image.create_timestamp()),
         )
+
+    def _require_alone(self, image: Any) -> None:
+        """Check that no group, mirror or migration of librbd has an image.
+
+        :raises Refused: otherwise
+        """
+        if image.group()['name']:
+            raise _Refused(IN_GROUP, image.group()['name'])
+        mirrored = image.mirror_image_get_info()['state']
+        if mirrored != self._rbd.RBD_MIRROR_IMAGE_DISABLED:
+            raise _Refused(MIRRORED)
+        if image.features() & self._rbd.RBD_FEATURE_MIGRATING:
+            raise _Refused(MIGRATING)
 
     def _trashed(self, at: _Place, way: Way, kind: findings.Kind) -> _Facts:
         entry = objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident)
@@ -474,18 +481,23 @@ class Examiner:
             else:
                 raise _Refused(CHANGED, 'the snapshot is gone')
             _require_no_children(image, each['id'])
+            self._require_alone(image)
             facts = _Facts(
                 each['size'],
                 [images.utc(image.get_snap_timestamp(each['id']))],
             )
+        owner = names.of_image(image_name)
         name = names.of_snapshot(snapshot)
         self._proofs.require_no_record(name)
-        return facts, self._proofs.proof_of_snapshot(
-            at.pool,
-            names.of_image(image_name),
-            name,
-            self._owners_in(at),
+        proof = self._proofs.proof_of_snapshot(
+            at.pool, owner, name, self._owners_in(at)
         )
+        volume = self._proofs.volume(owner.ident)
+        if volume and (busy := decisions.obstacle_of_status(volume)):
+            # A retype reads all snapshots. It only reads, so that no watch
+            # shows it.
+            raise _Refused(*busy)
+        return facts, proof
 
 
 @dataclasses.dataclass(frozen=True)

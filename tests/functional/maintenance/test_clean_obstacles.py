@@ -2,7 +2,10 @@
 
 """What stands in the way of a removal, on a real cluster."""
 
+import dataclasses
 import signal
+
+import rbd
 
 from tests.functional import interruptions
 from tests.functional.maintenance import clean_case
@@ -27,3 +30,21 @@ class SnapshotTest(clean_case.CleanTestCase):
         client.send_signal(signal.SIGCONT)
         self.assertEqual(0, client.wait(60))
         self.expect(planned, self.leftover, 'lock-owner-gone')
+
+    def test_group_and_status_of_the_volume_protect_it(self) -> None:
+        """A retype opens the source for reading, which leaves no watch."""
+        ident = self.live.removeprefix('volume-')
+        volume = self.services.volumes[ident]
+        busy = dataclasses.replace(volume, status='retyping')
+        self.services.volumes[ident] = busy
+        self.expect(self.plan(), self.leftover, 'busy')
+        self.services.volumes[ident] = volume
+        planned = self.plan()
+        rbd.RBD().group_create(self.ceph.ioctx(), 'group')
+        self.addCleanup(rbd.RBD().group_remove, self.ceph.ioctx(), 'group')
+        group = rbd.Group(self.ceph.ioctx(), 'group')
+        group.add_image(self.ceph.ioctx(), self.live)
+        self.addCleanup(group.remove_image, self.ceph.ioctx(), self.live)
+        (outcome,) = self.apply(planned).values()
+        self.assertEqual('in-group', outcome.code, str(outcome))
+        self.assertIn(f'volumes/{self.leftover}', self.content())

@@ -119,6 +119,7 @@ class RemovalTest(base.TestCase):
         self.image: Any = _Image()
         self.proofs = mock.create_autospec(evidence.Evidence, instance=True)
         self.proofs.proof.return_value = evidence.Proof('a proof')
+        self.proofs.volume.return_value = facts.volume()
         patch = mock.patch.object(
             objects, 'trash_entry', autospec=True, return_value=None
         )
@@ -343,6 +344,31 @@ class RemovalTest(base.TestCase):
         change = removal.Removal(self.snapshot(), self.examiner)
         change.apply(None, self.image, frozenset())
         self.assertEqual([], self.image.snapshots)
+
+    @ddt.data(
+        ('migrating', decisions.BUSY),
+        ('retyping', decisions.BUSY),
+        ('group', removal.IN_GROUP),
+        ('mirrored', removal.MIRRORED),
+        ('prepared', removal.MIGRATING),
+    )
+    @ddt.unpack
+    def test_snapshot_stays_while_another_operation_needs_it(
+        self, what: str, reason: outcomes.Reason
+    ) -> None:
+        """What reads all snapshots need not watch the image."""
+        if what == 'migrating':
+            self.proofs.volume.return_value = facts.volume(migrating=True)
+        elif what == 'retyping':
+            self.proofs.volume.return_value = facts.volume(status=what)
+        elif what == 'group':
+            self.image.group = lambda: {'name': 'daily'}
+        elif what == 'mirrored':
+            self.image.mirror_state = 1
+        else:
+            self.image.features = lambda: feature_bits.MIGRATING
+        error = self.assertRaises(outcomes.Refused, self.snapshot)
+        self.assertIs(reason, error.reason)
 
     def test_client_of_a_volume_loses_no_lock_for_a_snapshot(self) -> None:
         """Its host may have lost the network, and its server still runs."""
