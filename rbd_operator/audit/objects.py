@@ -183,6 +183,23 @@ def has_header(librados: Any, ioctx: Any, ident: str) -> bool:
     return True
 
 
+def is_gone(
+    librados: Any, ioctx: Any, pool: str, name: str, ident: str
+) -> bool:
+    """Return whether an image has neither a name, a header nor an entry.
+
+    librbd reports the absence of an image also for one that lacks something
+    else, such as a snapshot or its parent.
+
+    :param name: of the image, or of its snapshot
+    """
+    return not (
+        has_header(librados, ioctx, ident)
+        or trash_entry(librados, ioctx, pool, ident)
+        or directory(librados, ioctx).get(name.partition('@')[0]) == ident
+    )
+
+
 def forget_name(librados: Any, ioctx: Any, name: str, ident: str) -> None:
     """Remove the name of an image, unless it belongs to another image now.
 

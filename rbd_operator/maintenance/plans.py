@@ -17,6 +17,7 @@ import json
 from typing import Any
 
 from rbd_operator.audit import findings
+from rbd_operator.audit import objects
 from rbd_operator.audit import report
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
@@ -114,34 +115,28 @@ def made(
 def _examined(
     found: findings.Finding, examiner: removal.Examiner, ioctx: Any
 ) -> removal.Removal | outcomes.Outcome:
-    librbd = examiner.cluster.librbd
+    librbd, librados = examiner.cluster.librbd, examiner.cluster.librados
+    image = found.pool, found.image, found.ident
     about = outcomes.Outcome(
         outcomes.Status.UNCHANGED,
-        found.pool,
-        found.image,
-        found.ident,
+        *image,
         volume=found.volume,
         project=found.project,
     )
     try:
-        return removal.Removal(
-            examiner.examine(
-                ioctx, found.kind, found.pool, found.image, found.ident
-            ),
-            examiner,
-        )
+        try:
+            item = examiner.examine(ioctx, found.kind, *image)
+        except librbd.ImageNotFound:
+            if not objects.is_gone(librados, ioctx, *image):
+                raise
+            return dataclasses.replace(about, detail='deleted since the scan')
+        return removal.Removal(item, examiner)
     except outcomes.Refused as error:
         refused = about.refused(error)
         if error.reason is evidence.UNKNOWN:
             return dataclasses.replace(refused, status=outcomes.Status.UNKNOWN)
         return refused
-    except librbd.ImageNotFound:
-        return dataclasses.replace(about, detail='deleted since the scan')
-    except (
-        librbd.Error,
-        examiner.cluster.librados.Error,
-        *outcomes.UNANSWERED,
-    ) as error:
+    except (librbd.Error, librados.Error, *outcomes.UNANSWERED) as error:
         return dataclasses.replace(
             about, status=outcomes.Status.FAILED, detail=str(error)
         )

@@ -33,6 +33,7 @@ What holds before each step, and what a kill leaves:
 """
 
 from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Mapping
 import dataclasses
 import datetime
@@ -558,7 +559,7 @@ class Removal:
             _, _, snapshot = item.image.partition('@')
             # Another image may get the name now.
             with librbd.Image(ioctx, image_id=item.ident) as image:
-                _remove_snapshot(image, snapshot)
+                _remove_snapshots(librbd, image, (snapshot,))
             done = 'deleted the snapshot'
         else:
             objects.forget_name(
@@ -637,9 +638,12 @@ class Removal:
         librbd = self.examiner.cluster.librbd
         if self.item.snapshots:
             with librbd.Image(ioctx, image_id=self.item.ident) as image:
-                for each in self.item.snapshots:
-                    self._require_in_trash(ioctx)
-                    _remove_snapshot(image, each)
+                _remove_snapshots(
+                    librbd,
+                    image,
+                    self.item.snapshots,
+                    lambda: self._require_in_trash(ioctx),
+                )
         librbd.RBD().trash_remove(ioctx, self.item.ident, False)
 
 
@@ -654,10 +658,29 @@ def _require_unused(clients: use.Use) -> None:
         raise _Refused(decisions.LOCKED, clients.owner)
 
 
-def _remove_snapshot(image: Any, name: str) -> None:
-    if image.is_protected_snap(name):
-        image.unprotect_snap(name)
-    image.remove_snap(name)
+def _remove_snapshots(
+    librbd: Any,
+    image: Any,
+    chosen: Container[str],
+    require: Callable[[], None] = lambda: None,
+) -> None:
+    """Remove snapshots by their ids.
+
+    librbd finds only snapshots of users by their names, not those in its
+    trash, where they are until their last clone is removed.
+
+    :param chosen: their names
+    :param require: called before each removal
+    """
+    for each in list(image.list_snaps()):
+        name = each['name']
+        if name not in chosen:
+            continue
+        require()
+        is_user = each['namespace'] == librbd.RBD_SNAP_NAMESPACE_TYPE_USER
+        if is_user and image.is_protected_snap(name):
+            image.unprotect_snap(name)
+        image.remove_snap_by_id(each['id'])
 
 
 def _require_no_children(image: Any, snapshot: int) -> None:

@@ -15,6 +15,7 @@ import time
 from typing import Any
 from typing import Protocol
 
+from rbd_operator.audit import objects
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import health
 from rbd_operator.maintenance import journal
@@ -117,15 +118,19 @@ class Runner:
     ) -> outcomes.Outcome:
         about = change.outcome
         try:
-            detail = change.apply(connection, ioctx, self.written.clients)
+            try:
+                detail = change.apply(connection, ioctx, self.written.clients)
+            except self.cluster.librbd.ImageNotFound:
+                image = about.pool, about.image, about.ident
+                if not objects.is_gone(self.cluster.librados, ioctx, *image):
+                    raise
+                return dataclasses.replace(
+                    about,
+                    status=outcomes.Status.UNCHANGED,
+                    detail='deleted since the scan',
+                )
         except outcomes.Refused as error:
             return about.refused(error)
-        except self.cluster.librbd.ImageNotFound:
-            return dataclasses.replace(
-                about,
-                status=outcomes.Status.UNCHANGED,
-                detail='deleted since the scan',
-            )
         except (
             self.cluster.librbd.Error,
             self.cluster.librados.Error,

@@ -5,8 +5,10 @@
 import dataclasses
 import signal
 
+import rados
 import rbd
 
+from rbd_operator.maintenance import outcomes
 from tests.functional import interruptions
 from tests.functional.maintenance import clean_case
 
@@ -48,3 +50,40 @@ class SnapshotTest(clean_case.CleanTestCase):
         (outcome,) = self.apply(planned).values()
         self.assertEqual('in-group', outcome.code, str(outcome))
         self.assertIn(f'volumes/{self.leftover}', self.content())
+
+
+class TrashTest(clean_case.CleanTestCase):
+    """Expired entries of the trash."""
+
+    def test_snapshot_in_the_trash_of_librbd_is_removed(self) -> None:
+        """Cinder's user may not remove the snapshots of Glance's pool."""
+        format_option = 'rbd_default_clone_format'
+        self.ceph.rados.conf_set(format_option, '2')
+        self.addCleanup(self.ceph.rados.conf_set, format_option, 'auto')
+        parent = self.deleted()
+        ioctx = self.ceph.ioctx()
+        with self.ceph.image(parent) as image:
+            image.create_snap('parent')
+            rbd.RBD().clone(
+                *(ioctx, parent, 'parent'),
+                *(self.ceph.ioctx('volumes2'), 'clone'),
+                features=clean_case.MASK,
+            )
+            image.remove_snap('parent')
+        self.services.delete_now()
+        ident = self.trashed(parent)
+        caps = 'profile rbd pool=volumes2, profile rbd-read-only pool=volumes'
+        with (
+            self.ceph.user(
+                'cinder', 'mon', 'profile rbd', 'osd', caps
+            ) as conf,
+            rados.Rados(conffile=conf, rados_id='cinder') as cinder,
+            cinder.open_ioctx('volumes2') as volumes,
+        ):
+            rbd.RBD().remove(volumes, 'clone')
+        with rbd.Image(ioctx, image_id=ident, read_only=True) as image:
+            namespaces = [each['namespace'] for each in image.list_snaps()]
+        self.assertEqual([rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH], namespaces)
+        (outcome,) = self.apply(self.plan()).values()
+        self.assertIs(outcomes.Status.DONE, outcome.status, str(outcome))
+        self.assertNotIn(f'volumes trash {ident}', self.content())

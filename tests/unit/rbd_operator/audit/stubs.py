@@ -188,6 +188,18 @@ class Pool:
 
         return itertools.islice(items(), most), 0
 
+    def get_omap_vals_by_keys(
+        self, operation: dict[str, Any], keys: tuple[str, ...]
+    ) -> tuple[Iterator[tuple[str, bytes]], int]:
+        """Return some items of an object, once the operation has run."""
+
+        def items() -> Iterator[tuple[str, bytes]]:
+            for key in keys:
+                if key in self.omaps[operation['key']]:
+                    yield key, self.omaps[operation['key']][key]
+
+        return items(), 0
+
     def operate_read_op(self, operation: dict[str, Any], key: str) -> None:
         if key not in self.omaps:
             raise ObjectNotFound(key)

@@ -68,6 +68,23 @@ class ObjectsTest(base.TestCase):
         self.pool.objects['rbd_id.a'] = b''
         self.assertEqual(('', 1), objects.id_of(self.pool, self.pool, 'a'))
 
+    def is_gone(self) -> bool:
+        where = (self.pool, self.pool, 'volumes')
+        return objects.is_gone(*where, 'a@snapshot', 'abc')
+
+    def test_image_is_gone_when_nothing_leads_to_it(self) -> None:
+        self.assertTrue(self.is_gone())
+        self.pool.omaps['rbd_directory'] = {'name_a': ownership.encoded('bcd')}
+        self.assertTrue(self.is_gone(), 'another image has the name')
+        self.pool.omaps['rbd_directory'] = {'name_a': ownership.encoded('abc')}
+        self.assertFalse(self.is_gone(), 'its name')
+        self.pool.omaps['rbd_directory'] = {}
+        self.pool.objects['rbd_header.abc'] = b''
+        self.assertFalse(self.is_gone(), 'its header')
+        del self.pool.objects['rbd_header.abc']
+        self.pool.omaps['rbd_trash'] = {'id_abc': stubs.trash_entry('a')}
+        self.assertFalse(self.is_gone(), 'its entry of the trash')
+
     def inventory(self, script: str) -> objects.Inventory:
         return objects.inventory(self.pool, ['sh', '-c', script])
 

@@ -7,6 +7,7 @@ from typing import Any
 from unittest import mock
 
 from rbd_operator.audit import findings
+from rbd_operator.audit import objects
 from rbd_operator.audit import report
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
@@ -87,6 +88,14 @@ class MadeTest(base.TestCase):
             None,
         )
         self.examiner.examine.side_effect = self.examined
+        patch = mock.patch.object(
+            objects,
+            'is_gone',
+            autospec=True,
+            side_effect=lambda rados, ioctx, pool, name, ident: name == 'gone',
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def examined(
         self,
@@ -100,6 +109,8 @@ class MadeTest(base.TestCase):
             raise outcomes.Refused(evidence.UNKNOWN)
         if image == 'forbidden':
             raise stubs.PermissionError('may not read its clones')
+        if image in ('gone', 'incomplete'):
+            raise stubs.ImageNotFound('no such parent')
         if image == 'unanswered':
             raise outcomes.NotAnswered('The database')
         return dataclasses.replace(_ITEM, image=image, project=f'of {image}')
@@ -131,9 +142,14 @@ class MadeTest(base.TestCase):
                 ('owner unknown', 'unknown'),
                 ('failed', 'forbidden'),
                 ('failed', 'unanswered'),
+                ('unchanged', 'gone'),
+                ('failed', 'incomplete'),
                 ('item', 'one'),
             ],
-            self.made('unknown', 'forbidden', 'unanswered', 'one'),
+            self.made(
+                *('unknown', 'forbidden', 'unanswered', 'gone'),
+                *('incomplete', 'one'),
+            ),
         )
 
     def test_filters_narrow_the_plan(self) -> None:

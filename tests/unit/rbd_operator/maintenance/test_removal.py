@@ -23,6 +23,7 @@ from rbd_volume_options import wire
 from tests import feature_bits
 from tests.unit import base
 from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_operator.maintenance import stubs
 
 _NAME = f'volume-{facts.IDENT}'
 _HOUR = datetime.timedelta(hours=1)
@@ -32,6 +33,7 @@ class _Image:
     """An image of two hours ago, which is also the module and the cluster."""
 
     RBD_MIRROR_IMAGE_DISABLED = 2
+    RBD_SNAP_NAMESPACE_TYPE_USER = 0
     RBD_FEATURE_MIGRATING = feature_bits.MIGRATING
 
     def __init__(self) -> None:
@@ -42,6 +44,7 @@ class _Image:
         self.ident = 'abc'
         self.moved: list[tuple[str, int]] = []
         self.snapshots: list[str] = []
+        self.namespaces: dict[str, int] = {}
         self.librbd = self.librados = self
 
     def Image(self, ioctx: Any, name: str = '', **kwargs: Any) -> Any:
@@ -63,8 +66,13 @@ class _Image:
 
     def list_snaps(self) -> list[dict[str, Any]]:
         return [
-            {'id': number, 'name': name, 'size': 2**30, 'namespace': 0}
-            for number, name in enumerate(self.snapshots)
+            {
+                'id': name,
+                'name': name,
+                'size': 2**30,
+                'namespace': self.namespaces.get(name, 0),
+            }
+            for name in self.snapshots
         ]
 
     def set_snap_by_id(self, ident: int) -> None:
@@ -77,10 +85,16 @@ class _Image:
         return self.created
 
     def is_protected_snap(self, name: str) -> bool:
+        """Answer about the snapshots of users only."""
+        if self.namespaces.get(name):
+            raise stubs.ImageNotFound(name)
         return False
 
-    def remove_snap(self, name: str) -> None:
-        self.snapshots.remove(name)
+    def remove_snap_by_id(self, ident: str) -> None:
+        self.snapshots.remove(ident)
+
+    def trash_remove(self, ioctx: Any, ident: str, force: bool) -> None:
+        self.purged = ident
 
     def create_timestamp(self) -> datetime.datetime:
         return self.created
@@ -267,6 +281,26 @@ class RemovalTest(base.TestCase):
             )
         self.assertIs(removal.CHANGED, error.reason)
         self.assertEqual(['two'], self.image.snapshots)
+
+    def test_snapshot_in_the_trash_of_librbd_is_removed(self) -> None:
+        """It stays there if the client of its last clone was killed."""
+        long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+        self.in_trash.return_value = objects.Trashed(
+            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *(long_ago, long_ago),
+        )
+        self.image.snapshots = ['one', 'two']
+        self.image.namespaces = {'two': 2}
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=True
+        ):
+            item = self.examiner.examine(
+                *(self.image, findings.IN_TRASH, 'volumes', _NAME, 'abc')
+            )
+            change = removal.Removal(item, self.examiner)
+            change.apply(None, self.image, frozenset())
+        self.assertEqual([], self.image.snapshots)
+        self.assertEqual('abc', self.image.purged)
 
     def test_name_stays_while_a_pool_cannot_be_listed(self) -> None:
         """There may be data, which nothing else would name."""

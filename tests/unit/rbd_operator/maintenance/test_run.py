@@ -10,10 +10,12 @@ import pathlib
 import signal
 import threading
 from typing import Any
+from unittest import mock
 
 import fixtures
 import requests
 
+from rbd_operator.audit import objects
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import journal
@@ -64,6 +66,14 @@ class RunTest(base.TestCase):
         self.stop = threading.Event()
         self.said: list[str] = []
         self.cluster = _Cluster()
+        patch = mock.patch.object(
+            objects,
+            'is_gone',
+            autospec=True,
+            side_effect=lambda rados, ioctx, pool, name, ident: name == 'e',
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def change(self, name: str, error: Exception | None = None) -> _Change:
         about = outcomes.Outcome(_Status.PLANNED, 'volumes', name, 'id')
@@ -95,6 +105,7 @@ class RunTest(base.TestCase):
             self.change('d', outcomes.NotVerified('flags')),
             self.change('e', stubs.ImageNotFound('gone')),
             self.change('f', requests.HTTPError('503')),
+            self.change('g', stubs.ImageNotFound('no such snapshot')),
         )
         self.assertEqual(
             [
@@ -104,10 +115,11 @@ class RunTest(base.TestCase):
                 (_Status.FAILED, 'flags'),
                 (_Status.UNCHANGED, 'deleted since the scan'),
                 (_Status.FAILED, '503'),
+                (_Status.FAILED, 'no such snapshot'),
             ],
             [(each.status, each.detail) for each in found],
         )
-        self.assertEqual(('volumes', 6, 6), self.progress[-1])
+        self.assertEqual(('volumes', 7, 7), self.progress[-1])
 
     def test_user_who_may_not_change_the_image_is_told_what_is_needed(
         self,
