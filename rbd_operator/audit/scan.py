@@ -435,6 +435,9 @@ class Cluster:
                     f'Ceph has no pool {pool}. Pools with the application '
                     f'rbd: {", ".join(_rbd_pools(connection)) or "none"}.'
                 ) from error
+            # Full OSDs perform deletions and reject other changes, instead of
+            # blocking all. librbd adopts it.
+            ioctx.set_osdmap_full_try()
             try:
                 yield connection, ioctx
             finally:

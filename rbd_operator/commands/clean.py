@@ -23,6 +23,7 @@ from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import health
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from rbd_volume_options import sizes
@@ -332,6 +333,9 @@ class Apply(maintenance.Command):
     a removal was refused, 2 if a removal failed, and 3 if the command failed
     or was interrupted.
     """
+
+    # Removals free the space that the cluster lacks.
+    tolerated = health.FULL
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -4,6 +4,7 @@
 
 import argparse
 from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -34,10 +35,12 @@ class Command(exit_status.StatusLister):
     """A command for many images; its exit status shows the worst outcome.
 
     :cvar what: what the command changes
+    :cvar tolerated: health checks for which it does not pause
     :cvar columns: the attributes of outcomes by the names of their columns
     """
 
     what = 'images'
+    tolerated: Container[str] = frozenset()
     columns: Mapping[str, str] = {
         'Pool': 'pool',
         'Image': 'image',
@@ -117,6 +120,7 @@ class Command(exit_status.StatusLister):
                 say,
                 not parsed_args.ignore_health,
                 planned_at,
+                self.tolerated,
             )
             results += runner.run(changes, show)
         return self.rows(results, interrupted=stop.is_set())

@@ -3,6 +3,7 @@
 """Pauses changes while the cluster is unhealthy."""
 
 from collections.abc import Callable
+from collections.abc import Container
 import json
 import threading
 import time
@@ -30,6 +31,17 @@ TROUBLES = frozenset(
         'SLOW_OPS',
     }
 )
+#: The checks of them that removals end.
+FULL = frozenset(
+    {
+        'OSD_BACKFILLFULL',
+        'OSD_FULL',
+        'OSD_NEARFULL',
+        'PG_BACKFILL_FULL',
+        'PG_RECOVERY_FULL',
+        'POOL_FULL',
+    }
+)
 #: Seconds between two checks of an unhealthy cluster.
 INTERVAL = 10.0
 
@@ -41,10 +53,13 @@ class HealthUnknown(Exception):
     """The health of the cluster could not be read."""
 
 
-def troubles(connection: Any) -> list[str]:
+def troubles(
+    connection: Any, tolerated: Container[str] = frozenset()
+) -> list[str]:
     """Return the health checks for which changes should wait.
 
     :param connection: of librados
+    :param tolerated: health checks for which they need not
     :raises HealthUnknown: if the monitors do not answer
     """
     command = json.dumps({'prefix': 'health', 'format': 'json'})
@@ -55,15 +70,16 @@ def troubles(connection: Any) -> list[str]:
             "The Ceph user needs mon 'profile rbd' or mon 'allow r'."
         )
     health = json.loads(output)
-    checks = {
-        code: check
-        for code, check in health.get('checks', {}).items()
-        if not check.get('muted')
-    }
-    reported = sorted(checks.keys() & TROUBLES)
-    if health.get('status') == _ERROR and not reported:
-        reported = sorted(checks) or [_ERROR]
-    return reported
+    checks = health.get('checks', {})
+    if health.get('status') == _ERROR and not checks:
+        return [_ERROR]
+    return sorted(
+        code
+        for code, check in checks.items()
+        if (code in TROUBLES or check['severity'] == _ERROR)
+        and code not in tolerated
+        and not check.get('muted')
+    )
 
 
 class Watch:
@@ -72,6 +88,7 @@ class Watch:
     :param connection: of librados
     :param say: called with a message when a pause begins and ends
     :param interval: seconds for which an unhealthy cluster is not asked again
+    :param tolerated: see :func:`troubles`
     """
 
     def __init__(
@@ -80,11 +97,13 @@ class Watch:
         say: Callable[[str], None],
         interval: float = INTERVAL,
         now: Callable[[], float] = time.monotonic,
+        tolerated: Container[str] = frozenset(),
     ) -> None:
         self._connection = connection
         self._say = say
         self._interval = interval
         self._now = now
+        self._tolerated = tolerated
         self._shown: list[str] = []
         self._next = 0.0
         self._answered = False
@@ -99,7 +118,7 @@ class Watch:
         if self._shown and self._now() < self._next:
             return False
         try:
-            reported = troubles(self._connection)
+            reported = troubles(self._connection, self._tolerated)
         except HealthUnknown:
             if not self._answered:
                 raise
@@ -107,7 +126,8 @@ class Watch:
         self._answered = True
         if reported and reported != self._shown:
             self._say(
-                f'Paused while the cluster reports {", ".join(reported)}.'
+                f'Paused while the cluster reports {", ".join(reported)}. '
+                'Use --ignore-health to continue at once.'
             )
         elif self._shown and not reported:
             self._say('The cluster has recovered; continuing.')
@@ -121,14 +141,16 @@ def wait(
     stop: threading.Event,
     say: Callable[[str], None],
     interval: float = INTERVAL,
+    tolerated: Container[str] = frozenset(),
 ) -> bool:
     """Wait until the cluster is healthy enough for changes.
 
     :param say: is called with a message when a pause begins and ends
+    :param tolerated: see :func:`troubles`
     :returns: whether it is; otherwise, the run is being stopped
     :raises HealthUnknown: if the monitors do not answer
     """
-    watch = Watch(connection, say, interval=0)
+    watch = Watch(connection, say, 0, tolerated=tolerated)
     while not watch.is_healthy():
         if stop.wait(interval):
             return False

@@ -3,6 +3,7 @@
 """Changes many images, with limits, pauses and a journal."""
 
 from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
@@ -54,6 +55,7 @@ class Runner:
     :ivar planned: when the changes were planned. One that the journal has as
         done since then is not made again, in case an operator has undone it.
         None if all changes may be repeated.
+    :ivar tolerated: health checks for which a run does not pause
     """
 
     cluster: scan.Cluster
@@ -63,6 +65,7 @@ class Runner:
     say: Say
     heeds_health: bool = True
     planned: datetime.datetime | None = None
+    tolerated: Container[str] = frozenset()
 
     def run(
         self, changes: Iterable[Change], progress: Progress
@@ -99,7 +102,7 @@ class Runner:
         if not self.pace.wait():
             return None
         if self.heeds_health and not health.wait(
-            connection, self.stop, self.say
+            connection, self.stop, self.say, tolerated=self.tolerated
         ):
             return None
         client = f'client.{connection.get_instance_id()}'

@@ -33,6 +33,7 @@ from rbd_operator.audit import run as audit
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import health
 from rbd_operator.maintenance import journal
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import pace
@@ -423,7 +424,12 @@ class CleanTestCase(testtools.TestCase):
         path = self.folder / f'journal-{next(self.journals)}'
         with journal.Journal(path, 'clean apply', 'fsid') as written:
             runner = run.Runner(
-                self.cluster, written, pace.Pace(stop), stop, lambda text: None
+                self.cluster,
+                written,
+                pace.Pace(stop),
+                stop,
+                lambda text: None,
+                tolerated=health.FULL,
             )
             return {
                 f'{each.pool}/{each.image}': each

@@ -5,10 +5,13 @@
 import dataclasses
 import signal
 
+import ddt
+import fixtures
 import rados
 import rbd
 
 from rbd_operator.maintenance import outcomes
+from tests.functional import filling
 from tests.functional import interruptions
 from tests.functional.maintenance import clean_case
 
@@ -87,3 +90,55 @@ class TrashTest(clean_case.CleanTestCase):
         (outcome,) = self.apply(self.plan()).values()
         self.assertIs(outcomes.Status.DONE, outcome.status, str(outcome))
         self.assertNotIn(f'volumes trash {ident}', self.content())
+
+
+@ddt.ddt
+class FullTest(clean_case.CleanTestCase):
+    """OSDs that are full, or a pool whose quota is used up."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Python's signal handlers cannot interrupt librbd.
+        self.useFixture(fixtures.Timeout(300, gentle=False))
+        self.monitor = filling.Monitor(self.ceph)
+        self.addCleanup(self.monitor.reset, 'volumes')
+        self.orphan = self.deleted()
+        # The first removal creates the trash directory of the pool.
+        self.expired = self.trashed(self.deleted())
+        self.services.delete_now()
+
+    def fill(self, by_quota: bool = False) -> None:
+        """Have Ceph report that the pool is full."""
+        if by_quota:
+            self.monitor.set_quota('volumes', 1)
+        else:
+            # Far below what an empty cluster uses.
+            self.monitor.set_full_ratios(1e-9)
+        self.monitor.wait('volumes', full=True)
+
+    @ddt.data(False, True)
+    def test_leftovers_are_removed(self, by_quota: bool) -> None:
+        self.fill(by_quota)
+        results = self.apply(self.plan())
+        self.assertEqual(
+            [outcomes.Status.DONE] * 2,
+            [each.status for each in results.values()],
+            str(results),
+        )
+        content = self.content()
+        self.assertNotIn(f'volumes trash {self.expired}', content)
+        self.assertNotIn(f'volumes/{self.orphan}', content)
+
+    def test_pool_without_a_trash_keeps_the_image(self) -> None:
+        """librbd reports that the image does not exist."""
+        planned = {
+            image: each
+            for image, each in self.plan().items()
+            if image == f'volumes/{self.orphan}'
+        }
+        self._empty_trash()
+        self.ceph.ioctx().remove_object('rbd_trash')
+        self.fill()
+        (outcome,) = self.apply(planned).values()
+        self.assertIs(outcomes.Status.FAILED, outcome.status, str(outcome))
+        self.assertIn(f'volumes/{self.orphan}', self.content())

@@ -130,6 +130,7 @@ class Pool:
         self.refused = False
         self.forbidden: Exception | None = None
         self.options: dict[str, str] = {}
+        self.is_full_try = False
 
     def Rados(self, **kwargs: Any) -> 'Pool':
         self.connections += 1
@@ -155,6 +156,9 @@ class Pool:
 
     def open_ioctx(self, pool: str) -> 'Pool':
         return self
+
+    def set_osdmap_full_try(self) -> None:
+        self.is_full_try = True
 
     def list_pools(self) -> list[str]:
         return ['volumes']

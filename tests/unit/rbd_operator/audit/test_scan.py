@@ -26,6 +26,12 @@ class ScanTest(base.TestCase):
         )
         self.assertEqual({}, found.unreadable)
 
+    def test_full_cluster_rejects_changes_instead_of_blocking_them(
+        self,
+    ) -> None:
+        with self.cluster.connected('volumes'):
+            self.assertTrue(self.pool.is_full_try)
+
     def test_image_that_cannot_be_opened(self) -> None:
         self.pool.errors['half'] = stubs.ImageNotFound('no header')
         self.pool.objects['rbd_id.half'] = ownership.encoded('abc')

@@ -7,6 +7,8 @@ import types
 from typing import Any
 import uuid
 
+import fixtures
+
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import plans
@@ -169,6 +171,15 @@ class CleanTest(commands.CommandTestCase):
         self.path.write_text(f'{first}\n')
         self.assertEqual(0, self.apply())
         self.removed.assert_not_called()
+
+    def test_full_cluster_does_not_stop_removals(self) -> None:
+        self.plan('--kind', 'orphan-volume')
+        checks = {'OSD_FULL': {'severity': 'HEALTH_ERR'}}
+        report = json.dumps({'status': 'HEALTH_ERR', 'checks': checks})
+        self.pool.mon_command = lambda *args: (0, report.encode(), '')
+        self.useFixture(fixtures.Timeout(30, gentle=True))
+        self.assertEqual(0, self.apply())
+        self.removed.assert_called_once()
 
     def test_limit_of_apply_is_kept(self) -> None:
         self.plan()

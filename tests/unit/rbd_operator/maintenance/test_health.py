@@ -27,7 +27,9 @@ class _Connection:
 def _report(status: str, *checks: str, muted: bool = False) -> dict[str, Any]:
     return {
         'status': status,
-        'checks': {check: {'muted': muted} for check in checks},
+        'checks': {
+            check: {'severity': status, 'muted': muted} for check in checks
+        },
     }
 
 
@@ -55,6 +57,15 @@ class HealthTest(base.TestCase):
         else:
             self.assertEqual(expected, found)
 
+    def test_full_cluster_does_not_stop_what_frees_space(self) -> None:
+        report = _report('HEALTH_ERR', 'OSD_FULL', 'POOL_FULL', 'OSD_NEARFULL')
+        report['checks']['POOL_APP_NOT_ENABLED'] = {'severity': 'HEALTH_WARN'}
+        there = _Connection(report)
+        self.assertEqual(3, len(health.troubles(there)))
+        self.assertEqual([], health.troubles(there, health.FULL))
+        report['checks']['PG_DAMAGED'] = {'severity': 'HEALTH_ERR'}
+        self.assertEqual(['PG_DAMAGED'], health.troubles(there, health.FULL))
+
     def test_no_answer(self) -> None:
         connection = _Connection(_OK)
         connection.status = -13
@@ -70,7 +81,8 @@ class HealthTest(base.TestCase):
         self.assertTrue(health.wait(there, stop, said.append, 0.001))
         self.assertEqual(
             [
-                'Paused while the cluster reports SLOW_OPS.',
+                'Paused while the cluster reports SLOW_OPS. Use '
+                '--ignore-health to continue at once.',
                 'The cluster has recovered; continuing.',
             ],
             said,
