@@ -164,6 +164,12 @@ ID_LOST = Kind(
     'The image is complete, but its object rbd_id is lost. Restore the object '
     'from the directory of the pool. Do not use rbd rm: it deletes the image.',
 )
+UNOPENABLE = Kind(
+    'cannot-be-opened',
+    _ERROR,
+    'Its header and its name are there. Find out why it cannot be opened: rbd '
+    'info <image>. Its parent or a feature may be missing.',
+)
 HALF_TRASHED = Kind(
     'interrupted-trash-move',
     _WARNING,

@@ -342,8 +342,7 @@ class Cluster:
                     if stored and self._opens(ioctx, name):
                         # It was being created.
                         continue
-                if not stored:
-                    kind = findings.ID_LOST
+                kind = findings.UNOPENABLE if stored else findings.ID_LOST
             yield Broken(name, ident, kind, failed[name])
 
     def inventory(

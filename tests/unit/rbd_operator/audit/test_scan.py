@@ -5,6 +5,7 @@ from unittest import mock
 
 from rbd_operator.audit import findings
 from rbd_operator.audit import scan
+from rbd_operator.maintenance import removal
 from rbd_volume_options import ownership
 from tests.unit import base
 from tests.unit.rbd_operator.audit import stubs
@@ -112,6 +113,15 @@ class ScanTest(base.TestCase):
         (broken,) = self.cluster.scan('volumes').unreadable.values()
         self.assertIs(findings.ID_LOST, broken.kind)
         self.assertEqual('abc', broken.ident)
+
+    def test_complete_image_that_cannot_be_opened_is_told_apart(self) -> None:
+        """This host lacks a feature, or the parent of the image is lost."""
+        self.pool.errors['new'] = stubs.Error('function not implemented')
+        self.pool.objects['rbd_id.new'] = ownership.encoded('abc')
+        self.pool.objects['rbd_header.abc'] = b''
+        (broken,) = self.cluster.scan('volumes').unreadable.values()
+        self.assertIs(findings.UNOPENABLE, broken.kind)
+        self.assertNotIn(broken.kind, removal.WAYS)
 
     def test_name_of_an_image_in_the_trash_is_told_apart(self) -> None:
         self.pool.errors['half'] = stubs.ImageNotFound('no id')
