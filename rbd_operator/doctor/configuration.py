@@ -8,6 +8,9 @@ import pathlib
 from oslo_config import cfg
 
 DEFAULT = 'DEFAULT'
+#: Where Cinder, and glance_store since 5.0, look for the options that the
+#: section of a back end or store does not set.
+SHARED = 'backend_defaults'
 _TRUE = frozenset({'true', '1', 'on', 'yes'})
 
 
@@ -21,6 +24,8 @@ class Configuration:
     def __init__(self, paths: Iterable[pathlib.Path]) -> None:
         self.paths = tuple(paths)
         self._sections: dict[str, dict[str, list[str]]] = {}
+        # The sections of Cinder's back ends, or of Glance's stores.
+        self._back_ends: frozenset[str] = frozenset()
         for path in self.paths:
             parsed: dict[str, dict[str, list[str]]] = {}
             try:
@@ -34,6 +39,10 @@ class Configuration:
                 ) from None
             for section, values in parsed.items():
                 self._sections.setdefault(section, {}).update(values)
+        self._back_ends = frozenset(
+            each.partition(':')[0].strip()
+            for each in self.list(DEFAULT, 'enabled_backends')
+        )
 
     def __str__(self) -> str:
         return ', '.join(str(path) for path in self.paths)
@@ -48,7 +57,10 @@ class Configuration:
 
     def all(self, section: str, name: str) -> tuple[str, ...]:
         """Return the values of an option that can be repeated."""
-        return tuple(self._sections.get(section, {}).get(name, ()))
+        values = self._sections.get(section, {}).get(name)
+        if values is None and section in self._back_ends:
+            values = self._sections.get(SHARED, {}).get(name)
+        return tuple(values or ())
 
     def get(self, section: str, name: str, default: str = '') -> str:
         """Return the value of an option."""

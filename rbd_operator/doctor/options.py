@@ -24,8 +24,6 @@ from rbd_operator.doctor import other_parts
 _CINDER = 'cinder_rbd_ext.opts'
 _GLANCE = 'glance_store_objmap.opts'
 _NOVA = 'nova_rbd_cache.opts'
-#: Section of Cinder and glance_store for the options of all back ends.
-_SHARED = 'backend_defaults'
 _NOVA_SECTION = 'rbd_cache'
 #: Names that other sections of Nova have too.
 _COMMON = frozenset({'enabled'})
@@ -47,7 +45,11 @@ def check_cinder(conf: Configuration) -> Iterator[Finding]:
         if conf.get(section, 'volume_driver') == cinder_parts.OURS
     ]
     yield from _check(
-        'Cinder', conf, _options(_CINDER), [*ours, _SHARED], 'back end'
+        'Cinder',
+        conf,
+        _options(_CINDER),
+        [*ours, configuration.SHARED],
+        'back end',
     )
 
 
@@ -56,7 +58,11 @@ def check_glance(conf: Configuration) -> Iterator[Finding]:
     stores = other_parts.glance_stores(conf)
     ours = [name for name, kind in stores.items() if kind == other_parts.STORE]
     yield from _check(
-        'Glance', conf, _options(_GLANCE), [*ours, _SHARED], 'store'
+        'Glance',
+        conf,
+        _options(_GLANCE),
+        [*ours, configuration.SHARED],
+        'store',
     )
 
 

@@ -47,6 +47,21 @@ class CinderPartsTest(base.TestCase):
             access,
         )
 
+    def test_options_of_all_back_ends_apply_to_each(self) -> None:
+        """Cinder falls back to this section for each option."""
+        text = (
+            '[DEFAULT]\nenabled_backends = ceph\n[ceph]\n'
+            f'[backend_defaults]\nvolume_driver = {cinder_parts.OURS}\n'
+            'rbd_user = cinder\nrbd_pool = volumes\nrbd_secret_uuid = key\n'
+        )
+        folder = self.useFixture(fixtures.TempDir()).path
+        conf = hosts.conf(folder, text)
+        (access,) = cinder_parts.accesses(conf, {})
+        self.assertEqual(('cinder', ('volumes',)), (access.user, access.pools))
+        problems = hosts.problems(cinder_parts.check(conf, 20))
+        self.assertIn(('Cinder [ceph] rbd_secret_uuid', _S.ERROR), problems)
+        self.assertNotIn(('Cinder back ends', _S.WARNING), problems)
+
     @ddt.data(
         (
             {'enabled_backends': 'enabled_backends = lvm'},

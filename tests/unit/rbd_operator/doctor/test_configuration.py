@@ -41,6 +41,20 @@ class ConfigurationTest(base.TestCase):
         self.assertEqual('2', conf.get('a', 'c'))
         self.assertEqual(f'{self.folder}/0, {self.folder}/1', str(conf))
 
+    @ddt.data('a,b', 'a:rbd, b:rbd_objmap')
+    def test_back_ends_share_options_that_their_sections_do_not_set(
+        self, enabled: str
+    ) -> None:
+        shared = '[backend_defaults]\nuser = cinder\npool = volumes\n'
+        conf = self.read(
+            f'[DEFAULT]\nenabled_backends = {enabled}\n{shared}'
+            '[a]\npool = fast\n[b]\npool =\n[other]\n'
+        )
+        self.assertEqual('cinder', conf.get('a', 'user'))
+        self.assertEqual('fast', conf.get('a', 'pool'))
+        self.assertEqual('', conf.get('b', 'pool', 'rbd'))
+        self.assertEqual('', conf.get('other', 'user'))
+
     @ddt.data('a = 1', '[a\nb = 1', '\x00')
     def test_invalid_file_is_refused(self, text: str) -> None:
         self.assertRaises(ValueError, self.read, text)
