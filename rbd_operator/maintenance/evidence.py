@@ -232,6 +232,13 @@ class Evidence:
     def _pool_of(self, backend: str) -> str:
         return self.known.backends.get(backend, '')
 
+    def moved_to(self, volume: records.Volume, pool: str) -> str:
+        """Return where a volume is; empty if it is, or may be, in a pool."""
+        there = self._pool_of(volume.pool)
+        if not there and volume.pool in self.known.elsewhere:
+            there = volume.pool
+        return '' if there == pool else there
+
     def require_no_record(self, name: names.Name) -> None:
         """Check that the cloud has no record of an owner at this moment.
 

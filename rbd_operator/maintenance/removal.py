@@ -111,6 +111,12 @@ RETYPED = _Reason(
     'Make it the image of the volume again: rbd trash restore <id> --image '
     '<image of the volume>, or rbd rename.',
 )
+MIGRATED = _Reason(
+    'volume-elsewhere',
+    'the volume has been migrated',
+    'Check the image of the volume there. Then remove this one: rbd trash rm '
+    '<id>, or rbd rm if it is not in the trash.',
+)
 CHANGED = _Reason(
     'changed',
     'it has changed since the plan',
@@ -441,10 +447,12 @@ class Examiner:
         is_named = name.owner is names.Owner.RETYPE_COPY or at.image.endswith(
             f'-{at.ident}'
         )
-        if not is_named or not (
-            has_other or not self._proofs.has_volume(name.ident)
-        ):
-            raise _Refused(RETYPED)
+        if is_named and (has_other or not self._proofs.has_volume(name.ident)):
+            return
+        volume = self._proofs.volume(name.ident)
+        if volume and (place := self._proofs.moved_to(volume, at.pool)):
+            raise _Refused(MIGRATED, place)
+        raise _Refused(RETYPED)
 
     def _name(self, at: _Place) -> _Facts:
         stored = objects.id_of(self._rados, at.ioctx, at.image)

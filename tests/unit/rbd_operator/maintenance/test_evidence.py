@@ -82,6 +82,24 @@ class EvidenceTest(base.TestCase):
         )
 
     @ddt.data(
+        (facts.CINDER_POOL, 'volumes', ''),
+        (facts.CINDER_POOL, 'other', 'volumes'),
+        ('host@lvm#lvm', 'volumes', 'host@lvm#lvm'),
+        # Its service is down.
+        ('host@down#down', 'volumes', ''),
+    )
+    @ddt.unpack
+    def test_volume_is_elsewhere_if_its_back_end_reports_another_place(
+        self, backend: str, pool: str, place: str
+    ) -> None:
+        proofs = dataclasses.replace(
+            self.made(),
+            known=facts.known(elsewhere=frozenset({'host@lvm#lvm'})),
+        )
+        volume = facts.volume(pool=backend)
+        self.assertEqual(place, proofs.moved_to(volume, pool))
+
+    @ddt.data(
         (_OURS, {'row': _DELETED}, 'deleted record'),
         (_OURS, {'row': _OF_STOCK}, 'mark of the cloud'),
         ('', {'approved': 'volumes/abc'}, evidence.APPROVED),

@@ -134,6 +134,7 @@ class RemovalTest(base.TestCase):
         self.proofs = mock.create_autospec(evidence.Evidence, instance=True)
         self.proofs.proof.return_value = evidence.Proof('a proof')
         self.proofs.volume.return_value = facts.volume()
+        self.proofs.moved_to.return_value = ''
         patch = mock.patch.object(
             objects, 'trash_entry', autospec=True, return_value=None
         )
@@ -442,6 +443,25 @@ class RemovalTest(base.TestCase):
             outcomes.Refused, self.examiner.examine, *words, 'abc'
         )
         self.assertIs(removal.RETYPED, error.reason)
+
+    @ddt.data(
+        ('volumes2', removal.MIGRATED),
+        ('', removal.RETYPED),
+    )
+    @ddt.unpack
+    def test_migrated_volume_needs_no_image_in_its_former_pool(
+        self, place: str, reason: outcomes.Reason
+    ) -> None:
+        """The data before the migration must not become its image again."""
+        self.proofs.moved_to.return_value = place
+        kept_name = f'{_NAME}{wire.RETYPE_SOURCE}abc'
+        error = self.assertRaises(
+            outcomes.Refused,
+            *(self.examiner.examine, self.image, findings.RETYPE_LEFT),
+            *('volumes', kept_name, 'abc'),
+        )
+        self.assertIs(reason, error.reason)
+        self.assertIn(place, str(error))
 
     def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:
         error = self.assertRaises(
