@@ -45,7 +45,12 @@ class Journal:
             raise JournalError(f'Could not open {path}: {error}') from error
         try:
             self._lock()
-            lines = self._whole_lines()
+            header = {
+                'version': VERSION,
+                'command': command,
+                'cluster': cluster,
+            }
+            lines = self._whole_lines(header)
             self._done = {
                 _key(entry): entry
                 for entry in lines
@@ -72,11 +77,8 @@ class Journal:
             self.clients = frozenset(
                 entry['client'] for entry in lines if 'client' in entry
             )
-            if lines:
-                self._check(lines[0], command, cluster)
-            else:
-                header = {'command': command, 'cluster': cluster}
-                self._write({'version': VERSION, **header})
+            if not lines:
+                self._write(header)
         except BaseException:
             os.close(self._file)
             raise
@@ -133,8 +135,12 @@ class Journal:
                 f'{self._path} is in use by another run.'
             ) from None
 
-    def _whole_lines(self) -> list[dict[str, Any]]:
-        """Return the entries; truncate an incomplete last line."""
+    def _whole_lines(self, header: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the entries; truncate an incomplete last line.
+
+        :param header: the first entry of the journal of this run
+        :raises JournalError: if the file is another one, which is not changed
+        """
         content = self._path.read_bytes()
         end = content.rfind(b'\n') + 1
         try:
@@ -143,26 +149,28 @@ class Journal:
             raise self._foreign() from error
         if not all(isinstance(entry, dict) for entry in entries):
             raise self._foreign()
-        if content and not entries and not _is_start(content):
+        if entries:
+            self._check(entries[0], header)
+        elif not _is_start(content, header):
             raise self._foreign()
         os.ftruncate(self._file, end)
         os.lseek(self._file, end, os.SEEK_SET)
         return entries
 
     def _check(
-        self, header: Mapping[str, Any], command: str, cluster: str
+        self, first: Mapping[str, Any], header: Mapping[str, Any]
     ) -> None:
-        if header.get('version') != VERSION or 'command' not in header:
+        if first.get('version') != VERSION or 'command' not in first:
             raise self._foreign()
-        if header['command'] != command:
+        if first['command'] != header['command']:
             raise JournalError(
-                f'{self._path} is a journal of "{header["command"]}", not of '
-                f'"{command}".'
+                f'{self._path} is a journal of "{first["command"]}", not of '
+                f'"{header["command"]}".'
             )
-        if header.get('cluster') != cluster:
+        if first.get('cluster') != header['cluster']:
             raise JournalError(
                 f'{self._path} is a journal of the cluster '
-                f'{header.get("cluster")}, not of {cluster}.'
+                f'{first.get("cluster")}, not of {header["cluster"]}.'
             )
 
     def _foreign(self) -> JournalError:
@@ -186,6 +194,7 @@ def _key(entry: Mapping[str, Any]) -> _Key:
     return entry['pool'], entry['image'], entry['ident']
 
 
-def _is_start(content: bytes) -> bool:
-    """Return whether a text is the beginning of a header."""
-    return content.startswith(b'{"version"'[: len(content)])
+def _is_start(content: bytes, header: Mapping[str, Any]) -> bool:
+    """Return whether a text is a part of a header, whatever its time."""
+    start = f'{json.dumps(header)[:-1]}, "at": '.encode()
+    return content.startswith(start) or start.startswith(content)

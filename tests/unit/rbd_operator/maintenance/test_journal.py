@@ -74,8 +74,21 @@ class JournalTest(base.TestCase):
             with self.open() as written:
                 self.assertTrue(written.done(*_KEY), end)
 
-    @ddt.data(b'hosts: all\n', b'[1]\n', b'{"a": 1}\n', b'hosts', b'1\n2\n')
-    def test_other_file(self, content: bytes) -> None:
+    @ddt.data(
+        b'hosts: all\n',
+        b'[1]\n',
+        b'{"a": 1}\n',
+        b'hosts',
+        b'1\n2\n',
+        # Without a line break at its end.
+        b'{"version": 1, "name": "dashboard"}',
+        b'{"version": 1, "command": "object-map enable", "x": 1}',
+        b'{"a": 1}\n{"b": 2}',
+        b'{"status": "done"}\n',
+    )
+    def test_other_file_is_refused_and_not_changed(
+        self, content: bytes
+    ) -> None:
         self.path.write_bytes(content)
         self.assertRaises(journal.JournalError, self.open)
         self.assertEqual(content, self.path.read_bytes())
