@@ -23,6 +23,7 @@ from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import examination
 from rbd_operator.maintenance import health
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
@@ -101,7 +102,7 @@ def _examiner(
     stored: databases.Databases,
     approved: frozenset[str],
     breaks_locks: bool = False,
-) -> removal.Examiner:
+) -> examination.Examiner:
     """Return the examiner of a plan, or of its execution.
 
     :raises ValueError: if a database is that of another cloud, or may be
@@ -128,7 +129,7 @@ def _examiner(
                 f'{ident} of the cloud {header.cloud}. Give the '
                 'glance-api.conf of this cloud.'
             )
-    rules = removal.Rules(
+    rules = examination.Rules(
         datetime.timedelta(seconds=header.delay),
         datetime.timedelta(seconds=header.older_than),
         breaks_locks,
@@ -136,7 +137,7 @@ def _examiner(
     proofs = evidence.Evidence(
         known, records.CloudNow(cloud), stored, approved
     )
-    return removal.Examiner(
+    return examination.Examiner(
         cluster,
         proofs,
         rules,
@@ -181,7 +182,7 @@ class Plan(maintenance.Command):
             metavar='<kind>',
             action='append',
             default=[],
-            choices=sorted(kind.code for kind in removal.WAYS),
+            choices=sorted(kind.code for kind in examination.WAYS),
             help='Kind of findings to remove; repeat the option for several '
             'kinds (default: all that can be removed)',
         )

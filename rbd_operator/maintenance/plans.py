@@ -20,6 +20,7 @@ from rbd_operator.audit import findings
 from rbd_operator.audit import objects
 from rbd_operator.audit import report
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import examination
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import removal
 
@@ -78,7 +79,7 @@ class Filter:
 
     def has(self, found: findings.Finding) -> bool:
         """Return whether a finding is selected."""
-        kinds = self.kinds or {kind.code for kind in removal.WAYS}
+        kinds = self.kinds or {kind.code for kind in examination.WAYS}
         if found.kind.code not in kinds:
             return False
         return not self.patterns or any(
@@ -87,7 +88,7 @@ class Filter:
 
 
 def made(
-    audited: report.Report, wanted: Filter, examiner: removal.Examiner
+    audited: report.Report, wanted: Filter, examiner: examination.Examiner
 ) -> Iterator[removal.Removal | outcomes.Outcome]:
     """Yield the removal of each selected finding, or the reason against it."""
     by_pool: dict[str, list[findings.Finding]] = {}
@@ -113,7 +114,7 @@ def made(
 
 
 def _examined(
-    found: findings.Finding, examiner: removal.Examiner, ioctx: Any
+    found: findings.Finding, examiner: examination.Examiner, ioctx: Any
 ) -> removal.Removal | outcomes.Outcome:
     librbd, librados = examiner.cluster.librbd, examiner.cluster.librados
     image = found.pool, found.image, found.ident
@@ -142,7 +143,7 @@ def _examined(
         )
 
 
-def text(header: Header, items: Iterable[removal.Item]) -> str:
+def text(header: Header, items: Iterable[examination.Item]) -> str:
     """Return a plan as the content of a file."""
     first = _line(dataclasses.asdict(header))
     return '\n'.join(
@@ -150,7 +151,7 @@ def text(header: Header, items: Iterable[removal.Item]) -> str:
     )
 
 
-def parsed(content: str) -> tuple[Header, list[removal.Item]]:
+def parsed(content: str) -> tuple[Header, list[examination.Item]]:
     """Return the plan in the content of a file.
 
     :raises PlanError: if it is none, or an item was changed
@@ -178,7 +179,7 @@ def parsed(content: str) -> tuple[Header, list[removal.Item]]:
             if _sealed(first, values) != line:
                 raise ValueError('it does not have its seal')
             values['snapshots'] = tuple(values['snapshots'])
-            items.append(removal.Item(**values))
+            items.append(examination.Item(**values))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise PlanError(
                 f'Line {number} was changed: {error}. Lines of a plan can be '
@@ -187,7 +188,7 @@ def parsed(content: str) -> tuple[Header, list[removal.Item]]:
     return header, items
 
 
-def approved(items: Iterable[removal.Item]) -> frozenset[str]:
+def approved(items: Iterable[examination.Item]) -> frozenset[str]:
     """Return the images that the operator listed when the plan was made."""
     return frozenset(
         f'{each.pool}/{each.ident}'

@@ -33,6 +33,7 @@ from rbd_operator.audit import run as audit
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import examination
 from rbd_operator.maintenance import health
 from rbd_operator.maintenance import journal
 from rbd_operator.maintenance import outcomes
@@ -375,7 +376,7 @@ class CleanTestCase(testtools.TestCase):
 
     # The operator
 
-    def examiner(self) -> removal.Examiner:
+    def examiner(self) -> examination.Examiner:
         """Return the examiner of ten days later."""
         proofs = evidence.Evidence(
             self.services.known(),
@@ -386,10 +387,10 @@ class CleanTestCase(testtools.TestCase):
             ),
             frozenset(self.approved),
         )
-        rules = removal.Rules(
+        rules = examination.Rules(
             _DAY, self.now - self.cut, self.breaks_locks, lambda: self.now
         )
-        return removal.Examiner(self.cluster, proofs, rules)
+        return examination.Examiner(self.cluster, proofs, rules)
 
     def plan(self, **wanted: Any) -> dict[str, Any]:
         """Plan as carelessly as possible; return the results by image."""

@@ -21,6 +21,7 @@ from rbd_operator.audit import scan
 from rbd_operator.commands import maintenance
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import examination
 from rbd_operator.maintenance import journal
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import pace
@@ -78,10 +79,10 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         servers=frozenset(),
         cloud_id=cloud,
     )
-    examiner = removal.Examiner(
+    examiner = examination.Examiner(
         cluster,
         evidence.Evidence(known, Cloud(folder), databases.Databases()),
-        removal.Rules(_DELAY, datetime.timedelta()),
+        examination.Rules(_DELAY, datetime.timedelta()),
     )
     plan = pathlib.Path(folder, 'plan')
     if what == 'plan':

@@ -10,6 +10,7 @@ import uuid
 import fixtures
 
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import examination
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
@@ -29,7 +30,7 @@ class CleanTest(commands.CommandTestCase):
             removal.Removal, 'apply', return_value='moved'
         )
         self.examined = self.replace(
-            removal.Examiner, 'examine', side_effect=self.item
+            examination.Examiner, 'examine', side_effect=self.item
         )
         self.pool.mon_command = lambda *args: (
             (0, b'{"status": "HEALTH_OK"}', '')
@@ -61,9 +62,9 @@ class CleanTest(commands.CommandTestCase):
         body = {'services': [{'updated_at': each} for each in times]}
         return fake_cloud.response(self.answer, body)
 
-    def item(self, *args: Any) -> removal.Item:
+    def item(self, *args: Any) -> examination.Item:
         _, _, kind, pool, image, ident = args
-        return removal.Item(
+        return examination.Item(
             *(kind.code, pool, image, ident, 2**30, '', (), '', 'a proof')
         )
 
@@ -121,7 +122,7 @@ class CleanTest(commands.CommandTestCase):
     def test_plan_that_is_written_meanwhile_is_not_overwritten(self) -> None:
         """By another clean plan; a person may have edited it since."""
 
-        def examine(*args: Any) -> removal.Item:
+        def examine(*args: Any) -> examination.Item:
             self.path.write_text('of a person')
             return self.item(*args)
 

@@ -10,13 +10,14 @@ from rbd_operator.audit import findings
 from rbd_operator.audit import objects
 from rbd_operator.audit import report
 from rbd_operator.maintenance import evidence
+from rbd_operator.maintenance import examination
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from tests.unit import base
 from tests.unit.rbd_operator.audit import stubs
 
-_ITEM = removal.Item(
+_ITEM = examination.Item(
     *('orphan-volume', 'volumes', 'volume-1', 'abc', 2**30, '2026-01-01'),
     *(('one', 'two'), '', 'a proof', 'project'),
 )
@@ -78,7 +79,7 @@ class MadeTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.examiner: Any = mock.create_autospec(
-            removal.Examiner, instance=True
+            examination.Examiner, instance=True
         )
         self.examiner.cluster = mock.MagicMock(
             librbd=stubs.Pool(), librados=mock.Mock(Error=KeyError)
@@ -104,7 +105,7 @@ class MadeTest(base.TestCase):
         pool: str,
         image: str,
         ident: str,
-    ) -> removal.Item:
+    ) -> examination.Item:
         if image == 'unknown':
             raise outcomes.Refused(evidence.UNKNOWN)
         if image == 'forbidden':
