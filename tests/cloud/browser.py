@@ -8,6 +8,8 @@ requests and the console errors of each page are recorded.
 
 import atexit
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import functools
 import json
 import logging
@@ -30,6 +32,7 @@ from testtools import content
 
 from tests.cloud import axe
 from tests.cloud import base
+from tests.cloud import german
 from tests.cloud import relay
 from tests.cloud import themes
 
@@ -53,6 +56,18 @@ _ARGUMENTS = (
 )
 # Seconds. Enough for a wizard that sends ten requests on a busy machine.
 _PATIENCE = 60.0
+_LANGUAGE = 'horizon_language'
+# Also what is folded, and what appears above an element or in an empty field.
+_ALL_TEXTS = """
+const part = document.querySelector(arguments[0]);
+const texts = [part.textContent];
+for (const name of ['title', 'placeholder', 'alt', 'aria-label']) {
+  for (const each of part.querySelectorAll('[' + name + ']')) {
+    texts.push(each.getAttribute(name));
+  }
+}
+return texts.join(' | ');
+"""
 # A page polls the row of a volume in transition until the row is gone, for
 # example because an earlier test deletes the volume. The browser reports the
 # last response, a 404, as an error.
@@ -171,14 +186,21 @@ class BrowserTestCase(base.CloudTestCase):
     ) -> None:
         """Check a form with axe-core in both stock themes, wide and at 400 px.
 
-        Also check that the page asks for the options of volume types at most
-        once, if they are not cached.
+        Also check that all of it is German for a user of that language, and
+        that the page asks for the options of volume types at most once, if
+        they are not cached.
 
         :param path: the page
         :param selector: what is checked; it must fit into the width
-        :param prepare: makes the form visible, in a wide window
+        :param prepare: makes the form visible, in a wide window; the page can
+            be German
         :param name: of the screenshots
         """
+        with self.in_german():
+            self.open(path)
+            prepare()
+            self.check_german(selector)
+            self.screenshot(f'german-{name}')
         # The default theme is last, and remains.
         for theme in reversed(themes.STOCK):
             self.widen()
@@ -202,7 +224,23 @@ class BrowserTestCase(base.CloudTestCase):
                 (name, theme),
             )
             self.screenshot(f'narrow-{name}-{theme}')
-        self.widen()
+            self.widen()
+            self.screenshot(f'wide-{name}-{theme}')
+
+    @contextlib.contextmanager
+    def in_german(self) -> Iterator[None]:
+        """Switch the language; the browser has the pages' scripts."""
+        self.driver.add_cookie({'name': _LANGUAGE, 'value': 'de'})
+        try:
+            yield
+        finally:
+            self.driver.delete_cookie(_LANGUAGE)
+
+    def check_german(self, selector: str) -> None:
+        """Check that a part of the page has no English text of the suite."""
+        self.find(selector)
+        text = self.driver.execute_script(_ALL_TEXTS, selector)
+        self.assertEqual([], german.english_in(text), text)
 
     def screenshot(self, name: str) -> pathlib.Path:
         """Save a screenshot; return its path."""

@@ -5,6 +5,7 @@
 import uuid
 
 from tests.cloud import browser
+from tests.cloud import german
 
 # The stock label refers to an ID that the field does not have.
 _TYPE = 'select[ng-model="model.newInstanceSpec.vol_type"]'
@@ -28,11 +29,12 @@ class LaunchTest(browser.BrowserTestCase):
         self.addCleanup(self.tenant.image.delete_image, image.id)
 
     def step(self, title: str) -> None:
-        """Go to a step of the wizard."""
+        """Go to a step of the wizard, also on a German page."""
+        titles = (title, german.translations().get(title))
 
         def clicked() -> bool:
             for each in self.all('.ng-wizard .nav-item, .ng-wizard .nav a'):
-                if each.text.strip().rstrip(' *') == title:
+                if each.text.strip().rstrip(' *') in titles:
                     each.click()
                     return True
             return False
@@ -104,7 +106,11 @@ class LaunchTest(browser.BrowserTestCase):
         def prepare() -> None:
             self.open_wizard()
             # The step says something else until a default source is set.
-            self.until_true(lambda: 'Object size' in self.layout())
+            self.until_true(
+                lambda: (
+                    self.layout() and self.shown('.rbd-launch-layout tbody th')
+                )
+            )
 
         self.login('demo')
         self.check_everywhere(

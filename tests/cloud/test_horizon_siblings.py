@@ -2,10 +2,14 @@
 
 """The dashboard's other forms that change or create volumes."""
 
+import functools
 import uuid
 
 from tests.cloud import base
+from tests.cloud import groups
 from tests.cloud import volume_form
+
+_NOTE = '[data-rbd-note]'
 
 
 class AccessibleTest(volume_form.FormTestCase):
@@ -25,11 +29,11 @@ class AccessibleTest(volume_form.FormTestCase):
     def test_of_a_volume(self) -> None:
         volume = self.created(metadata=base.ASKED)
         for page, selector, prepare in (
-            ('extend/', '[data-rbd-note]', lambda: None),
+            ('extend/', _NOTE, lambda: None),
             # There is no text before a type is selected.
             (
                 'retype/',
-                '[data-rbd-note]',
+                _NOTE,
                 lambda: self.pick('volume_type', 'fake'),
             ),
             (
@@ -59,9 +63,7 @@ class ExtendTest(volume_form.FormTestCase):
             metadata={'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
         )
         self.open(f'/project/volumes/{volume}/extend/')
-        self.assertIn(
-            'multiple of 3 GiB, such as 6 GiB', self.text('[data-rbd-note]')
-        )
+        self.assertIn('multiple of 3 GiB, such as 6 GiB', self.text(_NOTE))
         self.fill('#id_new_size', '10')
         self.submit()
         self.assertIn('allowed: 9 or 12 GiB', self.text('.has-error'))
@@ -70,27 +72,63 @@ class ExtendTest(volume_form.FormTestCase):
         self.check_quiet()
 
 
-class NotesTest(volume_form.FormTestCase):
+class NotesTest(volume_form.FormTestCase, groups.GroupTestCase):
+    """Forms that cannot have fields for options; stock tables open them."""
+
+    # Each form is opened in two languages, themes and widths.
+    timeout = 900
+
+    def back_up(self, volume: str) -> str:
+        """Create a backup of a volume; return its ID."""
+        body = {'backup': {'volume_id': volume}}
+        ident: str = self.request('POST', '/backups', body)['backup']['id']
+        self.addCleanup(self.remove, ident, 'backups')
+        self.wait_for(ident, kind='backups')
+        return ident
+
     def test_forms_without_fields(self) -> None:
         volume = self.created()
-        words = 'keeps its RBD layout'
-        self.check_everywhere(
-            '/project/volumes/accept_transfer/',
-            '[data-rbd-note]',
-            lambda: self.assertIn(words, self.text('[data-rbd-note]')),
-            'accept-transfer',
-        )
-        # Stock Horizon shows Restore Backup in a dialog only.
-        for path, words in (
-            (f'backups/{uuid.uuid4()}/restore', 'of the default volume type'),
-            (f'volumes/{volume}/create_snapshot', 'inherits the RBD layout'),
-            (f'volumes/{volume}/upload_to_image', 'the layout of its store'),
+        backup = self.back_up(volume)
+        group, _member = self.group_of_one()
+        snapshot = self.group_snapshot(group)
+        for panel, form, words in (
+            ('volumes', 'accept_transfer', 'keeps its RBD layout'),
+            (
+                'volumes',
+                f'{volume}/create_snapshot',
+                'inherits the RBD layout',
+            ),
+            (
+                'volumes',
+                f'{volume}/upload_to_image',
+                'the layout of its store',
+            ),
+            ('backups', f'{backup}/restore', 'of the default volume type'),
+            ('volume_groups', f'{group}/clone_group', 'of their sources'),
+            ('vg_snapshots', f'{snapshot}/create_group', 'of their sources'),
         ):
-            status, text = self.fetch(f'/project/{path}/')
-            self.assertEqual(200, status, path)
-            self.assertIn('data-rbd-note', text, path)
-            self.assertIn(words, ' '.join(text.split()), path)
+            path = f'/project/{panel}/'
+            self.check_everywhere(
+                path,
+                _NOTE,
+                functools.partial(self.open_dialog, f'{path}{form}/'),
+                form.rpartition('/')[2].replace('_', '-'),
+            )
+            self.assertIn(words, ' '.join(self.text(_NOTE).split()), form)
         self.check_quiet()
+
+    def test_clone_of_a_group_keeps_the_layout(self) -> None:
+        group, member = self.group_of_one()
+        name = f'clone-{uuid.uuid4().hex[:8]}'
+        path = '/project/volume_groups/'
+        self.open(path)
+        self.open_dialog(f'{path}{group}/clone_group/')
+        self.fill('.modal.in #id_name', name)
+        self.submit()
+        clone = self.group_named(name)
+        (volume,) = self.members(clone)
+        self.assertNotEqual(member, volume)
+        self.check_made(volume)
 
 
 class ChangeTypeTest(volume_form.FormTestCase):
@@ -102,15 +140,13 @@ class ChangeTypeTest(volume_form.FormTestCase):
         volume = self.created(metadata={'rbd:cache_mode': 'writeback'})
         self.open(f'/project/volumes/{volume}/retype/')
         self.pick('volume_type', name)
-        self.until_true(lambda: '64 KiB × 8' in self.text('[data-rbd-note]'))
+        self.until_true(lambda: '64 KiB × 8' in self.text(_NOTE))
         # How long it takes, and how much room it needs.
         for words in ('copied to a new image', 'uses its space twice'):
-            self.assertIn(words, self.text('[data-rbd-note]'))
+            self.assertIn(words, self.text(_NOTE))
         self.whole_screenshot('change-type', 'form:has([data-rbd-note])')
         self.pick('volume_type', 'fake')
-        self.until_true(
-            lambda: 'removed from the volume' in self.text('[data-rbd-note]')
-        )
+        self.until_true(lambda: 'removed from the volume' in self.text(_NOTE))
         self.screenshot('change-type-removes')
         self.check_quiet()
 

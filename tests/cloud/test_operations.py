@@ -4,10 +4,10 @@
 
 import subprocess
 import time
-from typing import Any
 import uuid
 
 from tests.cloud import base
+from tests.cloud import groups
 
 
 class OperationsTest(base.CloudTestCase):
@@ -156,45 +156,25 @@ class OperationsTest(base.CloudTestCase):
 
         self.until(retyped)
 
+
+class GroupsTest(groups.GroupTestCase):
+    """Groups that are created from another group."""
+
     def test_group_from_a_group(self) -> None:
-        group_type = self._group_type()
-        group = self._group(
-            {
-                'create': {
-                    'group_type': group_type,
-                    'volume_types': ['rbd'],
-                }
-            },
-            '/groups',
-            'create',
-        )
-        volume = self._member(group)
-        copy = self._group(
-            {'create-from-src': {'source_group_id': group}},
-            '/groups/action',
-            'create-from-src',
-        )
-        members = self._members(copy)
-        self.assertEqual(1, len(members))
-        self.assertNotEqual(volume, members[0])
-        self.check_made(members[0])
+        group, volume = self.group_of_one()
+        source = {'source_group_id': group}
+        copy = self.created_group('/groups/action', 'create-from-src', source)
+        (member,) = self.members(copy)
+        self.assertNotEqual(volume, member)
+        self.check_made(member)
 
     def test_group_whose_volumes_the_type_refuses(self) -> None:
         """The copies would not have the keys of the source volumes."""
         # 1 GiB is not a multiple of 12 MiB.
         thirds = self.make_type(rbd_stripe_unit='4M', rbd_stripe_count='3')
-        group = self._group(
-            {
-                'create': {
-                    'group_type': self._group_type(),
-                    'volume_types': [thirds],
-                }
-            },
-            '/groups',
-            'create',
-        )
+        group = self.group(thirds)
         eighths = {'rbd:stripe_unit': '4M', 'rbd:stripe_count': '8'}
-        self._member(group, thirds, eighths)
+        self.member(group, thirds, eighths)
         self.check_refused(
             400,
             '1 GiB is not a multiple of 4 MiB x 3',
@@ -202,68 +182,6 @@ class OperationsTest(base.CloudTestCase):
             '/groups/action',
             {'create-from-src': {'name': 'test', 'source_group_id': group}},
         )
-
-    def _member(
-        self,
-        group: str,
-        volume_type: str = 'rbd',
-        metadata: dict[str, str] = base.ASKED,
-    ) -> str:
-        """Return a volume of a group, which is deleted with the group."""
-        body = {
-            'size': 1,
-            'volume_type': volume_type,
-            'group_id': group,
-            'metadata': metadata,
-        }
-        answer = self.request('POST', '/volumes', {'volume': body})
-        ident: str = answer['volume']['id']
-        self.wait_for(ident)
-        return ident
-
-    def _group_type(self) -> str:
-        answer = self.request(
-            'POST',
-            '/group_types',
-            {'group_type': {'name': f'test-{uuid.uuid4().hex[:8]}'}},
-            self.operator,
-        )
-        ident: str = answer['group_type']['id']
-        self.addCleanup(
-            self.operator.block_storage.delete,
-            f'/group_types/{ident}',
-            microversion=base.MICROVERSION,
-        )
-        return ident
-
-    def _group(self, body: dict[str, Any], path: str, action: str) -> str:
-        body[action] = {'name': 'test', **body[action]}
-        key = 'group' if action == 'create' else action
-        answer = self.request('POST', path, {key: body[action]})
-        ident: str = answer['group']['id']
-        self.addCleanup(self._remove_group, ident)
-        self.wait_for(ident, kind='groups')
-        return ident
-
-    def _remove_group(self, group: str) -> None:
-        api = self.operator.block_storage
-        api.post(
-            f'/groups/{group}/action',
-            json={'delete': {'delete-volumes': True}},
-            microversion=base.MICROVERSION,
-        )
-        self.until(
-            lambda: (
-                api.get(
-                    f'/groups/{group}', microversion=base.MICROVERSION
-                ).status_code
-                == 404
-            )
-        )
-
-    def _members(self, group: str) -> list[str]:
-        answer = self.request('GET', f'/volumes/detail?group_id={group}')
-        return [volume['id'] for volume in answer['volumes']]
 
 
 class ManageTest(base.CloudTestCase):

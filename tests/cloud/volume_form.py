@@ -8,6 +8,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import select
 
 from tests.cloud import browser
+from tests.cloud import german
 from tests.cloud import pictures
 
 #: The fieldset of the options in the form.
@@ -52,11 +53,12 @@ class FormTestCase(browser.BrowserTestCase):
         self.find('.rbd-image-options')
 
     def click_text(self, selector: str, text: str) -> None:
-        """Click the element with a given text."""
+        """Click the element with a given text, also on a German page."""
+        texts = (text, german.translations().get(text))
 
         def clicked() -> bool:
             for each in self.all(selector):
-                if each.is_displayed() and each.text.strip(' *') == text:
+                if each.is_displayed() and each.text.strip(' *') in texts:
                     each.click()
                     return True
             return False
