@@ -15,8 +15,8 @@ each changes the state, so that a repetition continues after a kill:
   leaves a server that appears to run; this module never stops such a server,
   and says how to continue.
 - nova-manage locks the server, reserves an attachment, deletes the former one,
-  and connects the new one. A kill in between leaves a reserved attachment that
-  Nova does not know, which is deleted here, and the lock, which is removed.
+  and connects the new one. A kill in between leaves an attachment that Nova
+  does not know, which is deleted, and the lock, which is removed.
 - A stopped server with complete attachments is recovered, and is started only
   by the run that completed them, or by its user.
 """
@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import functools
+import itertools
 import pathlib
 import shutil
 import subprocess
@@ -42,7 +43,8 @@ from rbd_volume_options import wire
 _NOVA = '2.89'
 _CINDER = '3.27'
 _CONNECTED = 'attached'
-_RESERVED = frozenset({'reserved', 'attaching', 'error_attaching'})
+_RESERVED = 'reserved'
+_INCOMPLETE = frozenset({_RESERVED, 'attaching', 'error_attaching'})
 #: How nova-manage explains its lock.
 _LOCK = 'Refreshing connection_info for BDM'
 _SECONDS = 300
@@ -84,14 +86,13 @@ class Step:
 class _Attachment:
     """A volume of the server.
 
-    :ivar ident: the attachment that Nova knows; empty if it knows none
-    :ivar unknown: reserved attachments that Nova does not know
+    :ivar is_connected: whether the attachment that Nova knows is complete
+    :ivar unknown: status of each attachment that Nova does not know, by its ID
     """
 
     volume: str
-    ident: str
     is_connected: bool
-    unknown: tuple[str, ...]
+    unknown: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,8 +134,8 @@ class Recovery:
         return [
             *self._modes(broken),
             *self._stop(server),
+            *itertools.chain.from_iterable(map(self._replaced, broken)),
             *self._forgotten(attachments),
-            *(self._refresh(each.volume) for each in broken),
             *unlock,
             self._action(
                 f'openstack server start {self.server}',
@@ -228,13 +229,61 @@ class Recovery:
                 'SHUTOFF',
             )
 
+    def _replaced(self, each: _Attachment) -> Iterator[Step]:
+        """Yield the steps that replace the attachment of a volume.
+
+        Cinder reserves a volume for its server again if it is in use or
+        reserved. It is ``attaching`` from its connection until Nova completes
+        the attachment, which Nova does after it has connected all volumes.
+        """
+        if self._status(each.volume) == 'attaching':
+            yield self._reset(each.volume)
+        connected = [
+            ident
+            for ident, status in each.unknown.items()
+            if status != _RESERVED
+        ]
+        for ident in connected:
+            yield Step(
+                f'openstack volume attachment delete {ident}',
+                functools.partial(self._delete, ident),
+            )
+        yield self._refresh(each.volume)
+
+    def _status(self, volume: str) -> str:
+        path = f'/volumes/{volume}'
+        body = _body(self.storage.get(path, microversion=_CINDER))
+        if body is None:
+            raise NotRecoverable(f'There is no volume with the ID {volume}.')
+        return str(body['volume']['status'])
+
+    def _reset(self, volume: str) -> Step:
+        """Return a step without effect on attachments.
+
+        They show what is left to do after a kill. An attachment that is
+        completed would not.
+        """
+        body = {'os-reset_status': {'status': 'in-use'}}
+        return Step(
+            f'openstack volume set --state in-use {volume}',
+            lambda: self._post(
+                self.storage, f'/volumes/{volume}/action', body, _CINDER
+            ),
+        )
+
     def _forgotten(self, attachments: Iterable[_Attachment]) -> Iterator[Step]:
         for each in attachments:
-            for ident in each.unknown:
+            if each.unknown:
                 yield Step(
-                    f'openstack volume attachment delete {ident}',
-                    functools.partial(self._delete, ident),
+                    'Delete the reserved attachments that Nova does not know '
+                    f'of volume {each.volume}',
+                    functools.partial(self._forget, each.volume),
                 )
+
+    def _forget(self, volume: str) -> None:
+        for each in self._attachments():
+            for ident in each.unknown if each.volume == volume else ():
+                self._delete(ident)
 
     def _delete(self, attachment: str) -> None:
         _body(
@@ -324,13 +373,12 @@ class Recovery:
             statuses = dict(self._of_volume(volume))
             yield _Attachment(
                 volume,
-                ident,
                 statuses.get(ident) == _CONNECTED,
-                tuple(
-                    other
+                {
+                    other: status
                     for other, status in statuses.items()
-                    if other != ident and status in _RESERVED
-                ),
+                    if other != ident and status in _INCOMPLETE
+                },
             )
 
     def _of_volume(self, volume: str) -> Iterator[tuple[str, str]]:

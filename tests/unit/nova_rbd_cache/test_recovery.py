@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Callable
+import itertools
 import json
 import pathlib
 import shutil
@@ -33,6 +34,7 @@ class Cloud:
 
     :ivar known: the attachment of each volume that Nova knows
     :ivar statuses: volume and status of each attachment
+    :ivar volumes: status of each volume
     """
 
     def __init__(self) -> None:
@@ -52,6 +54,9 @@ class Cloud:
             'other': 'other-1',
             'fine': 'fine-1',
         }
+        self.volumes = dict.fromkeys(self.known, '')
+        for volume in self.volumes:
+            self._derive(volume)
         self.modes: dict[str, list[str] | None] = {'refused': ['writeback']}
         self.migrations = [
             {
@@ -62,6 +67,7 @@ class Cloud:
             }
         ]
         self.fails = ''
+        self.created = 0
 
     def get(self, path: str, /, *, microversion: str) -> requests.Response:
         if path.startswith('/attachments?'):
@@ -80,6 +86,9 @@ class Cloud:
             return _response(200, migrations=self.migrations)
         if path.startswith('/volumes/'):
             volume = path.split('/')[2]
+            if path == f'/volumes/{volume}':
+                shown = {'status': self.volumes[volume]}
+                return _response(200, volume=shown)
             if volume not in self.modes:
                 return _response(404)
             modes = {wire.REQUIRED_CACHE_MODES: self.modes[volume]}
@@ -99,6 +108,10 @@ class Cloud:
     def post(
         self, path: str, /, *, json: Any, microversion: str
     ) -> requests.Response:
+        if path.endswith('/action') and path.startswith('/volumes/'):
+            status = json['os-reset_status']['status']
+            self.volumes[path.split('/')[2]] = status
+            return _response(202)
         if path.startswith('/volumes/'):
             mode = json['metadata'][keys.CACHE_MODE]
             self.modes[path.split('/')[2]] = [mode]
@@ -116,22 +129,71 @@ class Cloud:
         return _response(202)
 
     def delete(self, path: str, /, *, microversion: str) -> requests.Response:
-        del self.statuses[path.split('/')[2]]
+        self.remove(path.split('/')[2])
         return _response(200)
+
+    def create(self, volume: str) -> str:
+        """Reserve an attachment and return its ID."""
+        if self.volumes[volume] not in ('available', 'reserved', 'in-use'):
+            raise recovery.NotRecoverable(
+                f'Volume {volume} status must be available or downloading to '
+                f'reserve, but the current status is {self.volumes[volume]}.'
+            )
+        if self.volumes[volume] == 'available':
+            self.volumes[volume] = 'reserved'
+        self.created += 1
+        ident = f'{volume}-new-{self.created}'
+        self.statuses[ident] = (volume, 'reserved')
+        return ident
+
+    def connect(self, volume: str, ident: str) -> None:
+        """Connect an attachment."""
+        others = [
+            status
+            for other, (of, status) in self.statuses.items()
+            if of == volume and other != ident
+        ]
+        if set(others) - {'reserved'}:
+            raise recovery.NotRecoverable('duplicate connectors')
+        self.statuses[ident] = (volume, 'attaching')
+        self.volumes[volume] = 'attaching'
+
+    def complete(self, volume: str, ident: str) -> None:
+        """Complete an attachment."""
+        self.statuses[ident] = (volume, 'attached')
+        self.volumes[volume] = 'in-use'
+
+    def remove(self, ident: str) -> None:
+        """Delete an attachment, if it exists."""
+        if ident in self.statuses:
+            volume, _ = self.statuses.pop(ident)
+            self._derive(volume)
+
+    def _derive(self, volume: str) -> None:
+        # The first one in the order of Cinder.
+        first = min(
+            (
+                status
+                for of, status in self.statuses.values()
+                if of == volume and not status.startswith('error_')
+            ),
+            default='available',
+        )
+        self.volumes[volume] = {'attached': 'in-use'}.get(first, first)
 
     def refresh(self, volume: str, killed_after: int = 9) -> None:
         """Do what nova-manage does, up to a number of its steps."""
         if self.server['status'] != 'SHUTOFF':
             raise AssertionError('nova-manage requires a stopped server')
         locked = self.server['locked_reason']
-        new = f'{volume}-new-{len(self.statuses)}'
+        new: list[str] = []
         steps: tuple[Callable[[], Any], ...] = (
             lambda: self.server.update(locked_reason=_LOCK),
-            lambda: self.statuses.update({new: (volume, 'reserved')}),
-            lambda: self.statuses.pop(self.known[volume], None),
-            lambda: self.statuses.update({new: (volume, 'attaching')}),
-            lambda: self.known.update({volume: new}),
-            lambda: self.statuses.update({new: (volume, 'attached')}),
+            lambda: new.append(self.create(volume)),
+            lambda: self.remove(self.known[volume]),
+            lambda: self.connect(volume, new[0]),
+            lambda: self.known.update({volume: new[0]}),
+            lambda: self.complete(volume, new[0]),
             lambda: self.server.update(locked_reason=locked),
         )
         for each in steps[:killed_after]:
@@ -198,11 +260,11 @@ class RecoveryTest(base.TestCase):
                 'openstack volume set --property rbd:cache_mode=none refused',
                 f'openstack server set --state active {SERVER}',
                 f'openstack server stop {SERVER}',
-                *(
-                    f'nova-manage volume_attachment refresh {SERVER} '
-                    f'{volume} connector.json'
-                    for volume in ('refused', 'other')
-                ),
+                f'nova-manage volume_attachment refresh {SERVER} refused '
+                'connector.json',
+                'openstack volume set --state in-use other',
+                f'nova-manage volume_attachment refresh {SERVER} other '
+                'connector.json',
                 f'openstack server start {SERVER}',
             ],
             [each.command for each in self.cloud.recovery().steps()],
@@ -219,15 +281,23 @@ class RecoveryTest(base.TestCase):
                 self.finish()
             self.check_recovered()
 
-    @ddt.data(*range(8))
+    @ddt.data(*itertools.product(('refused', 'other'), range(8)))
+    @ddt.unpack
     def test_kill_of_nova_manage_at_any_line_is_resumed(
-        self, killed_after: int
+        self, volume: str, killed_after: int
     ) -> None:
-        for each in self.cloud.recovery().steps()[:3]:
+        for each in self.cloud.recovery().steps():
+            if each.command.endswith(f'{volume} connector.json'):
+                break
             each.run()
-        self.cloud.refresh('refused', killed_after)
+        self.cloud.refresh(volume, killed_after)
+        # A server with complete attachments is left to its user.
+        known = self.cloud.known['other']
+        complete = self.cloud.statuses.get(known) == ('other', 'attached')
         self.finish()
-        self.assertEqual('ACTIVE', self.cloud.server['status'])
+        self.assertEqual(
+            'SHUTOFF' if complete else 'ACTIVE', self.cloud.server['status']
+        )
         self.check_recovered()
 
     def test_mode_that_the_host_does_not_allow_must_be_chosen(self) -> None:
