@@ -4,11 +4,16 @@
 
 import errno
 import io
+import types
 
 import ddt
 from glance_store import capabilities
 from glance_store import exceptions
+from glance_store import location
+from glance_store import multi_backend
+from glance_store._drivers import rbd as stock
 
+from glance_store_objmap import store
 from rbd_volume_options import errors
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import behaviour
@@ -148,3 +153,43 @@ class ConfigurationTest(fakes.FakeStoreTestCase):
     def test_cluster_that_is_away(self) -> None:
         self.cluster.fail('Rados.connect', self.cluster.rados.Error('away'))
         self.assertRaises(exceptions.BackendException, self.make_store)
+
+
+class SearchTest(fakes.FakeStoreTestCase):
+    """Images whose location has no store, from the time of a single store.
+
+    doc/source/admin/images.rst describes them.
+    """
+
+    def enable(self, **kinds: str) -> str:
+        """Enable stores of given types; return the location of an image."""
+        classes = {'rbd': stock.Store, store.STORE_TYPE: store.Store}
+        enabled = {
+            name: {
+                'store': self.make_store(classes[kind]),
+                'location_class': store.StoreLocation,
+                'store_entry': kind,
+            }
+            for name, kind in kinds.items()
+        }
+        self.patch(
+            multi_backend,
+            'CONF',
+            types.SimpleNamespace(enabled_backends=kinds),
+        )
+        self.patch(location, 'SCHEME_TO_CLS_BACKEND_MAP', {'rbd': enabled})
+        return str(self.add(b'data', 4).store_location.get_uri())
+
+    def test_stock_store_beside_ours_finds_them(self) -> None:
+        uri = self.enable(ours=store.STORE_TYPE, old='rbd')
+        data, _ = multi_backend.get(uri, None)
+        self.assertEqual(b'data', b''.join(data))
+        multi_backend.delete(uri, None)
+        self.assertEqual([], self.images())
+
+    def test_without_a_stock_store_they_are_not_found(self) -> None:
+        """The limitation is described until glance_store has none."""
+        uri = self.enable(ours=store.STORE_TYPE)
+        for operation in (multi_backend.get, multi_backend.delete):
+            self.assertRaises(exceptions.NotFound, operation, uri, None)
+        self.assertEqual(1, len(self.images()))
