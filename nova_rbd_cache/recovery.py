@@ -16,7 +16,10 @@ each changes the state, so that a repetition continues after a kill:
   and says how to continue.
 - nova-manage locks the server, reserves an attachment, deletes the former one,
   and connects the new one. A kill in between leaves an attachment that Nova
-  does not know, which is deleted, and the lock, which is removed.
+  does not know, and the lock, which is removed. The attachment may be the last
+  one of its volume, which other servers can get without it. It is therefore
+  deleted after nova-manage has run again, or, if it is connected, which Cinder
+  does not accept beside a new connection, after another one was reserved.
 - A stopped server with complete attachments is recovered, and is started only
   by the run that completed them, or by its user.
 """
@@ -87,11 +90,13 @@ class _Attachment:
     """A volume of the server.
 
     :ivar is_connected: whether the attachment that Nova knows is complete
+    :ivar is_reserved: whether an attachment is reserved, and not connected
     :ivar unknown: status of each attachment that Nova does not know, by its ID
     """
 
     volume: str
     is_connected: bool
+    is_reserved: bool
     unknown: Mapping[str, str]
 
 
@@ -129,6 +134,7 @@ class Recovery:
         if not broken:
             return [*self._forgotten(attachments), *unlock]
         self._check_host(server)
+        self._program()
         if server['status'] == 'ERROR':
             self._check_forward()
         return [
@@ -243,6 +249,8 @@ class Recovery:
             for ident, status in each.unknown.items()
             if status != _RESERVED
         ]
+        if connected and not each.is_reserved:
+            yield self._reserve(each.volume)
         for ident in connected:
             yield Step(
                 f'openstack volume attachment delete {ident}',
@@ -268,6 +276,15 @@ class Recovery:
             f'openstack volume set --state in-use {volume}',
             lambda: self._post(
                 self.storage, f'/volumes/{volume}/action', body, _CINDER
+            ),
+        )
+
+    def _reserve(self, volume: str) -> Step:
+        names = {'volume_uuid': volume, 'instance_uuid': self.server}
+        return Step(
+            f'openstack volume attachment create {volume} {self.server}',
+            lambda: self._post(
+                self.storage, '/attachments', {'attachment': names}, _CINDER
             ),
         )
 
@@ -301,7 +318,7 @@ class Recovery:
             ' '.join(('nova-manage', *words)), lambda: self._manage(*words)
         )
 
-    def _manage(self, *words: str) -> None:
+    def _program(self) -> str:
         beside = pathlib.Path(sys.executable).with_name('nova-manage')
         program = str(beside) if beside.exists() else 'nova-manage'
         if shutil.which(program) is None:
@@ -309,8 +326,11 @@ class Recovery:
                 f'There is no nova-manage beside {sys.executable}. Run this '
                 "command on a host with Nova's services and database."
             )
+        return program
+
+    def _manage(self, *words: str) -> None:
         done = subprocess.run(
-            [program, *self.options, *words],
+            [self._program(), *self.options, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -374,6 +394,7 @@ class Recovery:
             yield _Attachment(
                 volume,
                 statuses.get(ident) == _CONNECTED,
+                _RESERVED in statuses.values(),
                 {
                     other: status
                     for other, status in statuses.items()

@@ -35,6 +35,10 @@ _OTHER_MEANING = {
     ('nova_rbd_cache/disk.py', 'discard_granularity'): "libvirt's attribute",
     ('nova_rbd_cache/guests.py', 'discard_granularity'): "libvirt's attribute",
     ('nova_rbd_cache/tuning.py', 'discard_granularity'): "libvirt's attribute",
+    (
+        'nova_rbd_cache/recovery.py',
+        'instance_uuid',
+    ): "field of Cinder's request",
     ('rbd_operator/audit/images.py', 'name'): "librbd's item",
     ('rbd_operator/audit/images.py', 'pool'): "librbd's item",
     ('rbd_operator/audit/images.py', 'image'): "librbd's item",

@@ -35,6 +35,7 @@ class Cloud:
     :ivar known: the attachment of each volume that Nova knows
     :ivar statuses: volume and status of each attachment
     :ivar volumes: status of each volume
+    :ivar freed: volumes that became available
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class Cloud:
             'other': 'other-1',
             'fine': 'fine-1',
         }
+        self.freed: list[str] = []
         self.volumes = dict.fromkeys(self.known, '')
         for volume in self.volumes:
             self._derive(volume)
@@ -108,6 +110,11 @@ class Cloud:
     def post(
         self, path: str, /, *, json: Any, microversion: str
     ) -> requests.Response:
+        if path == '/attachments':
+            if json['attachment']['instance_uuid'] != SERVER:
+                return _response(400)
+            self.create(json['attachment']['volume_uuid'])
+            return _response(200, attachment={})
         if path.endswith('/action') and path.startswith('/volumes/'):
             status = json['os-reset_status']['status']
             self.volumes[path.split('/')[2]] = status
@@ -180,6 +187,8 @@ class Cloud:
             default='available',
         )
         self.volumes[volume] = {'attached': 'in-use'}.get(first, first)
+        if self.volumes[volume] == 'available':
+            self.freed.append(volume)
 
     def refresh(self, volume: str, killed_after: int = 9) -> None:
         """Do what nova-manage does, up to a number of its steps."""
@@ -217,6 +226,9 @@ class Cloud:
 class _Recovery(recovery.Recovery):
     compute: Cloud
 
+    def _program(self) -> str:
+        return 'nova-manage'
+
     def _manage(self, *words: str) -> None:
         self.compute.refresh(words[3])
 
@@ -249,6 +261,7 @@ class RecoveryTest(base.TestCase):
             ],
         )
         self.assertEqual(3, len(self.cloud.statuses))
+        self.assertEqual([], self.cloud.freed)
         self.assertIsNone(self.cloud.server['locked_reason'])
         # A repetition has nothing to do.
         self.cloud.server['status'] = 'SHUTOFF'
@@ -298,6 +311,24 @@ class RecoveryTest(base.TestCase):
         self.assertEqual(
             'SHUTOFF' if complete else 'ACTIVE', self.cloud.server['status']
         )
+        self.check_recovered()
+
+    @ddt.data(*range(1, 9))
+    def test_kill_after_a_kill_of_nova_manage_is_resumed(
+        self, killed_after: int
+    ) -> None:
+        """The only attachment of the volume is one that Nova lacks."""
+        self.cloud.server['status'] = 'SHUTOFF'
+        self.cloud.modes['refused'] = None
+        self.cloud.refresh('refused', 4)
+        steps = self.cloud.recovery().steps()
+        self.assertIn(
+            f'openstack volume attachment create refused {SERVER}',
+            [each.command for each in steps],
+        )
+        for each in steps[:killed_after]:
+            each.run()
+        self.finish()
         self.check_recovered()
 
     def test_mode_that_the_host_does_not_allow_must_be_chosen(self) -> None:
@@ -394,20 +425,23 @@ class ManageTest(base.TestCase):
         self.program.write_text(f'#!/bin/sh\n{script}\n')
         self.program.chmod(0o700)
         self.patch(shutil, 'which', lambda name: name)
-        cloud = Cloud()
-        wanted = recovery.Recovery(
+        wanted = self.recovery(Cloud())
+        error = self.assertRaises(
+            recovery.NotRecoverable, wanted._refresh('volume').run
+        )
+        return str(error)
+
+    def recovery(self, cloud: Cloud) -> recovery.Recovery:
+        """Return a recovery that runs the program."""
+        return recovery.Recovery(
             cloud,
             cloud,
             SERVER,
             pathlib.Path('connector.json'),
             'destination',
-            frozenset(),
+            frozenset({'writeback'}),
             ('--config-file', 'nova.conf'),
         )
-        error = self.assertRaises(
-            recovery.NotRecoverable, wanted._refresh('volume').run
-        )
-        return str(error)
 
     def test_output_of_a_failed_refresh_is_shown(self) -> None:
         error = self.refresh('echo "$@"; echo broken >&2; exit 5')
@@ -418,12 +452,10 @@ class ManageTest(base.TestCase):
             error,
         )
 
-    def test_missing_program_is_named_with_the_place(self) -> None:
-        wanted = Cloud().recovery()
+    def test_missing_program_is_named_before_any_step(self) -> None:
         error = self.assertRaises(
             recovery.NotRecoverable,
-            recovery.Recovery._manage,
-            wanted,
-            'volume_attachment',
+            recovery.Recovery.steps,
+            self.recovery(Cloud()),
         )
         self.assertIn(f'no nova-manage beside {sys.executable}', str(error))
