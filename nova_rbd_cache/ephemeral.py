@@ -40,7 +40,7 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         """Clone a Glance image for a disk.
 
         If a pool is named, Nova clones a disk for Glance while it creates a
-        snapshot of a server. That image is created as in stock Nova.
+        snapshot of a server. That image has the features of stock Nova.
         """
         maker = self
         if dest_pool is None:
@@ -49,8 +49,7 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         super(EphemeralRBDDriver, maker).clone(
             image_location, dest_name, dest_pool=dest_pool
         )
-        if dest_pool is None:
-            self._mark(dest_name)
+        self._mark(dest_name, dest_pool)
 
     def import_image(self, base: str, name: str) -> None:
         """Create a disk from a file."""
@@ -61,17 +60,17 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         super(EphemeralRBDDriver, maker).import_image(base, name)
         self._mark(name)
 
-    def _mark(self, name: str) -> None:
+    def _mark(self, name: str, pool: Any = None) -> None:
         """Write the mark of this cloud to a new image, if it has an ID."""
         if not self._ephemeral.cloud_id:
             return
         try:
-            with rbd_utils.RADOSClient(self) as client:
+            with rbd_utils.RADOSClient(self, pool) as client:
                 ownership.write_named(
                     client.ioctx, name, self._ephemeral.cloud_id
                 )
         except Exception:
-            # The disk is complete without it, and never removed as a
+            # The image is complete without it, and never removed as a
             # leftover.
             LOG.exception('Could not mark image %s', name)
 

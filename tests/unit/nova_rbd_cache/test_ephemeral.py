@@ -3,6 +3,7 @@
 """Features of the RBD images of ephemeral disks."""
 
 from typing import Any
+import uuid
 
 import ddt
 from nova.storage import rbd_utils
@@ -13,6 +14,7 @@ from os_brick.initiator import connector
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import registration
 from nova_rbd_cache import settings
+from rbd_volume_options import ownership
 from tests import feature_bits
 from tests.unit.nova_rbd_cache import base
 from tests.unit.nova_rbd_cache import fake_rbd
@@ -26,6 +28,7 @@ _MAPPED = ('ephemeral_object_map', 'true')
 _PLAIN = ('ephemeral_object_map', 'false')
 _LAYERING = ('ephemeral_image_features', 'layering')
 _LOCKED = ('ephemeral_image_features', 'layering,exclusive-lock')
+_MARKED = ('cloud_id', str(uuid.uuid4()))
 _WITH_MAP = (
     'ephemeral_image_features',
     'layering,exclusive-lock,object-map',
@@ -115,6 +118,20 @@ class FeaturesTest(EphemeralTestCase):
         made = self.make_driver(_LAYERING)
         made.clone(_LOCATION, 'new-image', dest_pool='images')
         self.assertEqual(_DEFAULT, self.features('new-image', 'images'))
+
+    def test_new_images_have_the_mark_of_the_cloud(self) -> None:
+        marks: dict[tuple[str, str], str] = {}
+
+        def write_named(ioctx: fake_rbd.Ioctx, name: str, owner: str) -> None:
+            marks[ioctx.pool, name] = owner
+
+        self.patch(ownership, 'write_named', write_named)
+        made = self.make_driver(_MARKED)
+        made.clone(_LOCATION, 'disk')
+        made.import_image('base-file', 'other')
+        made.clone(_LOCATION, 'new-image', dest_pool='images')
+        places = {('vms', 'disk'), ('vms', 'other'), ('images', 'new-image')}
+        self.assertEqual(dict.fromkeys(places, _MARKED[1]), marks)
 
     def test_each_call_is_for_itself(self) -> None:
         made = self.make_driver(_LAYERING)
