@@ -144,7 +144,7 @@ def _disks(host_settings: settings.DiskSettings) -> str:
 
 
 def _ephemeral(host_settings: settings.EphemeralSettings) -> str:
-    if not host_settings.given:
+    if not host_settings.chosen:
         return 'stock features'
     if host_settings.whole:
         return features.joined(host_settings.features(frozenset()))

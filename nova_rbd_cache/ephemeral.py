@@ -43,7 +43,7 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         snapshot of a server. That image has the features of stock Nova.
         """
         maker = self
-        if dest_pool is None:
+        if dest_pool is None and self._ephemeral.chosen:
             # The stock method uses rbd_default_features of the connection.
             maker = self._view('_connect_to_rados', self._connect_asking)
         super(EphemeralRBDDriver, maker).clone(
@@ -54,8 +54,9 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
     def import_image(self, base: str, name: str) -> None:
         """Create a disk from a file."""
         words = list(self.ceph_args())
-        for feature in sorted(self._import_features()):
-            words += ['--image-feature', feature]
+        if self._ephemeral.chosen:
+            for feature in sorted(self._import_features()):
+                words += ['--image-feature', feature]
         maker = self._view('ceph_args', lambda: words)
         super(EphemeralRBDDriver, maker).import_image(base, name)
         self._mark(name)

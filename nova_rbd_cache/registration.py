@@ -61,7 +61,7 @@ def activate() -> bool:
             'modes': cache_modes.joined(host_settings.allowed_modes),
             'features': (
                 'the configured features'
-                if host_settings.ephemeral.given
+                if host_settings.ephemeral.chosen
                 else 'the default features'
             ),
         },

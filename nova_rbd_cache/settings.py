@@ -37,6 +37,15 @@ class EphemeralSettings:
         return self != EphemeralSettings(options.VolumeOptions())
 
     @property
+    def chosen(self) -> bool:
+        """Whether the features are set. Otherwise, those of stock Nova apply.
+
+        They are not always the default features of a connection: the
+        configuration of a pool, and ``rbd import``, have others.
+        """
+        return self.options != options.VolumeOptions()
+
+    @property
     def whole(self) -> bool:
         """Whether the complete set of features is set."""
         return self.options.image_features is not None

@@ -5,6 +5,7 @@
 from importlib import metadata
 import types
 from typing import Any
+import uuid
 
 import ddt
 from nova.virt.libvirt import driver
@@ -103,6 +104,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
 
     @ddt.data(
         ({'ephemeral_object_map': 'true'}, 'object map: True'),
+        ({'cloud_id': str(uuid.uuid4())}, 'stock features'),
         (
             {'ephemeral_image_features': 'layering,exclusive-lock'},
             'exclusive-lock,layering',

@@ -109,9 +109,19 @@ class FeaturesTest(EphemeralTestCase):
 
         self.patch(rbd_utils.processutils, 'execute', execute)
         rbd_utils.RBDDriver().import_image('base-file', 'disk')
+        self.make_driver(_MARKED).import_image('base-file', 'disk')
         self.make_driver(_LAYERING).import_image('base-file', 'disk')
-        stock, ours = said
+        stock, marked, ours = said
+        # The configuration of a pool overrides that of a connection, but not
+        # the features of a command.
+        self.assertEqual(stock, marked)
         self.assertEqual((*stock, '--image-feature', 'layering'), ours)
+
+    def test_mark_alone_keeps_the_connection_of_stock(self) -> None:
+        made = self.make_driver(_MARKED)
+        self.patch(fake_rbd.Rados, 'conf_set', None)
+        made.clone(_LOCATION, 'disk')
+        self.assertEqual(_DEFAULT, self.features('disk'))
 
     def test_snapshot_for_glance_is_stock(self) -> None:
         """A disk that is cloned to Glance's pool keeps stock features."""

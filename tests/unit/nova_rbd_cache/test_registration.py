@@ -2,6 +2,8 @@
 
 """Registration in nova-compute, and cases that change nothing."""
 
+import uuid
+
 import ddt
 from nova import service
 from nova.storage import rbd_utils
@@ -107,6 +109,12 @@ class ActivateTest(RegistrationTestCase):
         self.set_options(**options)
         registration.activate()
         self.assertIs(ephemeral.EphemeralRBDDriver, rbd_utils.RBDDriver)
+
+    def test_mark_of_the_cloud_leaves_the_features(self) -> None:
+        self.set_options(cloud_id=str(uuid.uuid4()))
+        registration.activate()
+        self.assertIs(ephemeral.EphemeralRBDDriver, rbd_utils.RBDDriver)
+        self.assertIn('disks have the default features', self.log.output)
 
     def test_not_enabled_is_stock(self) -> None:
         before = self.state()
