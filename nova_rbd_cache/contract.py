@@ -15,6 +15,7 @@ from typing import Any
 from lxml import etree
 from nova import service
 from nova.compute import manager
+import nova.conf
 from nova.storage import rbd_utils
 from nova.virt import libvirt
 from nova.virt.libvirt import config
@@ -36,6 +37,10 @@ OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
 STOCK_MANAGER = 'nova.compute.manager.ComputeManager'
 OUR_MANAGER = 'nova_rbd_cache.compute_manager.RBDCacheManager'
 COMPUTE = 'nova-compute'
+
+#: The value of ``compute_driver`` with which Nova loads our class. Nova also
+#: loads the stock class by the name of its own module, where it stays.
+_COMPUTE_DRIVER = 'libvirt.LibvirtDriver'
 
 #: The class from which os-brick gets the modes that the host allows.
 OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
@@ -139,6 +144,12 @@ def _io_threads() -> str | None:
 
 def compute_driver_problem() -> str | None:
     """Return a problem with the class that nova-compute loads, or None."""
+    configured = str(nova.conf.CONF.compute_driver)
+    if configured.startswith('libvirt.') and configured != _COMPUTE_DRIVER:
+        return (
+            f'compute_driver = {configured} loads a class that is not ours; '
+            f'set compute_driver = {_COMPUTE_DRIVER}'
+        )
     stock = compute_driver.STOCK
     registered = libvirt.LibvirtDriver
     if registered is not stock and registered not in compute_driver.OURS:

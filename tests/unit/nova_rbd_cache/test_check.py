@@ -95,6 +95,17 @@ class FindingsTest(test_registration.RegistrationTestCase):
         )
         self.assertIn('other.Driver', failed['registration'])
 
+    def test_stock_class_by_another_name(self) -> None:
+        self.conf.set_override(
+            'compute_driver', 'libvirt.driver.LibvirtDriver'
+        )
+        failed = self._failed()
+        self.assertEqual({'compute driver class', 'registration'}, set(failed))
+        self.assertIn(
+            'set compute_driver = libvirt.LibvirtDriver',
+            failed['compute driver class'],
+        )
+
     def test_driver_does_not_load(self) -> None:
         def import_class(name: str) -> None:
             raise ImportError(f'no {name}')

@@ -154,6 +154,18 @@ class FailureTest(RegistrationTestCase):
         self.assertIn('other.Driver', str(error))
         self.assertEqual(before, self.state())
 
+    def test_nova_would_load_the_stock_class_by_another_name(self) -> None:
+        name = 'libvirt.driver.LibvirtDriver'
+        self.conf.set_override('compute_driver', name)
+        before = self.state()
+        error = self.assertRaises(
+            exceptions.CannotRegister, registration.activate
+        )
+        self.assertIn(f'compute_driver = {name}', str(error))
+        self.assertEqual(before, self.state())
+        loaded = importutils.import_class(f'nova.virt.{name}')
+        self.assertIs(compute_driver.STOCK, loaded)
+
     def test_contradicting_options(self) -> None:
         self.set_options(
             ephemeral_object_map='true', ephemeral_image_features='layering'
