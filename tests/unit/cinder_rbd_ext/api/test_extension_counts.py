@@ -106,7 +106,7 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         'POST',
         '/attachments',
         {'attachment': {'volume_uuid': '{id}', 'instance_uuid': _SERVER}},
-        2,
+        3,
     ),
     'attach': (
         'POST',
