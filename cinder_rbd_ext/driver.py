@@ -16,6 +16,7 @@ from cinder import interface
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
+from oslo_utils import units
 
 from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import exceptions
@@ -47,7 +48,6 @@ from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 Update = dict[str, Any]
@@ -359,10 +359,11 @@ class RBDExtDriver(rbd.RBDDriver):
             current = held.enter_context(
                 volume_use.using(self, volume, volume_use.LONG_WAIT)
             )
-            # A limit that the owner has chosen can make it last for days.
-            if request.metadata_of(current).keys() & {
-                limit.limit for limit in keys.LIMITS
-            }:
+            if turns.is_slow_upload(
+                current.size * units.Gi,
+                record.configuration_in(current.admin_metadata),
+                request.metadata_of(current),
+            ):
                 held.enter_context(self._uploads.place(current.project_id))
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs

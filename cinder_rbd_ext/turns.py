@@ -3,13 +3,13 @@
 """The order of long operations: how many run at once, and which are next.
 
 Copies of images (:mod:`cinder_rbd_ext.retype.places`) and uploads to Glance
-of volumes whose owner has set a limit have a line each. Deletions have two,
-because one that removes many objects takes minutes and must not delay others.
-In each line, projects take turns and none can have all places.
+of volumes with a slow limit of their owner have a line each. Deletions have
+two, because one that removes many objects takes minutes and must not delay
+others. In each line, projects take turns and none can have all places.
 
-Such an upload can read 1 MiB per second, in one of the threads for blocking
-calls. Cinder cannot postpone uploads, so of those that would wait in a thread
-for requests, most are refused.
+Such an upload can last for days, in one of the threads for blocking calls.
+Cinder cannot postpone uploads, so of those that would wait in a thread for
+requests, most are refused.
 
 A deletion that waits keeps its volume in status ``deleting`` and its quota. It
 does not end earlier with the image in the trash: Cinder would give the quota
@@ -27,7 +27,9 @@ request was already sent again, the second one finds no volume, and ends.
 
 import collections
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import itertools
 import math
@@ -38,6 +40,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from rbd_volume_options import features
+from rbd_volume_options import keys
 
 LOG = logging.getLogger(__name__)
 
@@ -62,12 +65,20 @@ MOST_WAITING = 5
 #: threads for blocking calls to others, and with those that wait in a thread.
 MOST_UPLOADS_AT_ONCE = 8
 MOST_UPLOADS = 12
+#: Bytes per second of an upload without a limit, about, and the seconds from
+#: which on a limit is slow that delays it. They are those of 59 GiB of data.
+UPLOADED = 100 << 20
+MOST_DELAY = 600.0
 #: Seconds after which postponed deletions are requested at the latest, and
 #: between two signs of life of an operation that waits.
 INTERVAL = 5.0
 
 #: Requests an operation again.
 Request = Callable[[], None]
+
+# Bytes of one read or byte that a limit allows an upload: ``rbd export`` reads
+# one object at a time, which by default has at least 64 KiB.
+_READ = {'iops': 64 << 10, 'read_iops': 64 << 10, 'bps': 1, 'read_bps': 1}
 
 _MAP = features.to_mask(frozenset({'object-map', 'fast-diff'}))
 
@@ -307,7 +318,7 @@ class Admission:
 
 
 class Uploads:
-    """The uploads to Glance of volumes whose owner has set a limit."""
+    """The uploads to Glance of volumes whose owner has set a slow limit."""
 
     def __init__(self) -> None:
         self.line = Line(
@@ -393,6 +404,23 @@ class Turns:
             return
         if slow:
             raise Slow(name)
+
+
+def is_slow_upload(
+    size: int, limits: Mapping[str, int], own: Collection[str]
+) -> bool:
+    """Return whether a limit of the owner makes an upload slow.
+
+    :param size: of the volume in bytes
+    :param limits: the limits of its image, by key
+    :param own: the keys that the owner has set
+    """
+    rates = [
+        limits[each.limit] * _READ[each.name]
+        for each in keys.LIMITS
+        if each.name in _READ and each.limit in own and each.limit in limits
+    ]
+    return any(size / rate - size / UPLOADED > MOST_DELAY for rate in rates)
 
 
 def is_slow(image: protocols.Image) -> bool:

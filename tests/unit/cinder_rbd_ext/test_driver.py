@@ -144,9 +144,12 @@ class UploadTest(base.DriverTestCase):
             self.driver.copy_volume_to_image(self.context, volume, None, {})
         return counts
 
-    def test_upload_with_a_limit_of_the_owner_has_a_place(self) -> None:
+    def test_upload_with_a_slow_limit_of_the_owner_has_a_place(self) -> None:
         limited = {'rbd:read_bps_limit': '1M'}
         self.assertEqual([(1, 0)], self._counts(metadata=limited))
 
     def test_other_uploads_are_not_counted(self) -> None:
-        self.assertEqual([(0, 0)], self._counts())
+        for limited in ({}, {'rbd:bps_limit': '1G'}):
+            self.assertEqual([(0, 0)], self._counts(metadata=limited))
+        slow = self.make_type(rbd_read_bps_limit='1M')
+        self.assertEqual([(0, 0)], self._counts(volume_type=slow))

@@ -120,7 +120,9 @@ class _Driver(driver.RBDExtDriver):
         self.images.state_of = self._plain  # type: ignore[method-assign]
         self.images.read = self._plain  # type: ignore[method-assign]
         # The suites upload this one.
+        mock.sentinel.volume.size = 1
         mock.sentinel.volume.metadata = {}
+        mock.sentinel.volume.admin_metadata = {}
 
     # The suites expect the stock order of clones, without a plan.
     _get_stripe_unit = stock.RBDDriver._get_stripe_unit
