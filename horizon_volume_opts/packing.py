@@ -24,6 +24,8 @@ _FIELDS = (
     'minimum',
     'maximum',
     wire.MAXIMUM_OBJECTS,
+    wire.PER_GIB,
+    wire.PER_GIB_MINIMUM,
     'allowed',
     'required',
     'requires',

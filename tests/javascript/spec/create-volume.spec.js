@@ -47,6 +47,33 @@ describe('The Create Volume form', () => {
     expect(wait('maximum')).toBe('10 to 1,000 with this volume type.');
   });
 
+  it('shows the range of a limit that follows from the size', () => {
+    const range = () => $('[data-rbd-key="rbd:wait"] [data-rbd-maximum]')
+      .text();
+    open((options) => {
+      Object.assign(options['rbd:wait'],
+        {settable: true, minimum: 10, per_gib: 3});
+    });
+    expect(range()).toBe('10 to 24 with this volume type.');
+    form.fill('size', '2');
+    expect(range()).toBe('6 to 6 with this volume type.');
+    form.fill('size', '500');
+    expect(range()).toBe('10 to 1,000 with this volume type.');
+    form.fill('size', '');
+    expect(range()).toBe('');
+    open((options) => {
+      Object.assign(options['rbd:wait'], {
+        settable: true, minimum: 100, per_gib: 3, per_gib_minimum: 100
+      });
+    });
+    expect(range()).toBe('100 to 100 with this volume type.');
+    open((options) => {
+      Object.assign(options['rbd:wait'],
+        {settable: true, minimum: 10, per_gib: 3, maximum: 500});
+    });
+    expect(range()).toBe('10 to 500 with this volume type.');
+  });
+
   it('shows what is chosen', () => {
     open();
     form.fill('rbd_object_size', '1M');

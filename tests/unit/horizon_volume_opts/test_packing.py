@@ -39,6 +39,21 @@ class DistinctTestCase(test_rest.RestTestCase):
         self.assertEqual([[1], [2], [True]], found.values)
 
 
+class RangeTestCase(test_rest.RestTestCase):
+    def test_form_knows_the_limit_for_each_gib(self) -> None:
+        """The range of the limit depends on the size in the form."""
+        rules = {'per_gib': 3, 'per_gib_minimum': 100}
+        bounds = {'minimum': 100, 'maximum': 10**9, 'type': 'count'}
+        self.cloud.types.append(
+            fake_cloud.offered('by-size', iops_limit={**bounds, **rules})
+        )
+        page = self.client.get('/project/volumes/create/').content.decode()
+        data = horizon_case.data_of(page, 'data-rbd-offers')
+        offer = horizon_case.unpacked(data)['by-size']
+        described = offer['options']['rbd:iops_limit']
+        self.assertEqual(rules, {key: described[key] for key in rules})
+
+
 class AttributeTestCase(test_rest.RestTestCase):
     def test_as_a_browser_reads_it(self) -> None:
         """Any text of a type's name is data, not markup."""

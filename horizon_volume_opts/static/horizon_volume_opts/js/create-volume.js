@@ -226,6 +226,7 @@ horizon.rbdVolumeOptions = (function () {
 
   Group.prototype.showDefaults = function () {
     var group = this;
+    var gib = rules.parseGib(this.volume.size());
     var objectSize = this.layout().objectSize;
     this.eachRow(function ($row, name, key, kind) {
       var option = group.option(key);
@@ -239,10 +240,16 @@ horizon.rbdVolumeOptions = (function () {
           group.byDefault(key), SHOWN[kind], group.source.isImage,
           $row.attr('data-rbd-unset')) : '');
       var $range = $row.find('[data-rbd-maximum]');
-      // Without a maximum, that of a limit for each GiB depends on the size.
-      $range.text(option.minimum > 1 && !option.per_gib ||
-        option.maximum < Number($range.attr('data-rbd-maximum'))
-        ? words.range(SHOWN[kind](option.minimum), SHOWN[kind](option.maximum))
+      var unlimited = Number($range.attr('data-rbd-maximum'));
+      var largest = option.maximum;
+      if (option.per_gib && largest === unlimited) {
+        // At most the limit that follows from the size, if that is known.
+        largest = Math.min(largest, gib && Math.max(
+          option.per_gib * gib, option.per_gib_minimum || 0));
+      }
+      var smallest = Math.min(option.minimum, largest);
+      $range.text(smallest > 1 || largest > 0 && largest < unlimited
+        ? words.range(SHOWN[kind](smallest), SHOWN[kind](largest))
         : '');
       $row.find('option').each(function () {
         // Never the chosen one: a disabled option is not sent, but the server
