@@ -18,6 +18,8 @@ from sandbox_cloud import errors
 
 # The checkout that this file is part of.
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+#: The file that shows tools/sandbox which folders it may remove.
+SIGN = '.rbd-sandbox'
 # The longest socket path of the sandbox, that of a guest's disk, with the
 # largest process number and the highest address.
 _DEEPEST_SOCKET = 'run/librbd/4194304.140737488355327.asok'
@@ -175,5 +177,13 @@ class State:
     def remove(self, keep_venv: bool) -> None:
         """Remove the run, and by default the whole folder."""
         gone = self.run if keep_venv else self.root
-        if gone.exists():
-            shutil.rmtree(gone)
+        if not gone.exists():
+            return
+        # After an interruption, tools/sandbox removes the rest only if the
+        # folder still has its sign.
+        for each in gone.iterdir():
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each)
+            elif each.name != SIGN:
+                each.unlink()
+        shutil.rmtree(gone)

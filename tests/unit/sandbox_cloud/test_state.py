@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import pathlib
+import shutil
 import stat
+from typing import Any
+from unittest import mock
 
 import fixtures
 
@@ -64,6 +67,27 @@ class StateTestCase(base.TestCase):
         self.assertTrue(self.state.venv('2026.2').exists())
         self.state.remove(keep_venv=False)
         self.assertFalse(self.state.root.exists())
+
+    def test_sign_is_removed_last(self) -> None:
+        """An interrupted removal can be repeated."""
+        self.state.make()
+        sign = self.state.root / state.SIGN
+        sign.touch()
+        (self.state.root / 'platform').touch()
+        (self.state.root / 'uv-cache').symlink_to(self.root)
+        remove = shutil.rmtree
+
+        def check(path: pathlib.Path, *args: Any) -> None:
+            self.assertTrue(sign.exists())
+            left = [each.name for each in self.state.root.iterdir()]
+            if path == self.state.root:
+                self.assertEqual([state.SIGN], left)
+            remove(path, *args)
+
+        with mock.patch.object(shutil, 'rmtree', check):
+            self.state.remove(keep_venv=False)
+        self.assertFalse(self.state.root.exists())
+        self.assertTrue(self.root.exists())
 
     def test_number_of_osds_is_fixed_once_ceph_exists(self) -> None:
         self.assertEqual(1, self.state.osds)
