@@ -510,14 +510,20 @@ class RBDExtDriver(rbd.RBDDriver):
 
         It stays available if it cannot be deleted now: librbd tells a client
         that was killed about the removal of a snapshot, and waits for it. This
-        applies only before the removal of its data has begun.
+        applies only before the removal of its data has begun, with which the
+        image loses its name.
         """
-        with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
-            with self._busy_after_timeout(volume.name):
-                migration.finished(volume)
-                if not _RETYPED.isdisjoint(record.items_of(volume.id)):
-                    self._retypes.leftovers.prepare_deletion(volume)
-            self._deletions.in_turn(volume, self._delete_unless_needed)
+        try:
+            with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+                with self._busy_after_timeout(volume.name):
+                    migration.finished(volume)
+                    if not _RETYPED.isdisjoint(record.items_of(volume.id)):
+                        self._retypes.leftovers.prepare_deletion(volume)
+                self._deletions.in_turn(volume, self._delete_unless_needed)
+        except exception.VolumeIsBusy as error:
+            if not self.images.exists(volume.name):
+                self._deletions.repeat(volume, error)
+            raise
 
     def _delete_unless_needed(self, volume: protocols.Volume) -> None:
         with contextlib.ExitStack() as stack:
@@ -525,10 +531,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 is_needed = stack.enter_context(migration.former(self, volume))
             except volume_lock.VolumeLocked as error:
                 # The former image of a volume must not become available.
-                self._deletions.repeat(volume)
-                raise exception.VolumeBackendAPIException(
-                    data=str(error)
-                ) from error
+                self._deletions.repeat(volume, error)
             if not is_needed:
                 super().delete_volume(volume)
 

@@ -349,7 +349,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._quick = Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
+        self.quick = Line(MOST_AT_ONCE, MOST_AT_ONCE - FOR_OTHERS)
         self.slow = Line(MOST_SLOW, MOST_SLOW - FOR_OTHERS)
         #: Deletions in the quick line.
         self._begun: set[str] = set()
@@ -367,7 +367,7 @@ class Turns:
         :param request: requests the deletion again; None if it must wait
         :raises Postponed: if it will be requested again
         """
-        with contextlib.suppress(Slow), self._quick.turn(project, request):
+        with contextlib.suppress(Slow), self.quick.turn(project, request):
             self._begun.add(name)
             try:
                 delete()
@@ -383,13 +383,6 @@ class Turns:
         with self.slow.turn(project, request):
             LOG.info('The deletion of %s begins', name)
             delete()
-
-    def postpone(self, project: str, request: Request) -> None:
-        """End a running deletion that cannot be completed now.
-
-        :raises Postponed: always
-        """
-        self._quick.postpone(project, request)
 
     def check(self, name: str, is_slow: Callable[[], bool]) -> None:
         """End a deletion in the quick line, with ``Slow``, if it is slow."""

@@ -10,6 +10,7 @@ import functools
 import re
 import time
 from typing import Any
+from typing import NoReturn
 
 from cinder import context
 from cinder import exception
@@ -106,14 +107,16 @@ class Deletions:
                 _request(volume),
             )
 
-    def repeat(self, volume: protocols.Volume) -> None:
-        """End the deletion of a volume, which keeps its status, for now.
+    def repeat(self, volume: protocols.Volume, error: Exception) -> NoReturn:
+        """End the deletion of a volume that must not become available.
 
-        :raises Postponed: unless it could not be requested again
+        :raises Postponed: if it is requested again; the status is kept
+        :raises VolumeBackendAPIException: otherwise
         """
         request = _request(volume)
         if request is not None:
-            self.turns.postpone(volume.project_id, request)
+            self.turns.quick.postpone(volume.project_id, request)
+        raise exception.VolumeBackendAPIException(data=str(error)) from error
 
     @contextlib.contextmanager
     def deleting(
@@ -137,10 +140,9 @@ class Deletions:
             # The stock driver considers such a volume deleted.
             try:
                 self._complete(client, volume.name)
-            except self._driver.rbd.ImageBusy:
+            except self._driver.rbd.ImageBusy as error:
                 # A part of the data may be lost.
-                self.repeat(volume)
-                raise
+                self.repeat(volume, error)
         with self._clean_up(volume.name):
             # The image does not name its source if the clone was flattened.
             # There is no image if its creation was interrupted early.

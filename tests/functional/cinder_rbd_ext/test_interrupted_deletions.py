@@ -5,10 +5,12 @@
 from typing import Any
 from unittest import mock
 
+from cinder import exception
 import ddt
 import fixtures
 import rbd
 
+from cinder_rbd_ext import volume_lock
 from rbd_operator.audit import objects
 from rbd_operator.audit import scan
 from tests.functional import filling
@@ -55,6 +57,22 @@ class InterruptedTest(connections.ConnectionsTestCase):
         self.driver.delete_volume(volume)
         self.assertEqual(0, self._objects(prefix))
         self.assertEqual([], self.cluster.names())
+
+    def test_volume_does_not_become_available_without_its_lock(self) -> None:
+        """Cinder makes it available after VolumeIsBusy."""
+        volume, prefix = self._written()
+        self._kill(volume.name, prefix)
+        locked = volume_lock.LockUnavailable(volume_id=volume.id)
+        with mock.patch.object(
+            volume_lock, 'exclusive', autospec=True, side_effect=locked
+        ):
+            self.assertRaises(
+                exception.VolumeBackendAPIException,
+                self.driver.delete_volume,
+                volume,
+            )
+        self.driver.delete_volume(volume)
+        self.assertEqual(0, self._objects(prefix))
 
     def test_audit_shows_it(self) -> None:
         volume, prefix = self._written()

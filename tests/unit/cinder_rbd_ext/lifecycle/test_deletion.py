@@ -19,6 +19,7 @@ from cinder.objects import base as versions
 from cinder.volume import manager
 from cinder.volume import rpcapi
 from cinder.volume.drivers import rbd as stock
+import ddt
 import fixtures
 from oslo_config import fixture as config_fixture
 
@@ -211,7 +212,9 @@ class InterruptedTest(base.DriverTestCase):
         self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
         self.assertRaises(
-            fake_images.ImageBusy, self.driver.delete_volume, self.volume
+            exception.VolumeBackendAPIException,
+            self.driver.delete_volume,
+            self.volume,
         )
 
 
@@ -389,6 +392,7 @@ class ClonesOfDeletedTest(base.DriverTestCase):
         self.assertNotIn(self.clone.name, self.cluster.names())
 
 
+@ddt.ddt
 class PostponedTest(base.DriverTestCase):
     """Cinder's volume manager, with a deletion that is postponed."""
 
@@ -418,7 +422,7 @@ class PostponedTest(base.DriverTestCase):
                 db.service_create(self.admin, service).id,
             )
         )
-        self.line = self.driver._deletions.turns._quick
+        self.line = self.driver._deletions.turns.quick
         self.cast = self.useFixture(
             fixtures.MockPatchObject(
                 rpcapi.VolumeAPI, '_get_cctxt', autospec=True
@@ -490,6 +494,35 @@ class PostponedTest(base.DriverTestCase):
         self.cast.assert_called_once()
         self.delete(self.volume)
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
+
+    @ddt.data(volume_lock.VolumeLocked, volume_lock.LockUnavailable)
+    def test_volume_that_lost_data_stays_in_deletion_without_the_lock(
+        self, locked: type[volume_lock.VolumeLocked]
+    ) -> None:
+        """Cinder would make it available."""
+        self.cluster.pools['volumes'].images.pop(self.volume.name)
+        with self._locked(locked):
+            self.assertRaises(turns.Postponed, self.delete, self.volume)
+        self.volume.refresh()
+        self.assertEqual('deleting', self.volume.status)
+        self.assertEqual((0, 1), self.line.counts())
+        # Usually after some seconds.
+        self.line._request()
+        self.cast.assert_called_once()
+
+    def test_whole_volume_is_available_again_without_the_lock(self) -> None:
+        with self._locked(volume_lock.VolumeLocked):
+            self.delete(self.volume)
+        self.manager._clear_db.assert_called_once_with(
+            self.volume, 'available'
+        )
+        self.cast.assert_not_called()
+
+    def _locked(self, locked: type[volume_lock.VolumeLocked]) -> Any:
+        error = locked(volume_id=self.volume.id)
+        return mock.patch.object(
+            volume_lock, 'exclusive', autospec=True, side_effect=error
+        )
 
     def test_former_image_waits_for_the_volume_that_was_migrated(self) -> None:
         volume = self.new_volume()
