@@ -27,9 +27,6 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import wire
 
-#: Status of a volume in a retype.
-RETYPING = 'retyping'
-
 #: Seconds for which a request waits that would leave a volume in an error
 #: status. The longest operation that holds the lock is a clone that copies
 #: all data.
@@ -278,7 +275,7 @@ def _is_interrupted(volume: protocols.Volume) -> bool:
             or (not mark.is_stale and record.backend_of(volume) == mark.left)
         )
     return bool(
-        volume.status == RETYPING
+        volume.status == marker.RETYPING
         and not marker.is_migrating(volume)
         and is_unfinished(volume)
     )

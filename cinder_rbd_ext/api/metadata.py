@@ -24,13 +24,13 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import request
 from cinder_rbd_ext import requested_configuration
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import changes
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
@@ -49,11 +49,11 @@ _MADE = (
 
 # Statuses of a volume whose metadata an operation may change.
 _OPERATIONS = {
-    volume_use.RETYPING: 'retyped',
+    marker.RETYPING: 'retyped',
     fields.VolumeStatus.RESTORING_BACKUP: 'restored',
 }
 
-_REPLACED = ('reverting', 'retyping', 'restoring-backup', 'downloading')
+_REPLACED = ('reverting', marker.RETYPING, 'restoring-backup', 'downloading')
 
 
 @dataclasses.dataclass(frozen=True)

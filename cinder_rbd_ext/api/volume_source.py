@@ -16,9 +16,9 @@ import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.imaging import sources
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
@@ -27,7 +27,7 @@ from rbd_volume_options import wire
 
 #: What happens to a volume in the statuses in which its image is replaced.
 _OPERATIONS = {
-    volume_use.RETYPING: 'retyped',
+    marker.RETYPING: 'retyped',
     'reverting': 'reverted',
     'deleting': 'deleted',
 }
@@ -149,7 +149,7 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
     # A retype in place does not affect others, nor does another driver.
     if (
         wire.RECORD_CONVERSION in recorded
-        if volume.status == volume_use.RETYPING
+        if volume.status == marker.RETYPING
         else record.of_volume(volume, recorded)
     ):
         raise webob.exc.HTTPBadRequest(

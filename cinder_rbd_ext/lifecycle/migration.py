@@ -472,7 +472,7 @@ class Migrations:
                 )
                 if self._images.state_of(volume.name).data_pool != wanted:
                     return None
-            retyped = volume.status == volume_use.RETYPING
+            retyped = volume.status == marker.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
                 retype = retype_plan.Retype(

@@ -38,6 +38,7 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import configuration
+from cinder_rbd_ext.retype import marker
 
 LOG = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ _KEPT = frozenset(
         'downloading',
         'error',
         'reverting',
-        volume_use.RETYPING,
+        marker.RETYPING,
         *requester.RESTORING,
     }
 )
