@@ -113,7 +113,7 @@ class Deletions:
         :raises Postponed: if it is requested again; the status is kept
         :raises VolumeBackendAPIException: otherwise
         """
-        request = _request(volume)
+        request = _request(volume, can_wait=False)
         if request is not None:
             self.turns.quick.postpone(volume.project_id, request)
         raise exception.VolumeBackendAPIException(data=str(error)) from error
@@ -280,14 +280,21 @@ class Deletions:
             LOG.exception('Could not clean up after the deletion of %s', name)
 
 
-def _request(volume: protocols.Volume) -> Callable[[], None] | None:
+def _request(
+    volume: protocols.Volume, can_wait: bool = True
+) -> Callable[[], None] | None:
     """Return a function that requests the deletion of a volume again.
 
-    None for a part of another operation, or of the start of the service:
-    Cinder would not begin it again after a restart.
+    None for a part of another operation: Cinder would not begin it again after
+    a restart. At the start of the service, deletions can wait in threads that
+    handle no requests, unless the operator has all of them end before.
     """
     worker = getattr(volume, 'worker', None)
-    if worker is None or worker.cleaning or worker.status != _DELETING:
+    if worker is None or worker.status != _DELETING:
+        return None
+    if worker.cleaning and (
+        can_wait or not CONF.volume_service_inithost_offload
+    ):
         return None
     return functools.partial(_request_again, volume._context, volume.id)
 

@@ -495,6 +495,22 @@ class PostponedTest(base.DriverTestCase):
         self.delete(self.volume)
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
 
+    @ddt.data((True, turns.Postponed), (False, exception.CinderException))
+    @ddt.unpack
+    def test_volume_that_lost_data_is_deleted_after_the_start_of_the_service(
+        self, offload: bool, ends_with: type[BaseException]
+    ) -> None:
+        """Unless the service waits for all deletions before it starts."""
+        self.override_config('volume_service_inithost_offload', offload)
+        self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
+        self.cluster.pools['volumes'].images.pop(self.volume.name)
+        self.cluster.fail('RBD.remove', fake_images.ImageBusy())
+        self.volume.worker = self.worker()
+        self.volume.worker.cleaning = True
+        self.assertRaises(ends_with, self.delete, self.volume)
+        self.assertIs(offload, self.cast.called)
+        self.assertEqual('deleting', self.worker().status)
+
     @ddt.data(volume_lock.VolumeLocked, volume_lock.LockUnavailable)
     def test_volume_that_lost_data_stays_in_deletion_without_the_lock(
         self, locked: type[volume_lock.VolumeLocked]
