@@ -241,12 +241,18 @@ def check_not_copied(volume: protocols.Volume) -> None:
     :param volume: as in the database
     :raises VolumeLocked: if it does, and another client is about to connect
     """
-    if (
-        volume.migration_status in _COPIED
-        and volume.previous_status == fields.VolumeStatus.AVAILABLE
-        and (volume.volume_attachment or volume.status not in marker.MIGRATED)
+    if is_copied(volume) and (
+        volume.volume_attachment or volume.status not in marker.MIGRATED
     ):
         raise volume_lock.VolumeLocked(volume_id=volume.id)
+
+
+def is_copied(volume: protocols.Volume) -> bool:
+    """Return whether Cinder copies the data of an unused volume."""
+    return bool(
+        volume.migration_status in _COPIED
+        and volume.previous_status == fields.VolumeStatus.AVAILABLE
+    )
 
 
 def is_unfinished(volume: protocols.Volume) -> bool:

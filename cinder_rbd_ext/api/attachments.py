@@ -26,6 +26,7 @@ import webob.exc
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import refusals
@@ -120,35 +121,50 @@ class AttachmentsController(_ConnectorController):
     def create(
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
-        """Check the connector of a new attachment, if it has one."""
+        """Check the volume of a new attachment, and its connector if any."""
         parameters = checks.part_of(body, 'attachment')
-        _check_owner(req.environ['cinder.context'], parameters)
-        self._check_create(req, parameters)
-        yield
-
-    def _check_create(
-        self, req: protocols.Request, parameters: dict[str, Any]
-    ) -> None:
-        context = req.environ['cinder.context']
         connector = self._connector(req, parameters)
         volume_id = parameters.get('volume_uuid')
         server = parameters.get('instance_uuid')
         # Cinder's schema refuses what is not an ID.
-        if (
-            not connector
-            or not uuidutils.is_uuid_like(volume_id)
-            or not (server is None or uuidutils.is_uuid_like(server))
-            or not _is_certain(connector, server is not None)
+        if uuidutils.is_uuid_like(volume_id) and (
+            server is None or uuidutils.is_uuid_like(server)
         ):
-            return
-        volume = objects.Volume.get_by_id(context, volume_id)
-        if not cache_mode.is_requested(volume):
-            return
-        servers = {each.instance_uuid for each in volume.volume_attachment}
-        if volume.status in _FREE or (server and server in servers):
+            context = req.environ['cinder.context']
+            volume = objects.Volume.get_by_id(context, volume_id)
             policy = attachment_policies.CREATE_POLICY
             if policies.allows(context, policy, volume):
-                self._check(volume, connector, earlier_of(volume.id, server))
+                if server:
+                    _check_owner(context, volume, server)
+                self._check_create(volume, connector, server)
+        yield
+
+    def _check_create(
+        self,
+        volume: protocols.Volume,
+        connector: dict[str, Any],
+        server: str | None,
+    ) -> None:
+        is_free = volume.status in _FREE
+        if (
+            is_free
+            and volume_use.is_copied(volume)
+            and self._reported.may_be_ours(volume)
+        ):
+            # After a refusal by the driver, Cinder would keep the volume
+            # reserved, because it is being migrated.
+            raise webob.exc.HTTPBadRequest(
+                explanation=f'Volume {volume.id} is being migrated. Attach it '
+                'afterwards.'
+            )
+        servers = {each.instance_uuid for each in volume.volume_attachment}
+        if (
+            connector
+            and (is_free or (server and server in servers))
+            and _is_certain(connector, server is not None)
+            and cache_mode.is_requested(volume)
+        ):
+            self._check(volume, connector, earlier_of(volume.id, server))
 
     @wsgi.extends
     def update(
@@ -241,27 +257,19 @@ def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
 
 
 def _check_owner(
-    context: protocols.Context, parameters: dict[str, Any]
+    context: protocols.Context, volume: protocols.Volume, server: str
 ) -> None:
     """Check that only Nova replaces an attachment with a cache mode.
 
     See :mod:`cinder_rbd_ext.attach.replacement`.
     """
-    volume_id = str(parameters.get('volume_uuid'))
-    server = str(parameters.get('instance_uuid'))
-    if not all(map(uuidutils.is_uuid_like, (volume_id, server))):
-        # Cinder's schema refuses it, or it is not for a server.
-        return
     if _is_service(context):
-        return
-    volume = objects.Volume.get_by_id(context, volume_id)
-    if not policies.allows(context, attachment_policies.CREATE_POLICY, volume):
         return
     # Times in the database can be whole seconds.
     since = timeutils.utcnow(with_timezone=True) - datetime.timedelta(
         seconds=1
     )
-    earlier = replacement.of_server(volume_id, server, since)
+    earlier = replacement.of_server(volume.id, server, since)
     if earlier and earlier.mode:
         raise webob.exc.HTTPBadRequest(
             explanation=f'Server {server} has volume {volume.id} with a cache '

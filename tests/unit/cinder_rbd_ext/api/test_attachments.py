@@ -353,6 +353,26 @@ class RefusalTest(AttachmentsTestCase):
         # That of another driver.
         self.ok(*self.action(self.volume(status='reverting')))
 
+    def test_volume_that_cinder_copies_is_not_reserved(self) -> None:
+        """Cinder would keep that status after a refusal by the driver."""
+        for moving in ('migrating', 'completing'):
+            volume = self.volume(
+                migration_status=moving, previous_status='available'
+            )
+            text = f'Volume {volume.id} is being migrated'
+            self.refused(400, text, *self.post(volume), app=self.nova)
+            volume.refresh()
+            self.assertEqual('available', volume.status)
+        for other in (
+            self.volume(migration_status='migrating'),
+            self.volume(
+                volume_type='fake',
+                migration_status='migrating',
+                previous_status='available',
+            ),
+        ):
+            self.ok(*self.post(other), app=self.nova)
+
     def test_history_is_not_read_for_others(self) -> None:
         read = self.mock_object(replacement, 'of_server', autospec=True)
         body = {'volume_uuid': self.volume().id, 'instance_uuid': _SERVER}
