@@ -18,14 +18,12 @@ from cinder.volume.drivers import rbd
 from oslo_config import cfg
 from oslo_utils import units
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import request
 from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
@@ -47,7 +45,9 @@ from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import trash
+from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 Update = dict[str, Any]

@@ -16,8 +16,8 @@ from oslo_policy import policy
 import webob.exc
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import request
 from rbd_volume_options import definitions
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 _TYPES: list[policy.Operation] = [

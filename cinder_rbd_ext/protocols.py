@@ -14,7 +14,7 @@ from typing import Any
 from typing import Protocol
 from typing import runtime_checkable
 
-from cinder_rbd_ext import backend_settings
+from rbd_volume_options import backend_settings
 
 #: What a compute host, or Cinder itself, says about the host of an attachment.
 Connector = Mapping[str, Any]

@@ -9,14 +9,14 @@ from typing import Any
 from oslo_log import log as logging
 from oslo_utils import units
 
-from cinder_rbd_ext import accepted_keys
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)

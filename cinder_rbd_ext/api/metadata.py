@@ -18,24 +18,24 @@ from cinder.volume import rpcapi
 from oslo_log import log as logging
 import webob.exc
 
-from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.retype import changes
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)

@@ -8,15 +8,15 @@ import dataclasses
 
 from cinder.api.openstack import wsgi
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import request
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 

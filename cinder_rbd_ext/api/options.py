@@ -21,12 +21,12 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import request
 from cinder_rbd_ext.api import offers
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import multiattach
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 CONF = cfg.CONF

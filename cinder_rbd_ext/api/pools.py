@@ -19,10 +19,10 @@ from cinder.volume import volume_utils
 from oslo_log import log as logging
 import oslo_messaging
 
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import backend_settings
+from rbd_volume_options import capabilities
 
 LOG = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class ReportedPools:
             Pool(
                 pool['name'],
                 pool['capabilities'],
-                capabilities.settings_of(pool['capabilities']),
+                capabilities.settings_of(pool['capabilities'], LOG.warning),
             )
             for pool in answer
         )

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from cinder import objects
 import webob.exc
 
-from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.imaging import sources
-from cinder_rbd_ext.retype import plan as retype_plan
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import options
+from rbd_volume_options import request
+from rbd_volume_options import retype_plan
 from rbd_volume_options import sector_sizes
 
 _ON_DEMAND = 'set migration_policy to on-demand'

@@ -23,7 +23,6 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import request
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import checks
 from cinder_rbd_ext.api import known_types
@@ -44,6 +43,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 

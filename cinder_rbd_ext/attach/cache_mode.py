@@ -15,16 +15,16 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)

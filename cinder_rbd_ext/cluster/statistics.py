@@ -9,8 +9,8 @@ from typing import Any
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
+from rbd_volume_options import capabilities
 from rbd_volume_options import features
 from rbd_volume_options import wire
 

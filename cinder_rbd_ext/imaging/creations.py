@@ -11,6 +11,7 @@ The calls (:mod:`cinder_rbd_ext.imaging.librbd`, and ``rbd import`` through
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 
@@ -18,8 +19,8 @@ from cinder import exception
 from oslo_concurrency import processutils
 from oslo_log import log as logging
 
-from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import exceptions
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import errors
 from rbd_volume_options import plan
 
@@ -152,6 +153,13 @@ class Creations:
     def get(self, name: object) -> Creation | None:
         """Return the current creation of an image, or None."""
         return self._by_name.get(name) if isinstance(name, str) else None
+
+    def of_import(self, command: Sequence[object]) -> Creation | None:
+        """Return the creation of an ``rbd import``; None for others."""
+        if tuple(command[:2]) != ('rbd', 'import'):
+            return None
+        creations = map(self.get, command[2:])
+        return next((each for each in creations if each is not None), None)
 
     @contextlib.contextmanager
     def hold(self, creation: Creation) -> Iterator[Creation]:

@@ -18,14 +18,14 @@ import weakref
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import open_image
-from cinder_rbd_ext.imaging import planned
 from cinder_rbd_ext.imaging import removals
+from rbd_volume_options import capabilities
 from rbd_volume_options import features
+from rbd_volume_options import image_arguments
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -222,12 +222,14 @@ class RBD(open_image.Delegate):
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             base = plan.stock_image(object_size, striping, wanted)
-            arguments.update(planned.arguments(creation.plan(base)))
+            arguments.update(image_arguments.arguments(creation.plan(base)))
             with self._librbd.making(creation, ioctx):
                 self._wrapped.create(
                     ioctx, name, size, old_format=old_format, **arguments
                 )
-            creation.state = planned.state(ioctx, arguments, options)
+            creation.state = image_arguments.state(
+                ioctx.get_pool_name(), arguments, options
+            )
 
     def clone(
         self,
@@ -255,7 +257,7 @@ class RBD(open_image.Delegate):
             wanted = _from_mask(features or 0)
             base = dataclasses.replace(parent.state, image_features=wanted)
             how = creation.plan(base, parent.state)
-            arguments.update(planned.arguments(how))
+            arguments.update(image_arguments.arguments(how))
             options = self._librbd.pool_options(c_ioctx)
             with self._librbd.making(creation, c_ioctx):
                 self._wrapped.clone(
@@ -264,7 +266,9 @@ class RBD(open_image.Delegate):
             creation.inherits_configuration = parent.has_configuration
             if how.layout:
                 # Without one, librbd keeps parts of the parent's.
-                creation.state = planned.state(c_ioctx, arguments, options)
+                creation.state = image_arguments.state(
+                    c_ioctx.get_pool_name(), arguments, options
+                )
 
     def remove(
         self,

@@ -17,28 +17,28 @@ from oslo_concurrency import processutils
 from oslo_log import log as logging
 from oslo_utils import units
 
-from cinder_rbd_ext import accepted_keys
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.imaging import planned
 from cinder_rbd_ext.imaging import sources
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_arguments
 from rbd_volume_options import inheritance
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 
 LOG = logging.getLogger(__name__)
 
@@ -334,18 +334,18 @@ class Maker:
         self, run: Callable[..., Any], *command: object, **kwargs: object
     ) -> Any:
         """Run a command; change an import as the volume requests."""
-        creation = planned.creation_of(command, self.creations)
+        creation = self.creations.of_import(command)
         if creation is None:
             return run(*command, **kwargs)
         with creation.noting():
             base = self._images.stock_state(
-                planned.object_size_of(command),
+                image_arguments.object_size_of(command),
                 creation.needs_default_striping,
             )
             how = creation.plan(base)
             there_before = self._images.exists(creation.name)
             try:
-                result = run(*planned.rewrite(command, how), **kwargs)
+                result = run(*image_arguments.rewrite(command, how), **kwargs)
             except processutils.ProcessExecutionError:
                 if not there_before:
                     # At once, because the stock driver tries again and no

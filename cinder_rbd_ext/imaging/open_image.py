@@ -14,7 +14,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
-from cinder_rbd_ext.imaging import planned
+from rbd_volume_options import image_arguments
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -161,7 +161,7 @@ class Image(Delegate):
         with creation.noting():
             state = existing.state_of(self._wrapped)
             how = creation.plan(state, state)
-            arguments = {**kwargs, **planned.arguments(how)}
+            arguments = {**kwargs, **image_arguments.arguments(how)}
             there_before = self._librbd.is_there(dest_ioctx, dest_name)
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)

@@ -15,10 +15,9 @@ from typing import Any
 
 from oslo_config import cfg
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -28,6 +27,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 
 CONF = cfg.CONF
 

@@ -75,12 +75,9 @@ from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
 
-from cinder_rbd_ext import accepted_keys
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
@@ -90,14 +87,17 @@ from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import places
-from cinder_rbd_ext.retype import plan as retype_plan
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import capabilities
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import request
+from rbd_volume_options import retype_plan
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
@@ -451,7 +451,7 @@ class Migrations:
         metadata = request.metadata_of(volume)
         specs = request.specs_of(volume.volume_type)
         report = host['capabilities']
-        settings = capabilities.settings_of(report)
+        settings = capabilities.settings_of(report, LOG.warning)
         own_pool = self._driver.configuration.rbd_pool
         with option_errors.of_volume(
             volume,

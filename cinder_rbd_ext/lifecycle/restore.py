@@ -19,16 +19,16 @@ from oslo_log import log as logging
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.retype import changes
+from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import plan
+from rbd_volume_options import request
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 

@@ -14,14 +14,14 @@ from oslo_log import log as logging
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
-from cinder_rbd_ext.retype import changes
+from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 
 LOG = logging.getLogger(__name__)
 

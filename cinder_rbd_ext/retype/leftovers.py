@@ -14,18 +14,18 @@ from typing import Any
 from cinder import exception
 from oslo_log import log as logging
 
-from cinder_rbd_ext import accepted_keys
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext.retype import changes
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import request
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)

@@ -96,7 +96,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import request
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.imaging import existing
@@ -107,13 +106,14 @@ from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import places
-from cinder_rbd_ext.retype import plan as retype_plan
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
+from rbd_volume_options import request
+from rbd_volume_options import retype_plan
 
 LOG = logging.getLogger(__name__)
 

@@ -25,13 +25,13 @@ from oslo_log import log as logging
 import oslo_messaging
 from oslo_utils import timeutils
 
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
+from rbd_volume_options import capabilities
 from rbd_volume_options import wire
 
 CONF = cfg.CONF

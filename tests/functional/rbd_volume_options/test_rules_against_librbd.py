@@ -15,9 +15,9 @@ from typing import Any
 
 import rbd
 
-from cinder_rbd_ext.imaging import planned
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_arguments
 from rbd_volume_options import plan
 from tests import feature_bits
 from tests.functional import ceph
@@ -145,7 +145,7 @@ class RulesTestCase(base.TestCase):
         verdict = verdicts.ours(case)
         if isinstance(verdict, plan.ImagePlan):
             try:
-                make(name, case, planned.arguments(verdict))
+                make(name, case, image_arguments.arguments(verdict))
             except _refusals() as error:
                 raise Disagreement(f'we accept, librbd: {error}') from error
             self._check_made(name, case, verdict)

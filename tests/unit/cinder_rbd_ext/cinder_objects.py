@@ -7,8 +7,8 @@ from typing import Any
 from cinder import objects
 from oslo_config import cfg
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import opts
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import wire

@@ -12,11 +12,11 @@ from cinder.interface import volume_driver
 from cinder.volume.drivers import rbd as stock
 import fixtures
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_use
+from rbd_volume_options import backend_settings
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import limits

@@ -7,9 +7,9 @@ from oslo_policy import generator
 from oslo_policy import policy
 
 from cinder_rbd_ext import policies
-from cinder_rbd_ext import request
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import request
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import cinder_objects
 from tests.unit.cinder_rbd_ext.api import base

@@ -44,7 +44,7 @@ METHODS = {
     '_create_encrypted_volume': (
         ('volume', 'context'),
         ('_execute',),
-        'cinder_rbd_ext/imaging/planned.py',
+        'rbd_volume_options/image_arguments.py',
     ),
     'create_volume_from_snapshot': (
         ('volume', 'snapshot'),
@@ -80,7 +80,7 @@ METHODS = {
     '_copy_image_to_volume': (
         (),
         ('delete_volume', '_try_execute', '_resize', '_setup_volume'),
-        'cinder_rbd_ext/imaging/planned.py',
+        'rbd_volume_options/image_arguments.py',
     ),
     'migrate_volume': (('context', 'volume', 'host'), ('copy',), _MAKING),
     '_setup_volume': (('volume', 'volume_type'), (), _MAKING),

@@ -36,11 +36,11 @@ from routes import mapper
 from routes import route
 import webob
 
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import capabilities
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
+from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
+from rbd_volume_options import capabilities
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import limits

@@ -6,9 +6,9 @@ from unittest import mock
 import ddt
 import fixtures
 
-from cinder_rbd_ext import backend_settings
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base

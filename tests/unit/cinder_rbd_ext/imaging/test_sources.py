@@ -6,7 +6,6 @@ from typing import Any
 import ddt
 from oslo_config import cfg
 
-from cinder_rbd_ext import request
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
@@ -14,6 +13,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 from tests import feature_bits
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects

@@ -2,12 +2,11 @@
 
 """The report of a back end to the scheduler, from which the API knows it."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_log import log as logging
-
-from cinder_rbd_ext import backend_settings
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -16,8 +15,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import wire
-
-LOG = logging.getLogger(__name__)
 
 
 def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
@@ -99,11 +96,13 @@ def is_ours(report: Mapping[str, Any]) -> bool:
 
 
 def settings_of(
-    report: Mapping[str, Any],
+    report: Mapping[str, Any], warn: Callable[[str, object], None]
 ) -> backend_settings.BackendSettings | None:
     """Return the reported settings; None for a back end without our driver.
 
     The object size is an option of the back end even if it is the default.
+
+    :param warn: logs why the report of a newer driver is ignored
     """
     if not is_ours(report):
         return None
@@ -121,7 +120,7 @@ def settings_of(
         bounds = _limits_in(report)
     except errors.OptionError as error:
         # A newer release of the driver reported it, during an upgrade.
-        LOG.warning('Ignored the report of a back end: %s', error)
+        warn('Ignored the report of a back end: %s', error)
         return None
     return backend_settings.BackendSettings(
         options=parsed,

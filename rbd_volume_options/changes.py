@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from cinder_rbd_ext import request
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -15,6 +14,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import capabilities
+from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
+from rbd_volume_options import capabilities
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout

@@ -2,12 +2,12 @@
 
 import ddt
 
-from cinder_rbd_ext import request
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 

@@ -10,18 +10,17 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 
-from oslo_utils import units
-
-from cinder_rbd_ext import accepted_keys
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import request
-from cinder_rbd_ext.retype import changes
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import backend_settings
+from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import request
+from rbd_volume_options import sizes
 
 _MIGRATION = 'a retype with a migration'
 
@@ -141,7 +140,7 @@ class Retype:
         """
         asked = self._asked
         try:
-            change = changes.needed(asked, state, self.size * units.Gi)
+            change = changes.needed(asked, state, self.size * sizes.GIB)
         except errors.OptionError as error:
             # The existing image is the only obstacle. A new image of the type
             # is possible.
@@ -170,7 +169,7 @@ class Retype:
             how = plan.plan_image(
                 self._asked.resolve(),
                 stock,
-                self.size * units.Gi,
+                self.size * sizes.GIB,
                 self.settings.limits,
             )
         except errors.OptionError:
@@ -210,7 +209,9 @@ class Retype:
             return None
         wanted = asked.resolve().features_over(self.settings.ceph_features)
         try:
-            limits.check_object_map(state.layout, self.size * units.Gi, wanted)
+            limits.check_object_map(
+                state.layout, self.size * sizes.GIB, wanted
+            )
         except errors.OptionError:
             # No object map is requested, and the volume is too large for one.
             wanted -= {features.OBJECT_MAP, features.FAST_DIFF}

@@ -7,13 +7,13 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext.retype import changes
-from cinder_rbd_ext.retype import plan as retype_plan
+from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import retype_plan
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 

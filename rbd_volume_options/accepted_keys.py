@@ -11,14 +11,13 @@ import dataclasses
 from typing import Any
 from typing import TypeVar
 
-from oslo_utils import units
-
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import request
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import request
+from rbd_volume_options import sizes
 
 _FOREIGN = 'the back end does not support RBD volume options'
 _UNKNOWN = 'unknown key'
@@ -99,7 +98,7 @@ def of_type(
             plan.plan_image(
                 resolved,
                 settings.stock_state(),
-                size * units.Gi,
+                size * sizes.GIB,
                 settings.limits,
             )
 

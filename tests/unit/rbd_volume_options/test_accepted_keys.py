@@ -6,7 +6,7 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext import accepted_keys
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from tests.unit import base

@@ -4,6 +4,7 @@
 
 import dataclasses
 from typing import Any
+from typing import Protocol
 
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -28,6 +29,14 @@ LIMITS = {
         wire.RBD_MAX_OBJECTS,
     )
 }
+
+
+class Configuration(Protocol):
+    """The section of a back end, as Cinder has read it."""
+
+    rbd_store_chunk_size: int
+
+    def safe_get(self, value: str) -> Any: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +88,7 @@ class BackendSettings:
         )
 
     @classmethod
-    def read(cls, configuration: Any) -> 'BackendSettings':
+    def read(cls, configuration: Configuration) -> 'BackendSettings':
         """Read the settings from Cinder's configuration of a back end.
 
         :raises OptionError: for values that are invalid or contradict each
@@ -117,7 +126,9 @@ class BackendSettings:
         )
 
 
-def _read_limits(configuration: Any, texts: dict[str, str]) -> limits.Limits:
+def _read_limits(
+    configuration: Configuration, texts: dict[str, str]
+) -> limits.Limits:
     """Read the limits, and remove the keys for tenants from the options."""
     return limits.Limits(
         max_stripe_count=configuration.safe_get(wire.RBD_MAX_STRIPE_COUNT),

@@ -2,16 +2,15 @@
 
 """The plan of an image, as arguments of librbd or of ``rbd import``.
 
-The stock driver also creates images with this command, run by its executor,
-for converted Glance images and encrypted volumes.
+Cinder's driver also creates images with this command, for converted Glance
+images and encrypted volumes.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from cinder_rbd_ext import capabilities
-from cinder_rbd_ext import protocols
-from cinder_rbd_ext.imaging import creations
+from rbd_volume_options import capabilities
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -44,9 +43,9 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
 
 
 def state(
-    ioctx: protocols.Ioctx, values: dict[str, Any], options: dict[str, str]
+    pool_name: str, values: Mapping[str, Any], options: Mapping[str, str]
 ) -> plan.ImageState | None:
-    """Return the image that librbd creates with some arguments.
+    """Return the image that librbd creates in a pool with some arguments.
 
     None if the configuration decides on a part of it.
     """
@@ -61,7 +60,7 @@ def state(
         or not (pool or not options.get(_DEFAULT_DATA_POOL))
     ):
         return None
-    if pool == ioctx.get_pool_name():
+    if pool == pool_name:
         pool = None
     size = 1 << order
     image_layout = layout.ImageLayout.of(size, unit or size, count or 1)
@@ -74,19 +73,6 @@ def state(
         ),
         pool,
     )
-
-
-def creation_of(
-    command: Sequence[Any], creations: creations.Creations
-) -> creations.Creation | None:
-    """Return the creation to which an import belongs; None for others."""
-    if tuple(command[:2]) != ('rbd', 'import'):
-        return None
-    for word in command[2:]:
-        creation = creations.get(word)
-        if creation is not None:
-            return creation
-    return None
 
 
 def object_size_of(command: Sequence[Any]) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext.imaging import planned
+from rbd_volume_options import image_arguments
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests import feature_bits
@@ -46,4 +46,4 @@ class ArgumentsTest(base.TestCase):
     @ddt.data(*_ARGUMENTS)
     def test_plan_becomes_arguments_of_librbd(self, case: str) -> None:
         how, arguments = _ARGUMENTS[case]
-        self.assertEqual(arguments, planned.arguments(how))
+        self.assertEqual(arguments, image_arguments.arguments(how))

@@ -5,9 +5,9 @@
 from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Protocol
 
-from cinder_rbd_ext import backend_settings
-from cinder_rbd_ext import protocols
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -16,6 +16,16 @@ from rbd_volume_options import options
 from rbd_volume_options import precedence
 
 _TRUE = '<is> True'
+
+
+class Volume(Protocol):
+    @property
+    def metadata(self) -> Mapping[str, str] | None: ...
+
+
+class VolumeType(Protocol):
+    @property
+    def extra_specs(self) -> Mapping[str, str] | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,8 +131,8 @@ class Texts:
 
 
 def of_volume(
-    volume: protocols.Volume,
-    volume_type: protocols.VolumeType | None,
+    volume: Volume,
+    volume_type: VolumeType | None,
     settings: backend_settings.BackendSettings,
 ) -> Request:
     """Return the requested options of a volume, with its or another type.
@@ -148,12 +158,12 @@ def _is_replicated(specs: Mapping[str, str]) -> bool:
     return specs.get('replication_enabled') == _TRUE
 
 
-def metadata_of(volume: protocols.Volume) -> dict[str, str]:
+def metadata_of(volume: Volume) -> dict[str, str]:
     """Return a volume's metadata; empty for an object without metadata."""
     return dict(volume.metadata or {})
 
 
-def specs_of(volume_type: protocols.VolumeType | None) -> dict[str, str]:
+def specs_of(volume_type: VolumeType | None) -> dict[str, str]:
     """Return a type's extra specs; empty for no type."""
     if volume_type is None:
         return {}

@@ -4,11 +4,11 @@ from typing import Any
 
 import ddt
 
-from cinder_rbd_ext import request
-from cinder_rbd_ext.retype import changes
+from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import request
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
