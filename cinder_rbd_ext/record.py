@@ -9,9 +9,6 @@ uses the database API with an admin context.
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-import contextlib
-import dataclasses
-import itertools
 from typing import Any
 
 from cinder import context
@@ -23,44 +20,13 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-_ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
-
-# Length of the database column of admin metadata.
-_MAX_VALUE = 255
-
-
-def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return values by key: sizes as digits, features as sorted names."""
-    return {key: definitions.as_text(value) for key, value in values.items()}
-
-
-def origins(
-    admin_metadata: Mapping[str, str],
-) -> dict[precedence.Part, errors.Origin] | None:
-    """Return where each part of an image was set; None if not recorded.
-
-    An unknown origin counts as the volume's own metadata, to which most limits
-    apply.
-    """
-    text = admin_metadata.get(wire.RECORD_ORIGINS)
-    if text is None:
-        return None
-    words = dict(word.partition('=')[::2] for word in text.split(','))
-    return {
-        part: _ORIGIN_OF_WORD.get(
-            words.get(part.value, ''), errors.Origin.VOLUME_METADATA
-        )
-        for part in precedence.Part
-    }
 
 
 def items_of(volume_id: str) -> dict[str, str]:
@@ -78,88 +44,6 @@ def stored_volume(volume_id: str) -> Any:
     return objects.Volume.get_by_id(context.get_admin_context(), volume_id)
 
 
-def backend_of(volume: protocols.Volume) -> str:
-    """Return the back end of a volume: ``host@backend``, or its cluster's."""
-    return (volume.cluster_name or volume.host or '').partition('#')[0]
-
-
-def of_volume(
-    volume: protocols.Volume, admin_metadata: Mapping[str, str]
-) -> plan.ImageState | None:
-    """Return the recorded image on the current back end; None for no record.
-
-    Only the section name of the back end is compared: ``cinder-manage volume
-    update_host`` and a new cluster change the part before the ``@``.
-    """
-    return of_backend(backend_of(volume), admin_metadata)
-
-
-def of_backend(
-    backend: str, admin_metadata: Mapping[str, str]
-) -> plan.ImageState | None:
-    """Act as :func:`of_volume` for a volume on a back end."""
-    maker = admin_metadata.get(wire.RECORD_RECORDED_BY)
-    if maker and not is_same_section(maker, backend):
-        return None
-    return read(admin_metadata)
-
-
-def is_same_section(backend: str, other: str) -> bool:
-    """Return whether two back ends have the same section of cinder.conf."""
-    return backend.rpartition('@')[2] == other.rpartition('@')[2]
-
-
-def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
-    """Return the recorded state of an image; None without a valid record."""
-    try:
-        image_layout = layout.ImageLayout.of(
-            int(admin_metadata[keys.OBJECT_SIZE]),
-            int(admin_metadata[keys.STRIPE_UNIT]),
-            int(admin_metadata[keys.STRIPE_COUNT]),
-        )
-        names = frozenset(admin_metadata[keys.FEATURES].split(','))
-    except (KeyError, ValueError):
-        return None
-    disk: dict[str, Any] = {}
-    with contextlib.suppress(errors.OptionError):
-        disk = disk_in(admin_metadata)
-    return plan.ImageState(
-        image_layout,
-        names & frozenset(features.FEATURES),
-        admin_metadata.get(keys.DATA_POOL),
-        configuration_in(admin_metadata),
-        disk,
-    )
-
-
-def has_disk(admin_metadata: Mapping[str, str]) -> bool:
-    """Return whether properties of the disk of a volume are recorded."""
-    return not _keys_of(definitions.Kind.DISK).isdisjoint(admin_metadata)
-
-
-def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return the recorded properties of the disk of a volume, by key.
-
-    They are those of the data, whatever back end recorded them.
-
-    :raises OptionError: for a record that was edited and is invalid
-    """
-    return {
-        key: definitions.OPTIONS[key].parse(admin_metadata[key])
-        for key in _keys_of(definitions.Kind.DISK)
-        if key in admin_metadata
-    }
-
-
-def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return the configuration that the driver gave an image, by key."""
-    values = {}
-    for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
-        with contextlib.suppress(KeyError, errors.OptionError):
-            values[option.key] = option.parse(admin_metadata[option.key])
-    return values
-
-
 def made(
     volume_id: str,
     state: plan.ImageState,
@@ -169,43 +53,11 @@ def made(
     configuration: Mapping[str, Any] | None = None,
     disk: Mapping[str, Any] | None = None,
 ) -> None:
-    """Record the image that was created for a volume.
-
-    Image configuration is recorded only if the driver set it. An image can
-    have the same entries from Cinder's QoS specs or from its operator.
-
-    :param backend: as from :func:`backend_of`; None to keep the recorded one
-    :param by_part: where each part was set; None to keep what is recorded
-    :param accepted: the metadata with which the volume was accepted; None if
-        it was not checked again. Earlier values that are not in it are checked
-        again if somebody sets them.
-    :param configuration: what the driver set, by key; None to keep it
-    :param disk: the properties of the disk of a new volume, by key. They stay
-        in the record as long as the volume exists: its data depends on them.
-    """
-    bare = dataclasses.replace(
-        state, configuration=configuration or {}, disk=disk or {}
+    """Record the image of a volume; see :func:`image_record.of_image`."""
+    update = image_record.of_image(
+        state, backend, by_part, accepted, configuration, disk
     )
-    entry = as_texts(bare.values()) | _accepted(accepted or {})
-    if backend:
-        entry[wire.RECORD_RECORDED_BY] = backend
-    if by_part is not None:
-        entry[wire.RECORD_ORIGINS] = ','.join(
-            f'{part.value}={origin.name.lower()}'
-            for part, origin in by_part.items()
-        )
-    # Keys that the image does not have any more, such as a data pool.
-    stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS} - entry.keys()
-    stale -= _keys_of(definitions.Kind.DISK)
-    if accepted is not None:
-        stale |= _names_accepted(definitions.OPTIONS) - entry.keys()
-    if configuration is None:
-        stale -= _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
-    write(volume_id, entry, stale)
-
-
-def _keys_of(kind: definitions.Kind) -> set[str]:
-    return {option.key for option in definitions.of_kind(kind)}
+    write(volume_id, update.entries, update.stale)
 
 
 def configuring(volume_id: str, families: Iterable[str]) -> None:
@@ -216,37 +68,10 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
     write(volume_id, {wire.RECORD_CONFIGURING: ','.join(sorted(families))})
 
 
-def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
-    """Return the families that the driver may have set, or begun to."""
-    changing = admin_metadata.get(wire.RECORD_CONFIGURING, '')
-    return {
-        definitions.OPTIONS[key].family
-        for key in configuration_in(admin_metadata)
-    }.union(filter(None, changing.split(',')))
-
-
 def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:
     """Record the configuration that the driver gave an image, by key."""
-    entry = as_texts(configuration)
-    configurable = _keys_of(definitions.Kind.IMAGE_CONFIGURATION)
-    stale = {wire.RECORD_CONFIGURING, *configurable} - entry.keys()
-    write(volume_id, entry, stale)
-
-
-def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
-    return {
-        f'{wire.RECORD_ACCEPTED}{option.name}': metadata[option.key]
-        for option in definitions.changeable()
-        if metadata.get(option.key)
-    }
-
-
-def _names_accepted(of_keys: Iterable[str]) -> set[str]:
-    return {
-        f'{wire.RECORD_ACCEPTED}{option.name}'
-        for option in definitions.changeable()
-        if option.key in set(of_keys)
-    }
+    update = image_record.of_configuration(configuration)
+    write(volume_id, update.entries, update.stale)
 
 
 def accepted(
@@ -254,29 +79,18 @@ def accepted(
 ) -> None:
     """Record that changes of a volume's metadata were accepted.
 
-    Only changeable keys are recorded: they take effect later, and who may set
-    them can change in between. Removed values are checked again if somebody
-    sets them. A failure is logged: the change is already made, and the value
-    is then checked where it takes effect.
+    A failure is logged: the change is already made, and the value is then
+    checked where it takes effect.
     """
-    entry, stale = _accepted(metadata), _names_accepted(removed)
-    if not entry and not stale:
+    update = image_record.of_accepted(metadata, removed)
+    if not update.entries and not update.stale:
         return
     try:
-        write(volume_id, entry, stale)
+        write(volume_id, update.entries, update.stale)
     except Exception:
         LOG.exception(
             'Could not record the accepted keys of volume %s', volume_id
         )
-
-
-def values_accepted(admin_metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of changeable keys that were accepted, by key."""
-    return {
-        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_ACCEPTED)}': value
-        for name, value in admin_metadata.items()
-        if name.startswith(wire.RECORD_ACCEPTED)
-    }
 
 
 def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
@@ -285,8 +99,7 @@ def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
         recorded = volume.admin_metadata or {}
     else:
         recorded = items_of(volume.id)
-    name = definitions.OPTIONS[key].name
-    return bool(recorded.get(f'{wire.RECORD_ACCEPTED}{name}') == value)
+    return image_record.is_accepted(recorded, key, value)
 
 
 def write(
@@ -316,7 +129,7 @@ def moved(
     try:
         if state:
             made(volume_id, state, backend, by_part, accepted, configuration)
-        elif backend and read(items_of(volume_id)):
+        elif backend and image_record.read(items_of(volume_id)):
             write(volume_id, {wire.RECORD_RECORDED_BY: backend})
     except Exception:
         LOG.exception('Could not update the record of volume %s', volume_id)
@@ -330,7 +143,7 @@ def forgotten(volume_id: str) -> None:
     logged: the volume has already left.
     """
     admin = context.get_admin_context()
-    kept = {*wire.MARKER_RECORDS, *_keys_of(definitions.Kind.DISK)}
+    kept = {*wire.MARKER_RECORDS, *image_record.keys_of(definitions.Kind.DISK)}
     try:
         for key in db.volume_admin_metadata_get(admin, volume_id):
             if key.startswith(keys.PREFIX) and key not in kept:
@@ -341,24 +154,8 @@ def forgotten(volume_id: str) -> None:
 
 def refused(volume_id: str, text: str) -> None:
     """Record why a volume could not be created; a failure is logged."""
-    text = shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
-    parts = range(0, len(text), _MAX_VALUE)
-    entry = {
-        name: text[start : start + _MAX_VALUE]
-        for name, start in zip(wire.RECORD_REFUSED, parts, strict=False)
-    }
+    update = image_record.of_refusal(text)
     try:
-        write(volume_id, entry, set(wire.RECORD_REFUSED) - entry.keys())
+        write(volume_id, update.entries, update.stale)
     except Exception:
         LOG.exception('Could not record the refusal of volume %s', volume_id)
-
-
-def refusal(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return why a volume could not be created; None for no failure."""
-    parts = (admin_metadata.get(name, '') for name in wire.RECORD_REFUSED)
-    return ''.join(itertools.takewhile(bool, parts)) or None
-
-
-def shortened(text: str, length: int = _MAX_VALUE) -> str:
-    """Return a text of at most some characters, marked if it was truncated."""
-    return text if len(text) <= length else f'{text[: length - 3]}...'

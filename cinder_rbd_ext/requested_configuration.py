@@ -13,6 +13,7 @@ from cinder_rbd_ext import record
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -119,5 +120,5 @@ class Target:
             )
         recorded = self.volume.admin_metadata
         is_interrupted = wire.RECORD_CONFIGURING in recorded
-        is_changed = wanted != record.configuration_in(recorded)
+        is_changed = wanted != image_record.configuration_in(recorded)
         return wanted if is_changed or is_interrupted else None

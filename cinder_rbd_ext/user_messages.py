@@ -26,6 +26,7 @@ from oslo_utils import timeutils
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
@@ -115,7 +116,7 @@ def refused(
             and reason.key == keys.DATA_POOL
         ):
             reason = reason.hidden()
-        text = record.shortened(f'{operation.label} refused: {reason}')
+        text = image_record.shortened(f'{operation.label} refused: {reason}')
         record.write(
             volume.id,
             {
@@ -183,7 +184,7 @@ def tell_attachment_refused(
     ):
         return
     entry = {
-        wire.RECORD_ATTACH_REFUSED: record.shortened(str(reason)),
+        wire.RECORD_ATTACH_REFUSED: image_record.shortened(str(reason)),
         wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
     }
     try:

@@ -25,6 +25,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
 #: Seconds for which a request waits that would leave a volume in an error
@@ -228,7 +229,7 @@ def _check_is_here(driver: protocols.Driver, volume: protocols.Volume) -> None:
     # The volume of a request does not show it: a snapshot comes without its
     # volume, and Cinder reads the source of a clone when the request arrives.
     here = marker.back_end_of(driver)
-    if driver.host and record.backend_of(volume) != here:
+    if driver.host and image_record.backend_of(volume) != here:
         raise volume_lock.VolumeLocked(volume_id=volume.id)
 
 
@@ -278,7 +279,10 @@ def _is_interrupted(volume: protocols.Volume) -> bool:
         # The status may have been reset while Cinder saves the new back end.
         return bool(
             volume.migration_status == marker.MIGRATING
-            or (not mark.is_stale and record.backend_of(volume) == mark.left)
+            or (
+                not mark.is_stale
+                and image_record.backend_of(volume) == mark.left
+            )
         )
     return bool(
         volume.status == marker.RETYPING

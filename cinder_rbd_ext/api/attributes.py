@@ -11,11 +11,11 @@ import functools
 from typing import Any
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
@@ -31,7 +31,9 @@ def of_volume(
         recorded = volume.admin_metadata or {}
     return {
         **_of_record(
-            record.backend_of(volume), frozenset(recorded.items()), shows_pools
+            image_record.backend_of(volume),
+            frozenset(recorded.items()),
+            shows_pools,
         ),
         **{
             attribute: _of_attachments(volume, item)
@@ -60,7 +62,7 @@ def _of_record(
     Most volumes in a list have one of a few records.
     """
     recorded = dict(items)
-    state = record.of_backend(backend, recorded)
+    state = image_record.of_backend(backend, recorded)
     values = state.values() if state else {}
     shown: Attributes = {}
     for option in definitions.OPTIONS.values():
@@ -79,7 +81,7 @@ def _of_record(
     return {
         **shown,
         wire.ATTRIBUTE_ORIGINS: None if origins is None else _labels(origins),
-        wire.ATTRIBUTE_REFUSED: record.refusal(recorded),
+        wire.ATTRIBUTE_REFUSED: image_record.refusal(recorded),
         wire.ATTRIBUTE_ATTACH_REFUSED: user_messages.refused_attachment(
             recorded
         ),
@@ -119,7 +121,7 @@ def _labels(text: str) -> dict[str, str]:
     An object size that no key sets is that of the back end
     (``rbd_store_chunk_size``), as in the response for volume types.
     """
-    by_part = record.origins({wire.RECORD_ORIGINS: text}) or {}
+    by_part = image_record.origins({wire.RECORD_ORIGINS: text}) or {}
     part = precedence.Part.OBJECT_SIZE
     if by_part[part] is errors.Origin.CLUSTER:
         by_part[part] = errors.Origin.BACKEND

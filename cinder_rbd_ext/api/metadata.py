@@ -32,6 +32,7 @@ from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -266,7 +267,7 @@ class Changes:
                 if _is_replaced(volume):
                     return None
                 if is_compared:
-                    families = record.families_set(volume.admin_metadata)
+                    families = image_record.families_set(volume.admin_metadata)
                     record.configuring(volume_id, families)
                 rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
                 target = _target(record.stored_volume(volume_id))
@@ -299,7 +300,7 @@ def _check_agrees(
     if not fixed:
         return
     requested = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
-    state = record.of_volume(volume, record.items_of(volume.id))
+    state = image_record.of_volume(volume, record.items_of(volume.id))
     if state is None:
         key = min(fixed)
         raise errors.OptionError(

@@ -15,6 +15,7 @@ from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import accepted_keys
+from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
@@ -45,7 +46,7 @@ def check(
     if not (
         any(options.ours(each) for each in (metadata, specs, former))
         or sources.layout_requested(recorded)
-        or record.has_disk(recorded)
+        or image_record.has_disk(recorded)
     ):
         return None
     matching = reported.matching(specs)
@@ -99,7 +100,7 @@ def check_readable(
     """
     if not possible or not all(pool.is_ours for pool in possible):
         with refusals.bad_request():
-            sector_sizes.check_leaves(record.disk_in(recorded))
+            sector_sizes.check_leaves(image_record.disk_in(recorded))
 
 
 def _check_here(

@@ -20,6 +20,7 @@ from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -150,7 +151,7 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
     if (
         wire.RECORD_CONVERSION in recorded
         if volume.status == marker.RETYPING
-        else record.of_volume(volume, recorded)
+        else image_record.of_volume(volume, recorded)
     ):
         raise webob.exc.HTTPBadRequest(
             explanation=f'{name} is being {operation}, and its RBD image '
@@ -181,14 +182,16 @@ def of_snapshot(snapshot: protocols.Snapshot) -> Source:
 def _of_recorded(
     volume: protocols.Volume, recorded: Mapping[str, str]
 ) -> Source:
-    state = record.of_volume(volume, recorded)
+    state = image_record.of_volume(volume, recorded)
     with refusals.bad_request():
         if state:
             inherited = sources.of_volume(
                 volume, state, recorded, layout.MAX_OBJECT_SIZE
             )
         else:
-            inherited = inheritance.unknown_source(record.disk_in(recorded))
+            inherited = inheritance.unknown_source(
+                image_record.disk_in(recorded)
+            )
     return Source(
         volume.size,
         volume.volume_type_id,
@@ -211,7 +214,7 @@ def of_backup(context: protocols.Context, ident: str) -> Source:
     except exception.VolumeNotFound:
         return Source(backup.size)
     with refusals.bad_request():
-        written = record.disk_in(volume.admin_metadata)
+        written = image_record.disk_in(volume.admin_metadata)
     return Source(backup.size, written=written)
 
 
@@ -255,7 +258,7 @@ def disk_of_image(
     if snapshot is None:
         return None
     with refusals.bad_request():
-        return record.disk_in(record.items_of(snapshot.volume_id))
+        return image_record.disk_in(record.items_of(snapshot.volume_id))
 
 
 def _boot_mapping(image: Mapping[str, Any]) -> Mapping[str, Any] | None:

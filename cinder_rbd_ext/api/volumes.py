@@ -38,6 +38,7 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import growth
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
@@ -172,7 +173,7 @@ class VolumesController(offers.Controller):
         policy = action_policies.MIGRATE_POLICY
         volume = metadata.authorized(context, id, policy)
         recorded = record.items_of(volume.id)
-        if record.has_disk(recorded):
+        if image_record.has_disk(recorded):
             host = checks.part_of(body, 'os-migrate_volume')
             possible = self._reported.destination(context, host)
             retypes.check_readable(recorded, possible)
@@ -208,7 +209,7 @@ class VolumesController(offers.Controller):
             and are unknown
         """
         recorded = record.items_of(volume.id)
-        state = record.read(recorded)
+        state = image_record.read(recorded)
         # The copy has the size that the volume had when the migration began,
         # also if Cinder or Nova makes it. They do not look at it again, and
         # the volume would get that size back.
@@ -221,11 +222,11 @@ class VolumesController(offers.Controller):
         # operator may have renamed the section. Another driver does not: the
         # record may be that of the former image of a migrated volume.
         if state is None or not (
-            record.of_volume(volume, recorded)
+            image_record.of_volume(volume, recorded)
             or self._reported.may_be_ours(volume)
         ):
             return
-        origins = record.origins(recorded) or {}
+        origins = image_record.origins(recorded) or {}
         bounds = _UNBOUNDED
         if not precedence.GIVEN.isdisjoint(origins.values()):
             here = self._reported.holding(volume)
@@ -271,7 +272,7 @@ class VolumesController(offers.Controller):
             if written is not None:
                 with refusals.bad_request():
                     sector_sizes.check_receives(
-                        record.disk_in(record.items_of(id)), written
+                        image_record.disk_in(record.items_of(id)), written
                     )
         yield
 
@@ -294,7 +295,7 @@ class VolumesController(offers.Controller):
     def _check_bootable(self, context: protocols.Context, ident: str) -> None:
         volume = cinder_volume.API().get(context, ident)
         with refusals.bad_request():
-            disk = record.disk_in(record.items_of(volume.id))
+            disk = image_record.disk_in(record.items_of(volume.id))
             if not disk:
                 return
             holding = self._reported.holding(volume)
@@ -396,7 +397,8 @@ class BackupsController(offers.Controller):
                 elif uuidutils.is_uuid_like(volume_id):
                     volume = cinder_volume.API().get(context, volume_id)
                     sector_sizes.check_receives(
-                        record.disk_in(record.items_of(volume.id)), written
+                        image_record.disk_in(record.items_of(volume.id)),
+                        written,
                     )
         yield
 

@@ -13,7 +13,6 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import cache_mode
@@ -24,6 +23,7 @@ from cinder_rbd_ext.imaging import configuration
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def items(
         is_server = consumer is requester.Consumer.SERVER
         mode = _agreed(driver, volume, connector, current, is_server)
     try:
-        disk = record.disk_in(current.admin_metadata)
+        disk = image_record.disk_in(current.admin_metadata)
     except errors.OptionError as error:
         LOG.error(
             'Volume %(id)s is not attached: its admin metadata is '
@@ -69,7 +69,7 @@ def items(
     result: dict[str, Any] = {}
     if mode is not None:
         result[wire.CONNECTION_CACHE_MODE] = mode.value
-    image = record.of_volume(current, current.admin_metadata)
+    image = image_record.of_volume(current, current.admin_metadata)
     image_layout = image.layout if image else None
     for key, value in values.items():
         option = definitions.OPTIONS[key]

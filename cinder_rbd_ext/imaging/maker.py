@@ -34,6 +34,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
+from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -180,7 +181,7 @@ class Maker:
             )
         if not self._images.exists(volume.name):
             # An earlier re-image was interrupted.
-            disk = record.disk_in(record.items_of(volume.id))
+            disk = image_record.disk_in(record.items_of(volume.id))
             return self.creating(volume, disk=disk)
         state = self._images.state_of(volume.name)
         how = sources.plan_remade(volume, state)
@@ -321,7 +322,7 @@ class Maker:
         record.made(
             volume.id,
             state,
-            record.backend_of(volume),
+            image_record.backend_of(volume),
             how.origins,
             creation.checked,
             # A copied entry can be that of somebody else.
@@ -382,13 +383,13 @@ def arrival_of(
         volume.size,
         as_is,
     )
-    values = record.values_accepted(source.admin_metadata)
+    values = image_record.values_accepted(source.admin_metadata)
     return Arrival(
         accepted,
         {k: v for k, v in accepted.kept.items() if values.get(k) == v},
         _state_to_copy(source) if as_is else None,
-        record.origins(source.admin_metadata) or {},
-        record.disk_in(source.admin_metadata),
+        image_record.origins(source.admin_metadata) or {},
+        image_record.disk_in(source.admin_metadata),
     )
 
 
@@ -405,7 +406,7 @@ def _request_of(
 
 def _state_to_copy(source: protocols.Volume) -> plan.ImageState | None:
     """Return the record of an image in what may be another cluster."""
-    state = record.of_volume(source, source.admin_metadata)
+    state = image_record.of_volume(source, source.admin_metadata)
     if state is None:
         return None
     own = sources.own_features(source, state) & features.CHOOSABLE

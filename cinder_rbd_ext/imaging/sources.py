@@ -16,11 +16,11 @@ from typing import Any
 from oslo_config import cfg
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -55,11 +55,11 @@ def of_volume(
     own = plan.ImageState(
         state.layout,
         own_features(source, state),
-        disk=record.disk_in(recorded),
+        disk=image_record.disk_in(recorded),
     )
     return inheritance.Source(
         inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
-        record.origins(recorded) or {},
+        image_record.origins(recorded) or {},
     )
 
 
@@ -90,7 +90,7 @@ def layout_requested(
     where: Collection[errors.Origin] = precedence.ASKED,
 ) -> bool:
     """Return whether an admin metadata has a layout that was requested."""
-    origins = record.origins(recorded) or {}
+    origins = image_record.origins(recorded) or {}
     return any(
         origins.get(part) in where
         for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
@@ -99,7 +99,7 @@ def layout_requested(
 
 def features_requested(recorded: Mapping[str, str]) -> bool:
     """Return whether a volume's features were requested by an ``rbd:`` key."""
-    origins = record.origins(recorded) or {}
+    origins = image_record.origins(recorded) or {}
     return origins.get(precedence.Part.FEATURES) in precedence.ASKED
 
 

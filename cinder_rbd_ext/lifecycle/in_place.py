@@ -9,12 +9,12 @@ import json
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import growth
+from rbd_volume_options import image_record
 from rbd_volume_options import precedence
 
 
@@ -47,8 +47,8 @@ def extending(
         told_by_cinder=True,
     ):
         # The API ignores an invalid record too, and must decide the same.
-        if record.read(recorded):
-            origins = record.origins(recorded) or {}
+        if image_record.read(recorded):
+            origins = image_record.origins(recorded) or {}
         with driver.librbd.checking_size(volume.name, check):
             try:
                 yield

@@ -93,6 +93,7 @@ from rbd_volume_options import accepted_keys
 from rbd_volume_options import capabilities
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -184,7 +185,7 @@ class Migrations:
             type_id='',
             source_id=source_id,
             pool=self._other_pool(host),
-            left=record.backend_of(volume),
+            left=image_record.backend_of(volume),
             destination=back_end_of(host),
         )
 
@@ -395,10 +396,10 @@ class Migrations:
         record.moved(
             volume.id,
             state,
-            record.backend_of(new_volume),
-            record.origins(recorded),
-            record.configuration_in(recorded),
-            record.values_accepted(recorded),
+            image_record.backend_of(new_volume),
+            image_record.origins(recorded),
+            image_record.configuration_in(recorded),
+            image_record.values_accepted(recorded),
         )
 
     def check_copied(
@@ -417,8 +418,8 @@ class Migrations:
             user_messages.Operation.MIGRATION,
         ):
             sector_sizes.check_receives(
-                record.disk_in(record.items_of(new_volume.id)),
-                record.disk_in(record.items_of(volume.id)),
+                image_record.disk_in(record.items_of(new_volume.id)),
+                image_record.disk_in(record.items_of(volume.id)),
             )
 
     def check_unchanged(self, volume: protocols.Volume) -> None:
@@ -460,7 +461,7 @@ class Migrations:
         ):
             if not capabilities.is_ours(report):
                 sector_sizes.check_leaves(
-                    record.disk_in(record.items_of(volume.id))
+                    image_record.disk_in(record.items_of(volume.id))
                 )
             elif settings is None:
                 # A newer release of our driver applies its own rules.
@@ -586,9 +587,11 @@ def former(
                 ):
                     # Cinder may be about to save that it is back.
                     raise volume_lock.VolumeLocked(volume_id=volume.id)
-                is_needed = volume.name == deleted.name and record.backend_of(
-                    volume
-                ) == marker.back_end_of(driver)
+                is_needed = (
+                    volume.name == deleted.name
+                    and image_record.backend_of(volume)
+                    == marker.back_end_of(driver)
+                )
         if is_needed:
             LOG.warning(
                 'Image %(name)s is kept, because volume %(id)s has come back '
@@ -618,12 +621,12 @@ def back_end_of(host: dict[str, Any]) -> str:
 def _forget(volume_id: str, deleted: protocols.Volume) -> None:
     volume = record.stored_volume(volume_id)
     maker = volume.admin_metadata.get(wire.RECORD_RECORDED_BY)
-    here = record.backend_of(volume)
+    here = image_record.backend_of(volume)
     # An old record does not contain the back end that wrote it. In this case
     # it is the record of the former image, because our driver on the target
     # would have written a new one.
     if volume.project_id != deleted.project_id or here == (
-        maker or record.backend_of(deleted)
+        maker or image_record.backend_of(deleted)
     ):
         return
     names = sorted(options.ours(volume.metadata))

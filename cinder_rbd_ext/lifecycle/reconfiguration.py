@@ -39,6 +39,7 @@ from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ class Reconfigurations:
                 volume_lock.configuring(volume.id, _WAIT),
             ):
                 target = self._target(volume)
-                former = target and record.families_set(
+                former = target and image_record.families_set(
                     target.volume.admin_metadata
                 )
                 if target and former:
@@ -172,7 +173,7 @@ class Reconfigurations:
         volume = target.volume
         if new_type is None:
             volume_use.check_not_migrated(self._driver, volume)
-        former = record.families_set(volume.admin_metadata)
+        former = image_record.families_set(volume.admin_metadata)
         record.configuring(volume.id, former | configuration.families(wanted))
         with self._driver.images.opened(volume.name) as image:
             configuration.change(

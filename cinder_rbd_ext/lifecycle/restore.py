@@ -24,6 +24,7 @@ from cinder_rbd_ext.attach import requester
 from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import limits
@@ -86,7 +87,7 @@ def _check_keys(
             driver.settings.limits,
             resolved.striping.origin,
         )
-    disk = record.disk_in(record.items_of(volume.id))
+    disk = image_record.disk_in(record.items_of(volume.id))
     mismatch = changes.disk_mismatch(resolved, disk)
     if mismatch:
         # Servers cannot read the restored data if the one that was backed up

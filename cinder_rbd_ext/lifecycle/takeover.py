@@ -17,6 +17,7 @@ from cinder_rbd_ext import record
 from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -48,7 +49,7 @@ def taking_over(
         record.made(
             volume.id,
             state,
-            record.backend_of(volume),
+            image_record.backend_of(volume),
             _origins_of(volume, specs),
             accepted=request.metadata_of(volume),
             disk=_disk_of(volume),

@@ -23,6 +23,7 @@ from cinder_rbd_ext.retype import trash
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import request
@@ -105,7 +106,7 @@ class Leftovers:
         """
         if mark.left != marker.back_end_of(self._driver):
             return
-        back_end = record.backend_of(volume)
+        back_end = image_record.backend_of(volume)
         if not mark.source_id:
             # The migration has not begun.
             marker.forget(volume.id)

@@ -22,6 +22,7 @@ from oslo_utils import timeutils
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
+from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -177,7 +178,9 @@ def is_unsaved(volume: protocols.Volume, mark: Marker) -> bool:
     It does so even if an administrator has reset the status meanwhile.
     """
     return bool(
-        mark.pool and mark.copy_id and record.backend_of(volume) == mark.left
+        mark.pool
+        and mark.copy_id
+        and image_record.backend_of(volume) == mark.left
     )
 
 
@@ -332,7 +335,7 @@ def refuse(volume_id: str, reason: str) -> None:
     try:
         _update(
             volume_id,
-            {wire.RECORD_CONVERSION_REFUSED: record.shortened(reason)},
+            {wire.RECORD_CONVERSION_REFUSED: image_record.shortened(reason)},
         )
     except Exception:
         LOG.exception(

@@ -68,6 +68,7 @@ from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
@@ -300,7 +301,7 @@ def _is_of_marker(volume: protocols.Volume, mark: marker.Marker) -> bool:
     if mark.pool:
         return bool(
             volume.migration_status == marker.MIGRATING
-            and record.backend_of(volume) == mark.left
+            and image_record.backend_of(volume) == mark.left
             and not mark.is_void
         )
     return bool(

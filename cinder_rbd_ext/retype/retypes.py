@@ -110,6 +110,7 @@ from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 from rbd_volume_options import request
@@ -424,7 +425,7 @@ class Retypes:
 
         :param volume: the object that is saved afterwards
         """
-        families = record.families_set(record.items_of(volume.id))
+        families = image_record.families_set(record.items_of(volume.id))
         if families:
             # The stock driver removes limits that are not of QoS specs.
             record.configuring(volume.id, families)
@@ -465,7 +466,7 @@ class Retypes:
         record.made(
             volume.id,
             state,
-            record.backend_of(volume),
+            image_record.backend_of(volume),
             origins,
             decided.acceptance.kept,
         )
@@ -499,7 +500,7 @@ def _origins_of_features(
     volume: protocols.Volume, to_default: bool
 ) -> dict[precedence.Part, errors.Origin]:
     """Return the origins, from which clones of the volume inherit."""
-    recorded = record.origins(record.items_of(volume.id)) or {}
+    recorded = image_record.origins(record.items_of(volume.id)) or {}
     cluster = errors.Origin.CLUSTER
     return {
         **dict.fromkeys(precedence.Part, cluster),

@@ -27,11 +27,11 @@ from oslo_utils import timeutils
 
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import capabilities
+from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -237,7 +237,7 @@ def _is_elsewhere(driver: protocols.Driver, back_end: str) -> bool:
     are updated. No service of that name is running.
     """
     own = marker.back_end_of(driver)
-    if record.is_same_section(own, back_end):
+    if image_record.is_same_section(own, back_end):
         return own != back_end and marker.has_service(back_end, is_up=True)
     return True
 
@@ -281,7 +281,7 @@ def is_needed(driver: protocols.Driver, entry: Kept) -> bool:
     if marker.read(volume.admin_metadata) or marker.is_migrating(volume):
         # Its image has no name at this moment.
         return True
-    back_end = record.backend_of(volume)
+    back_end = image_record.backend_of(volume)
     if driver.host and _is_elsewhere(driver, back_end):
         # It was migrated after its retype, unless both use the same pool.
         return not _has_other_pool(driver, back_end)

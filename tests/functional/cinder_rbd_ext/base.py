@@ -26,9 +26,9 @@ from oslo_utils import units
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests.functional import ceph
 
@@ -237,7 +237,7 @@ class DriverTestCase(test.TestCase):
 
     def reason(self, volume: Any) -> str | None:
         """Return the reason for a refusal that is shown to the tenant."""
-        return record.refusal(self.recorded(volume))
+        return image_record.refusal(self.recorded(volume))
 
     def rbd(self, *args: str) -> str:
         """Run ``rbd`` as an operator would."""

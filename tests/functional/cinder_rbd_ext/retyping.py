@@ -50,10 +50,10 @@ import rbd
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests import rbd_content
@@ -419,7 +419,7 @@ class Service:
                     wrong.append(f'the map of {name} is invalid')
             image.set_snap(None)
         state = self._driver.images.state_of(volume.name)
-        if record.read(volume.admin_metadata) != state:
+        if image_record.read(volume.admin_metadata) != state:
             wrong.append('record and image disagree')
         if bool(volume.metadata) == (is_new and kind == _RETYPE):
             wrong.append(f'type and keys disagree: {volume.metadata}')

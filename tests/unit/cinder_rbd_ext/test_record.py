@@ -13,10 +13,10 @@ from cinder.tests.unit import utils as cinder_utils
 import fixtures
 
 from cinder_rbd_ext import record
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-from tests.unit import base
 
 _PLAIN = plan.ImageState(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
@@ -59,17 +59,10 @@ class RecordTestCase(test.TestCase):
 
     def reason(self) -> str | None:
         """Return the reason that is shown to the tenant."""
-        return record.refusal(self.recorded())
+        return image_record.refusal(self.recorded())
 
 
 class MadeTest(RecordTestCase):
-    def test_as_metadata(self) -> None:
-        for state, recorded in (
-            (_PLAIN, _PLAIN_RECORDED),
-            (_STRIPED, _STRIPED_RECORDED),
-        ):
-            self.assertEqual(recorded, record.as_texts(state.values()))
-
     def test_created_image_is_recorded(self) -> None:
         record.made(self.volume.id, _STRIPED)
         self.assertEqual(_STRIPED_RECORDED, self.recorded())
@@ -189,49 +182,22 @@ class AcceptedTest(RecordTestCase):
         record.accepted(self.volume.id, self._MODE)
         record.accepted(self.volume.id, {}, ['rbd:cache_mode', 'a'])
         self.assertEqual(
-            {}, record.values_accepted(record.items_of(self.volume.id))
+            {}, image_record.values_accepted(record.items_of(self.volume.id))
         )
 
     def test_image_that_is_made_ends_earlier_acceptances(self) -> None:
         record.accepted(self.volume.id, self._MODE)
         record.made(self.volume.id, _PLAIN)
         self.assertEqual(
-            self._MODE, record.values_accepted(record.items_of(self.volume.id))
+            self._MODE,
+            image_record.values_accepted(record.items_of(self.volume.id)),
         )
         record.made(self.volume.id, _PLAIN, accepted={})
         self.assertEqual(
-            {}, record.values_accepted(record.items_of(self.volume.id))
+            {}, image_record.values_accepted(record.items_of(self.volume.id))
         )
 
     def test_failure_to_record_is_only_logged(self) -> None:
         db.volume_destroy(self.admin, self.volume.id)
         record.accepted(self.volume.id, self._MODE)
         self.assertIn('Could not record the accepted', self.log.output)
-
-
-_FEATURES = frozenset({'layering', 'striping', 'data-pool'})
-
-
-class ReadTest(base.TestCase):
-    """Tests for reading the state of an image from admin metadata."""
-
-    def test_as_it_was_written(self) -> None:
-        for state in (
-            plan.ImageState(
-                layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),
-                _FEATURES,
-                'ec',
-            ),
-            plan.ImageState(layout.ImageLayout(1 << 22), frozenset()),
-        ):
-            written = {**record.as_texts(state.values()), 'readonly': 'False'}
-            self.assertEqual(state, record.read(written))
-
-    def test_no_record(self) -> None:
-        state = plan.ImageState(layout.ImageLayout(1 << 22), _FEATURES)
-        written = record.as_texts(state.values())
-        for key in ('rbd:object_size', 'rbd:stripe_unit', 'rbd:features'):
-            rest = {k: v for k, v in written.items() if k != key}
-            self.assertIsNone(record.read(rest))
-        self.assertIsNone(record.read({**written, 'rbd:stripe_unit': 'x'}))
-        self.assertIsNone(record.read({}))

@@ -12,9 +12,9 @@ import fixtures
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import policies
-from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_lock
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.fakes import fake_images
@@ -78,7 +78,7 @@ class EveryWayTest(base.DriverTestCase):
                     'object_size=volume_metadata,striping=volume_metadata,'
                     'features=volume_type'
                 ),
-                'rbd:recorded_by': record.backend_of(path.volume),
+                'rbd:recorded_by': image_record.backend_of(path.volume),
             },
             self.recorded(path.volume),
         )
@@ -146,7 +146,9 @@ class EveryWayTest(base.DriverTestCase):
 
     def _reason(self, volume: Any) -> str | None:
         admin = context.get_admin_context()
-        return record.refusal(db.volume_admin_metadata_get(admin, volume.id))
+        return image_record.refusal(
+            db.volume_admin_metadata_get(admin, volume.id)
+        )
 
     @ddt.data(
         (creation_paths.CloneVolume, 'Image.create_snap'),
@@ -323,7 +325,7 @@ class ReimageTest(base.DriverTestCase):
         self.volume.metadata = {keys.CACHE_MODE: 'none'}
         self.reimage()
         self.assertEqual(
-            {}, record.values_accepted(self.recorded(self.volume))
+            {}, image_record.values_accepted(self.recorded(self.volume))
         )
 
     def test_source_it_was_made_from_has_no_say(self) -> None:

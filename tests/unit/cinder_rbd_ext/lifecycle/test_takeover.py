@@ -10,9 +10,9 @@ import ddt
 import fixtures
 import testtools
 
-from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options.precedence import Part
 from tests import feature_bits
@@ -53,7 +53,7 @@ class ManageTest(base.DriverTestCase):
                 Part.STRIPING: errors.Origin.CLUSTER,
                 Part.FEATURES: errors.Origin.CLUSTER,
             },
-            record.origins(self.recorded(volume)),
+            image_record.origins(self.recorded(volume)),
         )
 
     def test_origin_of_a_key_of_the_type_is_the_type(self) -> None:
@@ -61,7 +61,7 @@ class ManageTest(base.DriverTestCase):
             volume_type=self.make_type(**{keys.OBJECT_SIZE: '1M'})
         )
         self._manage(volume)
-        origins = record.origins(self.recorded(volume)) or {}
+        origins = image_record.origins(self.recorded(volume)) or {}
         self.assertEqual(errors.Origin.VOLUME_TYPE, origins[Part.OBJECT_SIZE])
 
     def test_cache_override_stays(self) -> None:
@@ -87,7 +87,7 @@ class ManageTest(base.DriverTestCase):
             exception.ManageExistingVolumeTypeMismatch, self._manage, volume
         )
         self.assertIn(next(iter(metadata)), str(error))
-        told = record.refusal(self.recorded(volume))
+        told = image_record.refusal(self.recorded(volume))
         self.assertIn(next(iter(metadata)), told or '')
         self.assertEqual(['found'], self.cluster.names())
 
@@ -170,7 +170,7 @@ class MigratedTest(base.DriverTestCase):
         )
         self.assertEqual(
             {keys.COMPRESSION_HINT: 'none'},
-            record.values_accepted(self.recorded(volume)),
+            image_record.values_accepted(self.recorded(volume)),
         )
 
     def test_in_use(self) -> None:

@@ -23,6 +23,7 @@ from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 from tests import feature_bits
@@ -144,7 +145,7 @@ class RetypeTest(base.DriverTestCase):
         )
         self.assertEqual(
             {keys.COMPRESSION_HINT: 'none'},
-            record.values_accepted(record.items_of(volume.id)),
+            image_record.values_accepted(record.items_of(volume.id)),
         )
 
     def test_data_pool_of_the_former_type(self) -> None:
@@ -384,7 +385,7 @@ class DefaultFeaturesTest(base.DriverTestCase):
         stored = self.cluster.stored(volume.name)
         self.assertEqual(_MAP, int(stored.mask) & _MAP)
         self.assertEqual([0], [stored.flags])
-        given = record.origins(record.items_of(volume.id)) or {}
+        given = image_record.origins(record.items_of(volume.id)) or {}
         self.assertEqual(
             errors.Origin.CLUSTER, given[precedence.Part.FEATURES]
         )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from rbd_volume_options import image_record
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from tests.unit import base
+
+_FEATURES = frozenset({'layering', 'striping', 'data-pool'})
+
+
+class ReadTest(base.TestCase):
+    """Tests for reading the state of an image from admin metadata."""
+
+    def test_as_it_was_written(self) -> None:
+        for state in (
+            plan.ImageState(
+                layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),
+                _FEATURES,
+                'ec',
+            ),
+            plan.ImageState(layout.ImageLayout(1 << 22), frozenset()),
+        ):
+            written = {
+                **image_record.as_texts(state.values()),
+                'readonly': 'False',
+            }
+            self.assertEqual(state, image_record.read(written))
+
+    def test_no_record(self) -> None:
+        state = plan.ImageState(layout.ImageLayout(1 << 22), _FEATURES)
+        written = image_record.as_texts(state.values())
+        for key in ('rbd:object_size', 'rbd:stripe_unit', 'rbd:features'):
+            rest = {k: v for k, v in written.items() if k != key}
+            self.assertIsNone(image_record.read(rest))
+        self.assertIsNone(
+            image_record.read({**written, 'rbd:stripe_unit': 'x'})
+        )
+        self.assertIsNone(image_record.read({}))
+
+    def test_features_are_recorded_as_sorted_names(self) -> None:
+        image_layout = layout.ImageLayout(1 << 22)
+        names = frozenset({'layering', 'exclusive-lock'})
+        self.assertEqual(
+            {
+                'rbd:object_size': '4194304',
+                'rbd:stripe_unit': '4194304',
+                'rbd:stripe_count': '1',
+                'rbd:features': 'exclusive-lock,layering',
+            },
+            image_record.as_texts(
+                plan.ImageState(image_layout, names).values()
+            ),
+        )
