@@ -90,6 +90,16 @@ def ours(items: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in items.items() if k.startswith(keys.PREFIX)}
 
 
+def for_attachment(items: Mapping[str, str]) -> dict[str, str]:
+    """Return the items that matter to an attachment: no fixed keys."""
+    return {
+        k: v
+        for k, v in items.items()
+        if not k.startswith(keys.PREFIX)
+        or (k in definitions.OPTIONS and not definitions.is_fixed(k))
+    }
+
+
 def parse(
     items: Mapping[str, str], scope: keys.Scope, origin: errors.Origin
 ) -> VolumeOptions:

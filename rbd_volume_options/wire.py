@@ -83,6 +83,10 @@ CANDIDATES = 'candidates'
 #: Cinder), or null. Its items are "consumer" (of the QoS specs) and "limits".
 QOS_LIMITS = 'qos_limits'
 
+# Extra specs of Cinder: the sizes of volumes of a type, in GiB.
+MINIMUM_SIZE = 'provisioning:min_vol_size'
+MAXIMUM_SIZE = 'provisioning:max_vol_size'
+
 # Values of "reason": why a volume type has no options.
 NO_BACKEND = (
     'no back end that has reported its capabilities matches the volume type'

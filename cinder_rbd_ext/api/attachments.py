@@ -27,8 +27,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
-from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
@@ -44,14 +43,14 @@ _FREE = ('available', 'downloading')
 Earlier = Callable[[], replacement.Earlier | None]
 
 
-class _ConnectorController(offers.Controller):
+class _ConnectorController(controller.Controller):
     """Checks each connector that the API receives before Cinder does."""
 
     def _connector(
         self, req: protocols.Request, parameters: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the connector of a request; keep only modes of a service."""
-        connector = checks.part_of(parameters, 'connector')
+        connector = controller.part_of(parameters, 'connector')
         if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
             req.environ['cinder.context']
         ):
@@ -122,7 +121,7 @@ class AttachmentsController(_ConnectorController):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the volume of a new attachment, and its connector if any."""
-        parameters = checks.part_of(body, 'attachment')
+        parameters = controller.part_of(body, 'attachment')
         connector = self._connector(req, parameters)
         volume_id = parameters.get('volume_uuid')
         server = parameters.get('instance_uuid')
@@ -171,7 +170,9 @@ class AttachmentsController(_ConnectorController):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check the new connector of an attachment."""
-        connector = self._connector(req, checks.part_of(body, 'attachment'))
+        connector = self._connector(
+            req, controller.part_of(body, 'attachment')
+        )
         if connector:
             self._check_update(req.environ['cinder.context'], id, connector)
         yield
@@ -203,7 +204,7 @@ class ConnectionsController(_ConnectorController):
     ) -> Iterator[None]:
         """Check the volume and connector of one without an attachment."""
         context = req.environ['cinder.context']
-        parameters = checks.part_of(body, 'os-initialize_connection')
+        parameters = controller.part_of(body, 'os-initialize_connection')
         connector = self._connector(req, parameters)
         volume = objects.Volume.get_by_id(context, id)
         policy = action_policies.INITIALIZE_POLICY
@@ -287,7 +288,7 @@ def _is_service(context: protocols.Context) -> bool:
     )
 
 
-class NextAttachmentController(offers.Controller):
+class NextAttachmentController(controller.Controller):
     """Shows what an attachment requires of a compute host."""
 
     def index(self, req: protocols.Request, volume_id: str) -> dict[str, Any]:

@@ -19,15 +19,15 @@ from cinder.policies import groups as stock
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import known_types
-from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import checks
 
 
-class _CopiesController(offers.Controller):
+class _CopiesController(controller.Controller):
     """Checks the volumes of a new group before Cinder creates them."""
 
     def _check(
@@ -69,7 +69,7 @@ class _CopiesController(offers.Controller):
         context: protocols.Context,
         group: Any,
         original: Any,
-        source_of: Callable[[Any], volume_source.Source],
+        source_of: Callable[[Any], checks.VolumeSource],
     ) -> None:
         """Check a copy of a volume or snapshot, without keys of its own."""
         volume_type = known_types.of_new_volume(
@@ -99,7 +99,7 @@ class GroupsController(_CopiesController):
         """Check the volumes of a new group."""
         first = microversions.get_api_version(microversions.GROUP_SNAPSHOTS)
         if id is None and req.api_version_request.matches(first):
-            sources = checks.part_of(body, 'create-from-src')
+            sources = controller.part_of(body, 'create-from-src')
             group = sources.get('source_group_id')
             self._check(req, group, sources.get('group_snapshot_id'))
         yield
@@ -113,7 +113,7 @@ class ConsistencyGroupsController(_CopiesController):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the volumes of a new consistency group."""
-        sources = checks.part_of(body, 'consistencygroup-from-src')
+        sources = controller.part_of(body, 'consistencygroup-from-src')
         group = sources.get('source_cgid') or None
         self._check(req, group, sources.get('cgsnapshot_id') or None)
         yield

@@ -15,12 +15,12 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import controller
 
 LOG = logging.getLogger(__name__)
 
 
-class MessagesController(offers.Controller):
+class MessagesController(controller.Controller):
     """Extends Cinder's controller of user messages and runs after it."""
 
     @wsgi.extends

@@ -22,19 +22,20 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
-from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
+from rbd_volume_options import checks
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
+from rbd_volume_options import offers
 from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -288,7 +289,7 @@ class Changes:
         specs = request.specs_of(volume.volume_type)
         here = self._reported.holding(volume)
         matching = (here,) if here else self._reported.matching(specs)
-        offer = offers.TypeOffer.of(specs, matching)
+        offer = pools.offer_of(specs, matching)
         if offer.reason == wire.NO_BACKEND:
             raise refusals.unavailable(refusals.NOT_REPORTED)
         return offer
@@ -403,7 +404,7 @@ def tell(response: Any, notice: str | None) -> None:
         response['Warning'] = f'299 - "{quoted}"'
 
 
-class MetadataController(offers.Controller):
+class MetadataController(controller.Controller):
     """Extends Cinder's controller of volume metadata and runs before it."""
 
     @wsgi.extends
@@ -411,7 +412,7 @@ class MetadataController(offers.Controller):
         self, req: protocols.Request, volume_id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check items that are added."""
-        items = checks.part_of(body, 'metadata')
+        items = controller.part_of(body, 'metadata')
         policy = stock.CREATE_POLICY
         changes = Changes(self._reported)
         yield from changes.added(req, volume_id, items, policy)
@@ -425,7 +426,7 @@ class MetadataController(offers.Controller):
         body: object = None,
     ) -> Generator[None, Any, None]:
         """Check one item and the key in the path."""
-        items = checks.part_of(body, 'meta')
+        items = controller.part_of(body, 'meta')
         policy = stock.UPDATE_POLICY
         changes = Changes(self._reported)
         yield from changes.added(req, volume_id, items, policy, id)

@@ -7,8 +7,6 @@ specs, with the schema of :mod:`rbd_volume_options.published`.
 """
 
 from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Mapping
 import functools
 import re
@@ -21,12 +19,7 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import offers
-from rbd_volume_options import definitions
-from rbd_volume_options import errors
-from rbd_volume_options import multiattach
-from rbd_volume_options import precedence
-from rbd_volume_options import request
+from cinder_rbd_ext.api import controller
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -41,7 +34,7 @@ _LIMIT = re.compile(
 )
 
 
-class OptionsController(offers.Controller):
+class OptionsController(controller.Controller):
     """Shows what volume types offer."""
 
     def index(self, req: protocols.Request) -> Answer:
@@ -85,10 +78,9 @@ class OptionsController(offers.Controller):
         limits_of: Callable[[str | None], Answer | None] | None,
     ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
-        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
-        answer = of_type(
+        offer = self._reported.offer(specs)
+        answer = offer.answer(
             volume_type,
-            offer,
             policies.settable(context),
             shows_pools=policies.allows(context, wire.POLICY_GET_POOLS),
         )
@@ -142,77 +134,3 @@ def _visible(context: protocols.Context) -> list[Any]:
         context, filters=filters, list_result=True
     )
     return types
-
-
-def of_type(
-    volume_type: Mapping[str, Any],
-    offer: offers.TypeOffer,
-    settable: Collection[str],
-    shows_pools: bool = True,
-) -> Answer:
-    """Return the response for a volume type with some settable keys."""
-    answer: Answer = {
-        'id': volume_type['id'],
-        'name': volume_type['name'],
-        wire.SUPPORTED: False,
-        'reason': offer.reason,
-        'options': {},
-    }
-    if offer.reason:
-        return answer
-    try:
-        defaults = [
-            requested.resolve(settings.ceph_level)
-            for requested, settings in offer.requests({})
-        ]
-        allowed = offer.tenant_options & frozenset(settable)
-    except errors.OptionError as error:
-        # Extra specs that were set without this extension.
-        answer['reason'] = str(error)
-        return answer
-    answer[wire.SUPPORTED] = True
-    answer[wire.REQUIRE_WHOLE_STRIPES] = any(
-        each.limits.require_whole_stripes for each in offer.settings
-    )
-    backends = [each.limits for each in offer.settings]
-    is_shared = request.is_multiattach(offer.specs)
-    for option in definitions.with_values():
-        choice = _default_of(option.key, defaults, is_shared)
-        is_pool = option.kind is definitions.Kind.DATA_POOL
-        if is_pool and not shows_pools:
-            choice = None
-        answer['options'][option.key] = described = {
-            'summary': str(option.summary),
-            'type': option.value_type.value,
-            wire.SETTABLE: option.key in allowed,
-            wire.FIXED_AT_CREATION: option.fixed,
-            'default': definitions.as_json(choice.value) if choice else None,
-            wire.DEFAULT_FROM: choice.origin.label if choice else None,
-            **option.bounds_of(backends, is_shared),
-        }
-        for field, key in option.rules.items():
-            if rule := _default_of(key, defaults, is_shared=False):
-                described[field] = rule.value
-        if option.rules:
-            described['minimum'] = min(
-                described['minimum'], described['maximum']
-            )
-        if is_pool and shows_pools:
-            described[wire.CANDIDATES] = offer.data_pools
-    return answer
-
-
-def _default_of(
-    key: str, defaults: Iterable[precedence.Resolved], is_shared: bool
-) -> precedence.Choice[Any] | None:
-    """Return the default of a key and its origin.
-
-    None if the back ends differ, or if Ceph's configuration decides and they
-    have not reported it. A value of None stands for volumes without striping.
-    """
-    choices = [each.effective(key) for each in defaults]
-    if is_shared:
-        choices = [multiattach.shared(key, each) for each in choices]
-    if any(each != choices[0] for each in choices):
-        return None
-    return choices[0]

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import known_types
-from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import volume_source
-from rbd_volume_options import definitions
+from rbd_volume_options import checks
 from rbd_volume_options import errors
-from rbd_volume_options import options
+from rbd_volume_options import offers
 
 _Restricting = tuple[known_types.KnownType, offers.TypeOffer]
 
@@ -51,13 +50,13 @@ class Restrictions:
         ):
             # The type is new, or does not exist.
             return True
-        source: volume_source.Source | None = None
+        source: checks.VolumeSource | None = None
         if not volume.get('source_volid') and not volume.get('snapshot_id'):
             from_image = volume_source.image_reference(volume) is not None
-            source = volume_source.Source(
+            source = checks.VolumeSource(
                 known=not from_image, is_image=from_image
             )
-        size = checks.whole_number(volume.get('size'))
+        size = controller.whole_number(volume.get('size'))
         return any(
             _refuses(offer, size, source)
             for each, offer in self._look(types)
@@ -74,8 +73,8 @@ class Restrictions:
             restricting = []
             for each in types:
                 matching = self._reported.known_matching(each.specs)
-                if _restricts(each.specs, matching):
-                    offer = offers.TypeOffer.of(each.specs, matching)
+                if pools.restrict(each.specs, matching):
+                    offer = pools.offer_of(each.specs, matching)
                     restricting.append((each, offer))
             self._known = types, reported, restricting
         return restricting
@@ -98,31 +97,15 @@ def offer_of(
             group.host, group.cluster_name, is_optional=True
         )
     matching = matching or reported.known_matching(specs)
-    if not _restricts(specs, matching):
+    if not pools.restrict(specs, matching):
         return None
-    return offers.TypeOffer.of(specs, matching)
-
-
-def _restricts(
-    specs: Mapping[str, str], matching: tuple[pools.Pool, ...]
-) -> bool:
-    return bool(options.ours(specs)) or any(
-        pool.settings
-        and (
-            pool.settings.options.striping
-            or any(
-                definitions.OPTIONS[key].kind is definitions.Kind.DISK
-                for key in pool.settings.options.plain
-            )
-        )
-        for pool in matching
-    )
+    return pools.offer_of(specs, matching)
 
 
 def _refuses(
     offer: offers.TypeOffer,
     size: int | None,
-    source: volume_source.Source | None,
+    source: checks.VolumeSource | None,
 ) -> bool:
     """Return whether a type may refuse a volume.
 

@@ -19,9 +19,10 @@ from cinder.policies import snapshot_metadata as stock
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import controller
+from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import checks
 
 # Statuses of a volume whose image is not being replaced.
 _UNCHANGED = (fields.VolumeStatus.AVAILABLE, fields.VolumeStatus.IN_USE)
@@ -39,7 +40,7 @@ def check_use(context: protocols.Context, snapshot_id: object) -> None:
                 volume_source.volume_of(snapshot)
 
 
-class SnapshotsController(offers.Controller):
+class SnapshotsController(controller.Controller):
     """Snapshots that are created, managed or deleted."""
 
     @wsgi.extends
@@ -47,9 +48,10 @@ class SnapshotsController(offers.Controller):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the metadata of a new snapshot."""
-        snapshot = checks.part_of(body, 'snapshot')
-        items = checks.part_of(snapshot, 'metadata')
-        checks.check_other_metadata(items, 'snapshot')
+        snapshot = controller.part_of(body, 'snapshot')
+        items = controller.part_of(snapshot, 'metadata')
+        with refusals.bad_request():
+            checks.check_other_metadata(items, 'snapshot')
         yield
 
     @wsgi.extends
@@ -75,7 +77,7 @@ class SnapshotsController(offers.Controller):
         yield
 
 
-class SnapshotMetadataController(offers.Controller):
+class SnapshotMetadataController(controller.Controller):
     """The metadata of an existing snapshot."""
 
     @wsgi.extends
@@ -83,7 +85,7 @@ class SnapshotMetadataController(offers.Controller):
         self, req: protocols.Request, snapshot_id: str, body: object = None
     ) -> Iterator[None]:
         """Check items that are added."""
-        _check_change(req, snapshot_id, checks.part_of(body, 'metadata'))
+        _check_change(req, snapshot_id, controller.part_of(body, 'metadata'))
         yield
 
     @wsgi.extends
@@ -95,7 +97,7 @@ class SnapshotMetadataController(offers.Controller):
         body: object = None,
     ) -> Iterator[None]:
         """Check one item."""
-        _check_change(req, snapshot_id, checks.part_of(body, 'meta'))
+        _check_change(req, snapshot_id, controller.part_of(body, 'meta'))
         yield
 
     @wsgi.extends
@@ -103,7 +105,7 @@ class SnapshotMetadataController(offers.Controller):
         self, req: protocols.Request, snapshot_id: str, body: object = None
     ) -> Iterator[None]:
         """Check items that replace all items."""
-        _check_change(req, snapshot_id, checks.part_of(body, 'metadata'))
+        _check_change(req, snapshot_id, controller.part_of(body, 'metadata'))
         yield
 
 
@@ -116,4 +118,5 @@ def _check_change(
         context.authorize(stock.UPDATE_POLICY, target_obj=snapshot)
         existing = snapshot.metadata or {}
         new = {k: v for k, v in items.items() if existing.get(k) != v}
-        checks.check_other_metadata(new, 'snapshot')
+        with refusals.bad_request():
+            checks.check_other_metadata(new, 'snapshot')

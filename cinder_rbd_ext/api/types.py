@@ -17,9 +17,10 @@ import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import offers
+from cinder_rbd_ext.api import controller
+from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
+from rbd_volume_options import checks
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
@@ -32,7 +33,7 @@ LOG = logging.getLogger(__name__)
 _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 
-class _SpecsController(offers.Controller):
+class _SpecsController(controller.Controller):
     def _check(self, specs: Mapping[str, str]) -> None:
         checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
         try:
@@ -44,7 +45,7 @@ class _SpecsController(offers.Controller):
                 'which are not available'
             )
             return
-        checks.check_specs(offers.TypeOffer.of(specs, matching))
+        checks.check_specs(pools.offer_of(specs, matching))
 
 
 class TypesController(_SpecsController):
@@ -55,8 +56,8 @@ class TypesController(_SpecsController):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the extra specs of a new type."""
-        volume_type = checks.part_of(body, 'volume_type')
-        specs = checks.part_of(volume_type, 'extra_specs')
+        volume_type = controller.part_of(body, 'volume_type')
+        specs = controller.part_of(volume_type, 'extra_specs')
         if _names_ours(specs):
             context = req.environ['cinder.context']
             policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
@@ -74,7 +75,7 @@ class ExtraSpecsController(_SpecsController):
         self, req: protocols.Request, type_id: str, body: object = None
     ) -> Iterator[None]:
         """Check extra specs that are added to a type."""
-        specs = checks.part_of(body, 'extra_specs')
+        specs = controller.part_of(body, 'extra_specs')
         self._check_added(req, type_id, specs, stock.CREATE_POLICY)
         yield
         self._types.forget()

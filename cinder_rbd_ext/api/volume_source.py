@@ -19,11 +19,10 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import marker
-from rbd_volume_options import features
+from rbd_volume_options import checks
 from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
-from rbd_volume_options import plan
 from rbd_volume_options import wire
 
 #: What happens to a volume in the statuses in which its image is replaced.
@@ -34,38 +33,6 @@ _OPERATIONS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """The source of a volume.
-
-    :ivar size: in GiB, for a volume whose request has no size; 0 for none
-    :ivar volume_type_id: for a volume whose request has no type
-    :ivar state: its RBD image; None if the API does not know it
-    :ivar inherited: what a volume inherits from it; None if nothing is known
-    :ivar written: the disk for which the data of a backup were written, by
-        key; None if its volume was deleted, or for another source
-    :ivar is_image: whether it is a Glance image, which makes volumes bootable
-    :ivar known: False if the result depends on an RBD image that the API
-        cannot read
-    """
-
-    size: int = 0
-    volume_type_id: str | None = None
-    state: plan.ImageState | None = None
-    inherited: inheritance.Source | None = None
-    known: bool = True
-    is_image: bool = False
-    written: Mapping[str, Any] | None = None
-
-    @property
-    def hint(self) -> str:
-        """The layout and features of the source, for a message."""
-        if self.state is None:
-            return ''
-        names = features.joined(self.state.image_features)
-        return f'the source has {self.state.layout} and features {names}'
-
-
 def uses_nova_images(req: protocols.Request) -> bool:
     """Return whether Cinder treats Nova's images of servers as snapshots."""
     first = microversions.get_api_version(microversions.SUPPORT_NOVA_IMAGE)
@@ -74,7 +41,7 @@ def uses_nova_images(req: protocols.Request) -> bool:
 
 def of_request(
     req: protocols.Request, volume: Mapping[str, Any]
-) -> Source | None:
+) -> checks.VolumeSource | None:
     """Return the source in a request for a volume, not checked yet.
 
     :returns: None if Cinder refuses the source
@@ -83,7 +50,7 @@ def of_request(
     context = req.environ['cinder.context']
     named = _named(volume)
     if not named:
-        return Source()
+        return checks.VolumeSource()
     # The database can fail to encode text that is not an ID. A Glance image
     # can also have a name.
     if not all(
@@ -128,7 +95,7 @@ def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in sources.items() if each is not None}
 
 
-def of_volume(volume: protocols.Volume) -> Source:
+def of_volume(volume: protocols.Volume) -> checks.VolumeSource:
     """Return a volume as the source of another one."""
     return _of_recorded(volume, record.items_of(volume.id))
 
@@ -169,7 +136,7 @@ def volume_of(snapshot: protocols.Snapshot) -> Any:
     return volume
 
 
-def of_snapshot(snapshot: protocols.Snapshot) -> Source:
+def of_snapshot(snapshot: protocols.Snapshot) -> checks.VolumeSource:
     """Return a snapshot as the source of a volume, as :func:`volume_of`."""
     volume = volume_of(snapshot)
     return dataclasses.replace(
@@ -181,7 +148,7 @@ def of_snapshot(snapshot: protocols.Snapshot) -> Source:
 
 def _of_recorded(
     volume: protocols.Volume, recorded: Mapping[str, str]
-) -> Source:
+) -> checks.VolumeSource:
     state = image_record.of_volume(volume, recorded)
     with refusals.bad_request():
         if state:
@@ -192,7 +159,7 @@ def _of_recorded(
             inherited = inheritance.unknown_source(
                 image_record.disk_in(recorded)
             )
-    return Source(
+    return checks.VolumeSource(
         volume.size,
         volume.volume_type_id,
         state,
@@ -201,7 +168,7 @@ def _of_recorded(
     )
 
 
-def of_backup(context: protocols.Context, ident: str) -> Source:
+def of_backup(context: protocols.Context, ident: str) -> checks.VolumeSource:
     """Return a backup as the source of a volume.
 
     Cinder creates an empty volume and then restores the backup to it.
@@ -212,10 +179,10 @@ def of_backup(context: protocols.Context, ident: str) -> Source:
     try:
         volume = record.stored_volume(backup.volume_id)
     except exception.VolumeNotFound:
-        return Source(backup.size)
+        return checks.VolumeSource(backup.size)
     with refusals.bad_request():
         written = image_record.disk_in(volume.admin_metadata)
-    return Source(backup.size, written=written)
+    return checks.VolumeSource(backup.size, written=written)
 
 
 def _from_image(
@@ -223,7 +190,7 @@ def _from_image(
     reference: str,
     others: set[str],
     has_snapshot: bool,
-) -> Source | None:
+) -> checks.VolumeSource | None:
     """Return an image, or the snapshot that Cinder finds in it, as a source.
 
     :param others: the other sources in the request
@@ -237,7 +204,9 @@ def _from_image(
         if others:
             return None
         wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
-        return Source(volume_type_id=wanted, known=False, is_image=True)
+        return checks.VolumeSource(
+            volume_type_id=wanted, known=False, is_image=True
+        )
     # Cinder ignores another snapshot in the request.
     if others - {'snapshot_id'}:
         return None

@@ -24,10 +24,9 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.api import attributes
-from cinder_rbd_ext.api import checks
+from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
-from cinder_rbd_ext.api import offers
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
@@ -36,6 +35,7 @@ from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import checks
 from rbd_volume_options import errors
 from rbd_volume_options import growth
 from rbd_volume_options import image_record
@@ -52,7 +52,7 @@ from rbd_volume_options import wire
 _UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
 
 
-class VolumesController(offers.Controller):
+class VolumesController(controller.Controller):
     """Runs before Cinder's controller, and after it to add attributes.
 
     Cinder itself refuses what its schemas refuse.
@@ -69,7 +69,7 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the requested options of a new volume."""
-        volume = checks.part_of(body, 'volume')
+        volume = controller.part_of(body, 'volume')
         metadata = checks.ours(volume.get('metadata'))
         if volume and metadata is not None:
             if metadata:
@@ -137,7 +137,7 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check the metadata in an update, which replaces all items."""
-        volume = checks.part_of(body, 'volume')
+        volume = controller.part_of(body, 'volume')
         policy = volume_policies.UPDATE_POLICY
         changes = metadata.Changes(self._reported)
         yield from changes.replaced(req, id, volume, policy)
@@ -147,7 +147,7 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Generator[None, Any, None]:
         """Check the retype of a volume."""
-        parameters = checks.part_of(body, 'os-retype')
+        parameters = controller.part_of(body, 'os-retype')
         notice = None
         if isinstance(parameters.get('new_type'), str):
             context = req.environ['cinder.context']
@@ -174,7 +174,7 @@ class VolumesController(offers.Controller):
         volume = metadata.authorized(context, id, policy)
         recorded = record.items_of(volume.id)
         if image_record.has_disk(recorded):
-            host = checks.part_of(body, 'os-migrate_volume')
+            host = controller.part_of(body, 'os-migrate_volume')
             possible = self._reported.destination(context, host)
             retypes.check_readable(recorded, possible)
         _disown(volume.id)
@@ -185,8 +185,8 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check the new size of a volume, before quota is reserved."""
-        new_size = checks.part_of(body, 'os-extend').get('new_size')
-        size = checks.whole_number(new_size)
+        new_size = controller.part_of(body, 'os-extend').get('new_size')
+        size = controller.whole_number(new_size)
         if size is not None:
             context = req.environ['cinder.context']
             volume = cinder_volume.API().get(context, id)
@@ -243,9 +243,10 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check that no image metadata looks like an ``rbd:`` key."""
-        parameters = checks.part_of(body, 'os-set_image_metadata')
-        items = checks.part_of(parameters, 'metadata')
-        checks.check_other_metadata(items, 'image')
+        parameters = controller.part_of(body, 'os-set_image_metadata')
+        items = controller.part_of(parameters, 'metadata')
+        with refusals.bad_request():
+            checks.check_other_metadata(items, 'image')
         yield
 
     @wsgi.extends(action='os-set_bootable')
@@ -253,7 +254,7 @@ class VolumesController(offers.Controller):
         self, req: protocols.Request, id: str, body: object = None
     ) -> Iterator[None]:
         """Check that servers can boot from a volume."""
-        wanted = checks.part_of(body, 'os-set_bootable').get('bootable')
+        wanted = controller.part_of(body, 'os-set_bootable').get('bootable')
         if strutils.bool_from_string(wanted):
             self._check_bootable(req.environ['cinder.context'], id)
         yield
@@ -266,7 +267,7 @@ class VolumesController(offers.Controller):
         context = req.environ['cinder.context']
         self._check_bootable(context, id)
         self._check_keeps_data(cinder_volume.API().get(context, id))
-        image_id = checks.part_of(body, 'os-reimage').get('image_id')
+        image_id = controller.part_of(body, 'os-reimage').get('image_id')
         if isinstance(image_id, str):
             written = volume_source.disk_of_image(context, image_id)
             if written is not None:
@@ -323,7 +324,7 @@ class VolumesController(offers.Controller):
         _show(req, resp_obj.obj['volumes'])
 
 
-class ManageController(offers.Controller):
+class ManageController(controller.Controller):
     """Checks keys before Cinder manages an RBD image.
 
     Operators do, so the list of keys for tenants does not apply. The driver
@@ -335,7 +336,7 @@ class ManageController(offers.Controller):
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
         """Check the keys of the volume."""
-        volume = checks.part_of(body, 'volume')
+        volume = controller.part_of(body, 'volume')
         metadata = checks.ours(volume.get('metadata'))
         if volume and metadata is not None:
             self._check(req.environ['cinder.context'], volume, metadata)
@@ -365,7 +366,7 @@ class ManageController(offers.Controller):
         matching = self._reported.destination(context, volume)
         if not matching:
             return
-        offer = offers.TypeOffer.of(specs, matching)
+        offer = pools.offer_of(specs, matching)
         with refusals.bad_request():
             offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
@@ -373,7 +374,7 @@ class ManageController(offers.Controller):
                 plan.check_managed(requested.resolve())
 
 
-class BackupsController(offers.Controller):
+class BackupsController(controller.Controller):
     """Checks that servers can read a backup after its restore."""
 
     @wsgi.extends
@@ -384,7 +385,7 @@ class BackupsController(offers.Controller):
         context = req.environ['cinder.context']
         written = volume_source.of_backup(context, id).written
         if written is not None:
-            volume_id = checks.part_of(body, 'restore').get('volume_id')
+            volume_id = controller.part_of(body, 'restore').get('volume_id')
             with refusals.bad_request():
                 if volume_id is None:
                     # Cinder would create a volume of the default type.
@@ -392,7 +393,7 @@ class BackupsController(offers.Controller):
                     if volume_type is not None:
                         specs = volume_type['extra_specs'] or {}
                         matching = self._reported.matching(specs)
-                        offer = offers.TypeOffer.of(specs, matching)
+                        offer = pools.offer_of(specs, matching)
                         checks.check_readable(offer, {}, written)
                 elif uuidutils.is_uuid_like(volume_id):
                     volume = cinder_volume.API().get(context, volume_id)
@@ -448,7 +449,7 @@ def _wanted(
     req: protocols.Request,
     volume: dict[str, Any],
     known: Callable[[object], Any] = lambda identity: None,
-) -> tuple[volume_source.Source, int, Any] | None:
+) -> tuple[checks.VolumeSource, int, Any] | None:
     """Return the source, the size in GiB and the type of a new volume.
 
     :param known: returns a type that need not be looked up, or None
@@ -463,7 +464,7 @@ def _wanted(
         req.environ['cinder.context'], identity
     )
     size = volume.get('size')
-    size = checks.whole_number(source.size if size is None else size)
+    size = controller.whole_number(source.size if size is None else size)
     if size is None or volume_type is None:
         return None
     return source, size, volume_type

@@ -23,6 +23,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import precedence
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -41,16 +42,6 @@ HostModes = frozenset[cache_modes.CacheMode]
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
 _SHARED_MODE = definitions.OPTIONS[keys.CACHE_MODE].shared_value
-
-
-def relevant(items: Mapping[str, str]) -> dict[str, str]:
-    """Return the items that matter to an attachment: no fixed keys."""
-    return {
-        k: v
-        for k, v in items.items()
-        if not k.startswith(keys.PREFIX)
-        or (k in definitions.OPTIONS and not definitions.is_fixed(k))
-    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +129,8 @@ def _choice(
     others = set(definitions.OPTIONS) - {key, keys.TENANT_OPTIONS}
 
     def chosen(items: Mapping[str, str]) -> dict[str, str]:
-        return {k: v for k, v in relevant(items).items() if k not in others}
+        relevant = options.for_attachment(items)
+        return {k: v for k, v in relevant.items() if k not in others}
 
     metadata = chosen(items)
     texts = request.Texts(

@@ -41,14 +41,13 @@ from cinder_rbd_ext.api import pools
 from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import capabilities
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
-from rbd_volume_options import limits
 from rbd_volume_options import options
+from tests.unit.rbd_volume_options import back_end
 
 STOCK = 'cinder.api.contrib.standard_extensions'
 OURS = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
-ALL_KEYS = frozenset(definitions.volume_keys())
+ALL_KEYS = back_end.ALL_KEYS
 OTHER_PROJECT = '99999999-0000-4000-8000-000000000000'
 MIB = 1 << 20
 
@@ -63,20 +62,10 @@ _RE = types.SimpleNamespace(
 )
 
 
+settings = back_end.settings
+
 #: Text in a request that is not an ID and that no database can store.
 UNSTORABLE = '\ud800'
-
-
-def settings(
-    chosen: options.VolumeOptions | None = None, **bounds: Any
-) -> backend_settings.BackendSettings:
-    """Return the settings of a back end that lets tenants set all keys."""
-    bounds.setdefault('tenant_options', ALL_KEYS)
-    bounds.setdefault('min_object_size', 4096)
-    bounds.setdefault('max_objects', 1 << 31)
-    return backend_settings.BackendSettings(
-        chosen or options.VolumeOptions(), limits.Limits(**bounds), 4 * MIB
-    )
 
 
 def pool(

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of requested keys against what is offered.
-
-This module does not use the database.
-"""
+"""Checks of requested keys against what is offered."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -11,14 +8,6 @@ import dataclasses
 import math
 from typing import Any
 
-from cinder.common import constants
-from cinder.volume import volume_types
-from oslo_utils import units
-
-from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import refusals
-from cinder_rbd_ext.api import volume_source
-from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -27,9 +16,11 @@ from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
+from rbd_volume_options import offers
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import sector_sizes
+from rbd_volume_options import sizes
 from rbd_volume_options import whole_stripes
 from rbd_volume_options import wire
 
@@ -37,16 +28,45 @@ Items = Mapping[str, str]
 
 _FIXED = 'fixed at creation of the volume'
 
+# The largest number in Cinder's database.
+_MAX_SIZE = 2**31 - 1
+
 _ORIGINS = {
     keys.Scope.VOLUME: errors.Origin.VOLUME_METADATA,
     keys.Scope.TYPE: errors.Origin.VOLUME_TYPE,
 }
 
 
-def part_of(body: object, name: str) -> dict[str, Any]:
-    """Return a part of a request's body; empty if it is not an object."""
-    part = body.get(name) if isinstance(body, dict) else None
-    return part if isinstance(part, dict) else {}
+@dataclasses.dataclass(frozen=True)
+class VolumeSource:
+    """The source of a volume.
+
+    :ivar size: in GiB, for a volume whose request has no size; 0 for none
+    :ivar volume_type_id: for a volume whose request has no type
+    :ivar state: its RBD image; None if the API does not know it
+    :ivar inherited: what a volume inherits from it; None if nothing is known
+    :ivar written: the disk for which the data of a backup were written, by
+        key; None if its volume was deleted, or for another source
+    :ivar is_image: whether it is a Glance image, which makes volumes bootable
+    :ivar known: False if the result depends on an RBD image that the API
+        cannot read
+    """
+
+    size: int = 0
+    volume_type_id: str | None = None
+    state: plan.ImageState | None = None
+    inherited: inheritance.Source | None = None
+    known: bool = True
+    is_image: bool = False
+    written: Mapping[str, Any] | None = None
+
+    @property
+    def hint(self) -> str:
+        """The layout and features of the source, for a message."""
+        if self.state is None:
+            return ''
+        names = features.joined(self.state.image_features)
+        return f'the source has {self.state.layout} and features {names}'
 
 
 def ours(items: object) -> dict[str, str] | None:
@@ -80,17 +100,16 @@ def check_syntax(items: Items, scope: keys.Scope) -> None:
 def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
     """Check new items of metadata where no key has an effect.
 
-    :raises HTTPBadRequest: for a key that looks like an ``rbd:`` key
+    :raises OptionError: for a key that looks like an ``rbd:`` key
     """
     for name, value in items.items():
         if key_spelling.is_ours(name) and isinstance(value, str):
-            with refusals.bad_request():
-                raise errors.OptionError(
-                    definitions.shown_key(name),
-                    value,
-                    f'not allowed in {kind} metadata',
-                    f'keys that do not begin with {keys.PREFIX}',
-                )
+            raise errors.OptionError(
+                definitions.shown_key(name),
+                value,
+                f'not allowed in {kind} metadata',
+                f'keys that do not begin with {keys.PREFIX}',
+            )
 
 
 def check_removable(
@@ -116,7 +135,7 @@ def check_created(
     offer: offers.TypeOffer,
     items: Items,
     size: int,
-    source: volume_source.Source,
+    source: VolumeSource,
     settable: frozenset[str] | None = None,
 ) -> None:
     """Check the requested options of a new volume.
@@ -132,7 +151,7 @@ def check_created(
         bounds = inheritance.Bounds(
             requested.tenant_options & settable,
             settings.limits,
-            size * units.Gi,
+            size * sizes.GIB,
         )
         base = settings.stock_state() if source.known else plan.UNKNOWN
         levels = []
@@ -150,7 +169,7 @@ def check_created(
 
 
 def check_type(
-    offer: offers.TypeOffer, size: int, source: volume_source.Source
+    offer: offers.TypeOffer, size: int, source: VolumeSource
 ) -> None:
     """Check that a volume without keys of its own can be created.
 
@@ -186,15 +205,6 @@ def check_readable(
         sector_sizes.check_receives(disk, written)
 
 
-def whole_number(value: Any) -> int | None:
-    """Return a size in GiB as Cinder reads it; None if Cinder refuses it."""
-    try:
-        size = int(value)
-    except (OverflowError, TypeError, ValueError):
-        return None
-    return size if 0 < size <= constants.DB_MAX_INT else None
-
-
 def check_fixed(names: Iterable[str], before: Items, after: Items) -> None:
     """Check that none of the keys that change is fixed.
 
@@ -223,13 +233,13 @@ def check_attached(offer: offers.TypeOffer, after: Items, size: int) -> None:
     :param size: GiB
     :raises OptionError: for an item for which it would be refused
     """
-    items = cache_mode.relevant(options.ours(after))
+    items = options.for_attachment(options.ours(after))
     offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     relevant = offers.TypeOffer(
-        cache_mode.relevant(offer.specs), offer.settings
+        options.for_attachment(offer.specs), offer.settings
     )
     for requested, _ in relevant.requests(items):
-        plan.configuration_of(requested.resolve(), size * units.Gi)
+        plan.configuration_of(requested.resolve(), size * sizes.GIB)
 
 
 def check_specs(offer: offers.TypeOffer) -> None:
@@ -248,7 +258,7 @@ def check_specs(offer: offers.TypeOffer) -> None:
         base = layout.ImageLayout(settings.chunk_size)
         plan.check_layout(resolved, base, settings.limits)
         plan.check_object_size(resolved, settings.limits)
-        plan.configuration_of(resolved, units.Gi)
+        plan.configuration_of(resolved, sizes.GIB)
         check_sizes(
             offer.specs,
             resolved.layout_over(base),
@@ -267,8 +277,8 @@ def check_sizes(
 
     :raises OptionError: if none does
     """
-    low = _bound(specs, volume_types.MIN_SIZE_KEY) or 1
-    high = _bound(specs, volume_types.MAX_SIZE_KEY)
+    low = _bound(specs, wire.MINIMUM_SIZE) or 1
+    high = _bound(specs, wire.MAXIMUM_SIZE)
     step = 1
     striping = image_layout.striping
     if striping and bounds.require_whole_stripes:
@@ -285,7 +295,7 @@ def check_sizes(
     smallest = math.ceil(low / step) * step
     limits.check_object_map(
         image_layout,
-        smallest * units.Gi,
+        smallest * sizes.GIB,
         image_features,
         errors.Origin.VOLUME_TYPE,
     )
@@ -294,8 +304,7 @@ def check_sizes(
 def _bound(specs: Mapping[str, str], key: str) -> int | None:
     """Return a limit in GiB; None if Cinder ignores it too."""
     # The text can have thousands of digits.
-    maximum: int = constants.DB_MAX_INT
     try:
-        return max(0, min(int(specs[key]), maximum))
+        return max(0, min(int(specs[key]), _MAX_SIZE))
     except (KeyError, ValueError):
         return None

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unit tests of cinder_rbd_ext.api.checks that do not use HTTP."""
-
 import dataclasses
 import itertools
 
-from cinder_rbd_ext.api import checks
-from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import checks
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import limits
+from rbd_volume_options import offers
 from rbd_volume_options import options
 from tests.unit import base
-from tests.unit.cinder_rbd_ext.api import base as api_base
+from tests.unit.rbd_volume_options import back_end
 
 _STRIPED = options.VolumeOptions(striping=layout.Striping(4096, 8))
 
@@ -34,31 +31,12 @@ class ChecksTest(base.TestCase):
         ):
             self.assertEqual(wanted, checks.ours(items))
 
-    def test_whole_number(self) -> None:
-        maximum = (1 << 31) - 1
-        for given, wanted in (
-            (1, 1),
-            ('12', 12),
-            (maximum, maximum),
-            (maximum + 1, None),
-            (int('9' * 4300), None),
-            ('9' * 4300, None),
-            ('9' * 4301, None),
-            (float('inf'), None),
-            (0, None),
-            (-1, None),
-            ('x', None),
-            (None, None),
-        ):
-            found = checks.whole_number(given)
-            self.assertTrue(found == wanted, f'{given!s:.20}')
-
     def test_defaults_of_a_back_end_count(self) -> None:
-        offer = offers.TypeOffer({}, (api_base.settings(_STRIPED),))
+        offer = offers.TypeOffer({}, (back_end.settings(_STRIPED),))
         asked = {'rbd:object_size': '4K'}
-        checks.check_created(offer, asked, 1, volume_source.Source())
+        checks.check_created(offer, asked, 1, checks.VolumeSource())
         # The API does not check what it does not know.
-        source = volume_source.Source(known=False)
+        source = checks.VolumeSource(known=False)
         checks.check_created(offer, asked, 1, source)
 
     def test_what_cephs_configuration_gives_counts(self) -> None:
@@ -77,7 +55,7 @@ class ChecksTest(base.TestCase):
                 'not a factor of the object size',
             ),
         ):
-            plain = api_base.settings()
+            plain = back_end.settings()
             settings = dataclasses.replace(plain, **given)
             error = self.assertRaises(
                 errors.OptionError,
@@ -85,12 +63,12 @@ class ChecksTest(base.TestCase):
                 offers.TypeOffer({}, (settings,)),
                 asked,
                 size,
-                volume_source.Source(),
+                checks.VolumeSource(),
             )
             self.assertIn(reason, str(error))
             self.assertIn('Ceph configuration', str(error))
             unknown = offers.TypeOffer({}, (plain,))
-            checks.check_created(unknown, asked, size, volume_source.Source())
+            checks.check_created(unknown, asked, size, checks.VolumeSource())
 
 
 _GIB = 1 << 30

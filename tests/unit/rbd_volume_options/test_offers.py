@@ -2,28 +2,25 @@
 
 from typing import Any
 
-from cinder_rbd_ext.api import offers
-from cinder_rbd_ext.api import pools
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import offers
 from rbd_volume_options import wire
 from tests.unit import base
-from tests.unit.cinder_rbd_ext.api import base as api_base
+from tests.unit.rbd_volume_options import back_end
 
 _ORIGIN = errors.Origin.VOLUME_METADATA
 
 
 def _offer(specs: dict[str, str], *settings: Any) -> offers.TypeOffer:
-    return offers.TypeOffer.of(
-        specs, [pools.Pool('host@x#x', {}, each) for each in settings]
-    )
+    return offers.TypeOffer.of(specs, settings)
 
 
 class OfferTest(base.TestCase):
     """Combined offers of several back ends."""
 
     def test_reason_says_why_type_offers_nothing(self) -> None:
-        ours = api_base.settings()
+        ours = back_end.settings()
         for settings, reason in (
             ((), wire.NO_BACKEND),
             ((None,), wire.NOT_RBD),
@@ -46,8 +43,8 @@ class OfferTest(base.TestCase):
 
     def test_tenant_options(self) -> None:
         two = (
-            api_base.settings(),
-            api_base.settings(tenant_options=frozenset({keys.CACHE_MODE})),
+            back_end.settings(),
+            back_end.settings(tenant_options=frozenset({keys.CACHE_MODE})),
         )
         self.assertEqual({keys.CACHE_MODE}, _offer({}, *two).tenant_options)
         specs = {keys.TENANT_OPTIONS: keys.OBJECT_MAP}

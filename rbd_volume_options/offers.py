@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The back ends of a volume type, and what all of them offer."""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import backend_settings
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import multiattach
+from rbd_volume_options import options
+from rbd_volume_options import precedence
+from rbd_volume_options import request
+from rbd_volume_options import wire
+
+
+@dataclasses.dataclass(frozen=True)
+class TypeOffer:
+    """What is offered for volumes of a type.
+
+    :ivar specs: the type's extra specs
+    :ivar settings: the settings of each back end that the type may use
+    :ivar reason: why nothing is offered; None if something is offered
+    """
+
+    specs: Mapping[str, str]
+    settings: tuple[backend_settings.BackendSettings, ...] = ()
+    reason: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        specs: Mapping[str, str],
+        reported: Sequence[backend_settings.BackendSettings | None],
+    ) -> 'TypeOffer':
+        """Return what back ends offer for volumes of a type.
+
+        :param reported: their settings; None without our driver
+        """
+        ours = tuple(settings for settings in reported if settings is not None)
+        if not reported:
+            return cls(specs, reason=wire.NO_BACKEND)
+        if not ours:
+            return cls(specs, reason=wire.NOT_RBD)
+        if len(ours) < len(reported):
+            return cls(specs, reason=wire.MIXED)
+        return cls(specs, ours)
+
+    def check_offered(
+        self, items: Mapping[str, str], origin: errors.Origin
+    ) -> None:
+        """Check that the back ends of the type use our keys.
+
+        :raises OptionError: with the first key, if they do not
+        """
+        if self.reason and items:
+            key = min(items)
+            raise errors.OptionError(
+                key, items[key], self.reason, keys.NO_KEY, origin
+            )
+
+    def requests(
+        self, metadata: Mapping[str, str]
+    ) -> list[tuple[request.Request, backend_settings.BackendSettings]]:
+        """Return the requested options for each back end.
+
+        :raises OptionError: for options that one of them does not allow
+        """
+        texts = request.Texts(metadata, self.specs)
+        requested = []
+        for settings in self.settings:
+            texts.check_tenant(settings)
+            requested.append((texts.request(settings), settings))
+        return requested
+
+    @property
+    def tenant_options(self) -> frozenset[str]:
+        """The keys that tenants may set on all back ends of the type."""
+        chosen = request.Texts({}, self.specs).tenant_options
+        if chosen is not None:
+            return chosen
+        return frozenset(definitions.volume_keys()).intersection(
+            *(each.limits.tenant_options for each in self.settings)
+        )
+
+    @property
+    def data_pools(self) -> list[str] | None:
+        """The possible data pools of all back ends; None if unknown."""
+        by_backend = [each.data_pools for each in self.settings]
+        known = [set(each) for each in by_backend if each is not None]
+        if len(known) < len(by_backend):
+            return None
+        return sorted(set.intersection(*known))
+
+    def answer(
+        self,
+        volume_type: Mapping[str, Any],
+        settable: Collection[str],
+        shows_pools: bool = True,
+    ) -> dict[str, Any]:
+        """Return the response for the volume type with some settable keys."""
+        answer: dict[str, Any] = {
+            'id': volume_type['id'],
+            'name': volume_type['name'],
+            wire.SUPPORTED: False,
+            'reason': self.reason,
+            'options': {},
+        }
+        if self.reason:
+            return answer
+        try:
+            defaults = [
+                requested.resolve(settings.ceph_level)
+                for requested, settings in self.requests({})
+            ]
+            allowed = self.tenant_options & frozenset(settable)
+        except errors.OptionError as error:
+            # Extra specs that were set without this extension.
+            answer['reason'] = str(error)
+            return answer
+        answer[wire.SUPPORTED] = True
+        answer[wire.REQUIRE_WHOLE_STRIPES] = any(
+            each.limits.require_whole_stripes for each in self.settings
+        )
+        backends = [each.limits for each in self.settings]
+        is_shared = request.is_multiattach(self.specs)
+        for option in definitions.with_values():
+            choice = _default_of(option.key, defaults, is_shared)
+            is_pool = option.kind is definitions.Kind.DATA_POOL
+            if is_pool and not shows_pools:
+                choice = None
+            answer['options'][option.key] = described = {
+                'summary': str(option.summary),
+                'type': option.value_type.value,
+                wire.SETTABLE: option.key in allowed,
+                wire.FIXED_AT_CREATION: option.fixed,
+                'default': definitions.as_json(choice.value)
+                if choice
+                else None,
+                wire.DEFAULT_FROM: choice.origin.label if choice else None,
+                **option.bounds_of(backends, is_shared),
+            }
+            for field, key in option.rules.items():
+                if rule := _default_of(key, defaults, is_shared=False):
+                    described[field] = rule.value
+            if option.rules:
+                described['minimum'] = min(
+                    described['minimum'], described['maximum']
+                )
+            if is_pool and shows_pools:
+                described[wire.CANDIDATES] = self.data_pools
+        return answer
+
+
+def _default_of(
+    key: str, defaults: Iterable[precedence.Resolved], is_shared: bool
+) -> precedence.Choice[Any] | None:
+    """Return the default of a key and its origin.
+
+    None if the back ends differ, or if Ceph's configuration decides and they
+    have not reported it. A value of None stands for volumes without striping.
+    """
+    choices = [each.effective(key) for each in defaults]
+    if is_shared:
+        choices = [multiattach.shared(key, each) for each in choices]
+    if any(each != choices[0] for each in choices):
+        return None
+    return choices[0]
+
+
+def restricts(
+    specs: Mapping[str, str],
+    reported: Iterable[backend_settings.BackendSettings | None],
+) -> bool:
+    """Return whether a volume without keys can be refused.
+
+    :param reported: the settings of back ends; None without our driver
+    """
+    return bool(options.ours(specs)) or any(
+        settings
+        and (
+            settings.options.striping
+            or any(
+                definitions.OPTIONS[key].kind is definitions.Kind.DISK
+                for key in settings.options.plain
+            )
+        )
+        for settings in reported
+    )
