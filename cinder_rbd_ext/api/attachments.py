@@ -33,6 +33,7 @@ from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
+from rbd_volume_options import agreement
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ LOG = logging.getLogger(__name__)
 # Statuses in which Cinder's API creates the first attachment of a volume.
 _FREE = ('available', 'downloading')
 
-Earlier = Callable[[], replacement.Earlier | None]
+Earlier = Callable[[], agreement.Earlier | None]
 
 
 class _ConnectorController(controller.Controller):
@@ -89,8 +90,8 @@ class _ConnectorController(controller.Controller):
             return
         if here is None or here.settings is None:
             return
-        agreed = cache_mode.agree(
-            volume,
+        agreed = agreement.agree(
+            cache_mode.attaching(volume),
             connector,
             here.settings,
             certain=True,
@@ -102,9 +103,9 @@ class _ConnectorController(controller.Controller):
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
             {
-                'advice': cache_mode.ADVICE,
+                'advice': agreement.ADVICE,
                 'id': volume.id,
-                'host': cache_mode.host_of(connector),
+                'host': agreement.host_of(connector),
                 'error': agreed.error,
             },
         )
@@ -161,7 +162,7 @@ class AttachmentsController(_ConnectorController):
             connector
             and (is_free or (server and server in servers))
             and _is_certain(connector, server is not None)
-            and cache_mode.is_requested(volume)
+            and cache_mode.attaching(volume).requests_mode
         ):
             self._check(volume, connector, earlier_of(volume.id, server))
 
@@ -187,7 +188,7 @@ class AttachmentsController(_ConnectorController):
         volume = objects.Volume.get_by_id(context, attachment.volume_id)
         policy = attachment_policies.UPDATE_POLICY
         if (
-            cache_mode.is_requested(volume)
+            cache_mode.attaching(volume).requests_mode
             and 'error' not in volume.status
             and policies.allows(context, policy, attachment)
         ):
@@ -210,7 +211,7 @@ class ConnectionsController(_ConnectorController):
         policy = action_policies.INITIALIZE_POLICY
         if policies.allows(context, policy, volume):
             volume_source.check_usable(volume, f'Volume {volume.id}')
-            if connector and cache_mode.is_requested(volume):
+            if connector and cache_mode.attaching(volume).requests_mode:
                 current = requester.current(volume)
                 consumer = requester.of_connection(current, connector)
                 if _is_certain(
@@ -279,7 +280,7 @@ def _check_owner(
 
 
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
-    return for_server or cache_mode.of_connector(connector) is not None
+    return for_server or wire.CONNECTOR_CACHE_MODES in connector
 
 
 def _is_service(context: protocols.Context) -> bool:
@@ -305,8 +306,10 @@ class NextAttachmentController(controller.Controller):
         if here is not None and here.settings is not None:
             server = req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
             earlier = earlier_of(volume.id, server)
-            modes, error = cache_mode.required(
-                volume, here.settings, functools.cache(earlier)
+            modes, error = agreement.required(
+                cache_mode.attaching(volume),
+                here.settings,
+                functools.cache(earlier),
             )
         return {
             wire.NEXT_ATTACHMENT: {

@@ -20,6 +20,7 @@ from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import configuration
+from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -64,8 +65,11 @@ def items(
             {'id': current.id, 'error': error},
         )
         raise _refusal(current, error) from error
-    values = cache_mode.other_values(current, driver.settings) | disk
-    has_plug_in = cache_mode.of_connector(connector) is not None
+    values = (
+        agreement.other_values(cache_mode.attaching(current), driver.settings)
+        | disk
+    )
+    has_plug_in = agreement.of_connector(connector, LOG.warning) is not None
     result: dict[str, Any] = {}
     if mode is not None:
         result[wire.CONNECTION_CACHE_MODE] = mode.value
@@ -88,7 +92,7 @@ def items(
                 'the host has no active rbd_cache plug-in for Nova',
                 {
                     'id': current.id,
-                    'host': cache_mode.host_of(connector),
+                    'host': agreement.host_of(connector),
                     'key': key,
                 },
             )
@@ -118,18 +122,24 @@ def _agreed(
     is_server: bool,
 ) -> cache_modes.CacheMode | None:
     """Return the mode of a new attachment; None to leave it to the host."""
-    judge = functools.partial(_judge, current, cache_mode.host_of(connector))
+    judge = functools.partial(_judge, current, agreement.host_of(connector))
     earlier = functools.partial(replacement.of_waiting, current)
-    agreed = cache_mode.agree(
-        current, connector, driver.settings, is_server, earlier
+    agreed = agreement.agree(
+        cache_mode.attaching(current),
+        connector,
+        driver.settings,
+        is_server,
+        earlier,
     )
     if agreed.error:
         judge(agreed.error, agreed)
     if agreed.asked:
         try:
-            check_cache(agreed.asked, _cache_override(driver, volume))
+            agreement.check_cache(
+                agreed.asked, _cache_override(driver, volume)
+            )
         except errors.OptionError as error:
-            agreed = cache_mode.overridden(agreed, error, connector, earlier)
+            agreed = agreement.overridden(agreed, error, connector, earlier)
             judge(error, agreed)
     if user_messages.refused_attachment(current.admin_metadata):
         user_messages.forget_refused_attachment(volume.id)
@@ -141,7 +151,7 @@ def _agreed(
 def _is_pending(
     volume: protocols.Volume,
     connector: protocols.Connector,
-    asked: cache_mode.Asked,
+    asked: agreement.Asked,
 ) -> bool:
     """Return whether the guest cannot have the mode before it restarts.
 
@@ -153,7 +163,7 @@ def _is_pending(
         'Volume %(id)s is attached to host %(host)s without its cache '
         'mode: its server is live-migrated from a host without an active '
         'rbd_cache plug-in. The next attachment gets the mode.',
-        {'id': volume.id, 'host': cache_mode.host_of(connector)},
+        {'id': volume.id, 'host': agreement.host_of(connector)},
     )
     return True
 
@@ -162,7 +172,7 @@ def _judge(
     volume: protocols.Volume,
     host: str,
     error: errors.OptionError,
-    agreed: cache_mode.Agreement,
+    agreed: agreement.Agreement,
 ) -> None:
     """Refuse an attachment, or log why it does not get its mode.
 
@@ -185,7 +195,7 @@ def _judge(
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
-            {**about, 'advice': cache_mode.ADVICE},
+            {**about, 'advice': agreement.ADVICE},
         )
         raise _refusal(volume, error) from error
 
@@ -257,14 +267,3 @@ def stored_cache(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
         with contextlib.suppress(rados.ObjectNotFound):
             value = value_of('rbd_info')
     return None if value is None else cache_modes.librbd_caches(value.decode())
-
-
-def check_cache(asked: cache_mode.Asked, cached: bool | None) -> None:
-    if cached is None or cached is asked.mode.uses_rbd_cache:
-        return
-    agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]
-    raise asked.refusal(
-        f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
-        f'pool, overrides it',
-        f'{cache_modes.joined(agreeing)}, or remove the setting',
-    )

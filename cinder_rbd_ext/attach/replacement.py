@@ -16,7 +16,6 @@ with a cache mode: a tenant could otherwise attach it without a gap.
 """
 
 from collections.abc import Mapping
-import dataclasses
 import datetime
 from typing import Any
 
@@ -25,6 +24,7 @@ from cinder import objects
 from cinder.objects import fields
 
 from cinder_rbd_ext import protocols
+from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import wire
@@ -54,32 +54,12 @@ _PAUSE = datetime.timedelta(seconds=1)
 _MOST_READ = 20
 
 
-@dataclasses.dataclass(frozen=True)
-class Earlier:
-    """The attachment that a new one replaces.
-
-    :ivar mode: its cache mode; None if the compute host chose it
-    :ivar host: the compute host that it connected, None if unknown
-    :ivar former: the attachment that it replaced, if both are deleted
-    """
-
-    mode: cache_modes.CacheMode | None
-    host: str | None = None
-    former: 'Earlier | None' = None
-
-    def on_host(self, connector: Mapping[str, Any]) -> 'Earlier | None':
-        """Return the last attachment to the host of a connector, if any."""
-        if self.host and self.host == connector.get('host'):
-            return self
-        return self.former.on_host(connector) if self.former else None
-
-
 def of_server(
     volume_id: str,
     server: str,
     since: datetime.datetime | None = None,
     new: str | None = None,
-) -> Earlier | None:
+) -> agreement.Earlier | None:
     """Return the attachment of a volume that a server's new one replaces.
 
     Of the earlier attachments, only the last two that were connected count. In
@@ -108,7 +88,7 @@ def of_server(
     earlier = None
     for each in reversed(connected):
         mode = _mode_of(each.connection_info)
-        earlier = Earlier(mode, each.attached_host, earlier)
+        earlier = agreement.Earlier(mode, each.attached_host, earlier)
     return earlier
 
 
@@ -135,7 +115,7 @@ def _is_part(attachment: Any, since: datetime.datetime | None) -> bool:
     return bool(start <= since <= end)
 
 
-def of_waiting(volume: protocols.Volume) -> Earlier | None:
+def of_waiting(volume: protocols.Volume) -> agreement.Earlier | None:
     """Return the attachment that a waiting one replaces."""
     for each in volume.volume_attachment:
         if each.instance_uuid and each.attach_status in WAITING:

@@ -19,8 +19,8 @@ from cinder.objects import fields
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import wire
 
 # Statuses of a volume that may be attached to servers. In all others, Cinder
 # itself works on the volume.
@@ -81,7 +81,7 @@ def of_connection(
     """
     if not connector or isinstance(connector, OwnConnector):
         return Consumer.OTHER
-    if cache_mode.of_connector(connector) is not None:
+    if wire.CONNECTOR_CACHE_MODES in connector:
         return Consumer.SERVER
     waits = any(
         attachment.instance_uuid

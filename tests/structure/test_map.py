@@ -173,7 +173,7 @@ class MapTestCase(base.TestCase):
     @ddt.data(
         ('rbd_volume_options.plan:plan_image', 'plan:check_layout', True),
         # It uses `check` of another module.
-        ('cinder_rbd_ext.attach.cache_mode:agree', 'limits:check', False),
+        ('rbd_volume_options.agreement:agree', 'limits:check', False),
         ('rbd_volume_options.plan:plan_image', 'layout:check_unit', False),
         ('rbd_volume_options.plan:plan_image', 'limits:check_layout', False),
     )

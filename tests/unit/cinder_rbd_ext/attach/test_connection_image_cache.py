@@ -3,15 +3,15 @@
 
 import ddt
 
-from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import connection
+from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.cinder_rbd_ext.imaging import test_existing
 
 CacheMode = cache_modes.CacheMode
-_ASKED = cache_mode.Asked(CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA)
+_ASKED = agreement.Asked(CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA)
 
 
 @ddt.ddt
@@ -45,12 +45,12 @@ class OverrideTest(base.TestCase):
     def test_contradicting_setting_is_refused_for_each_mode(
         self, mode: CacheMode
     ) -> None:
-        wanted = cache_mode.Asked(mode, errors.Origin.VOLUME_TYPE)
-        connection.check_cache(wanted, None)
-        connection.check_cache(wanted, mode.uses_rbd_cache)
+        wanted = agreement.Asked(mode, errors.Origin.VOLUME_TYPE)
+        agreement.check_cache(wanted, None)
+        agreement.check_cache(wanted, mode.uses_rbd_cache)
         error = self.assertRaises(
             errors.OptionError,
-            connection.check_cache,
+            agreement.check_cache,
             wanted,
             not mode.uses_rbd_cache,
         )
@@ -59,14 +59,14 @@ class OverrideTest(base.TestCase):
 
     def test_room_for_the_longest(self) -> None:
         """The field that tenants read holds 255 characters."""
-        longest = cache_mode.Asked(
+        longest = agreement.Asked(
             CacheMode.WRITETHROUGH, errors.Origin.BACKEND
         )
         everything = frozenset(CacheMode) - {longest.mode}
         for check, found in (
-            (cache_mode.check_offered, None),
-            (cache_mode.check_offered, everything),
-            (connection.check_cache, False),
+            (agreement.check_offered, None),
+            (agreement.check_offered, everything),
+            (agreement.check_cache, False),
         ):
             error = self.assertRaises(
                 errors.OptionError, check, longest, found
@@ -75,7 +75,7 @@ class OverrideTest(base.TestCase):
 
     def test_refusal_names_setting_and_allowed_modes(self) -> None:
         error = self.assertRaises(
-            errors.OptionError, connection.check_cache, _ASKED, False
+            errors.OptionError, agreement.check_cache, _ASKED, False
         )
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): conf_rbd_cache = "

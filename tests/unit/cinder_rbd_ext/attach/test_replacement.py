@@ -15,6 +15,7 @@ import sqlalchemy
 from sqlalchemy import event
 
 from cinder_rbd_ext.attach import replacement
+from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
@@ -100,7 +101,7 @@ class OfServerTest(test.TestCase):
         found: Any = replacement.of_server(self.volume.id, _SERVER)
         self.assertIs(found, found.on_host({'host': 'compute-1'}))
         self.assertIsNone(found.on_host({'host': 'compute-2'}))
-        self.assertIsNone(replacement.Earlier(None).on_host({}))
+        self.assertIsNone(agreement.Earlier(None).on_host({}))
 
     def test_long_history_is_not_read(self) -> None:
         """A tenant can create and delete any number of attachments."""
