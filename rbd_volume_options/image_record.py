@@ -2,6 +2,7 @@
 
 """The record of a volume's RBD image, as items of its admin metadata."""
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
@@ -67,6 +68,24 @@ def origins(
         )
         for part in precedence.Part
     }
+
+
+def layout_requested(
+    recorded: Mapping[str, str],
+    where: Collection[errors.Origin] = precedence.ASKED,
+) -> bool:
+    """Return whether an admin metadata has a layout that was requested."""
+    by_part = origins(recorded) or {}
+    return any(
+        by_part.get(part) in where
+        for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
+    )
+
+
+def features_requested(recorded: Mapping[str, str]) -> bool:
+    """Return whether a volume's features were requested by an ``rbd:`` key."""
+    by_part = origins(recorded) or {}
+    return by_part.get(precedence.Part.FEATURES) in precedence.ASKED
 
 
 def backend_of(volume: Volume) -> str:

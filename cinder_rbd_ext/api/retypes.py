@@ -13,7 +13,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
-from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import image_record
 from rbd_volume_options import options
@@ -45,7 +44,7 @@ def check(
     recorded = record.items_of(volume.id)
     if not (
         any(options.ours(each) for each in (metadata, specs, former))
-        or sources.layout_requested(recorded)
+        or image_record.layout_requested(recorded)
         or image_record.has_disk(recorded)
     ):
         return None
@@ -66,8 +65,8 @@ def check(
             specs,
             here.settings,
             volume.size,
-            sources.layout_requested(recorded),
-            sources.features_requested(recorded),
+            image_record.layout_requested(recorded),
+            image_record.features_requested(recorded),
         )
         return _check_here(volume, retype, may_migrate, shows_pools)
     if here and not may_migrate:

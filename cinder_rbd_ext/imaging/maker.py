@@ -35,6 +35,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_record
+from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import options
 from rbd_volume_options import plan
@@ -184,7 +185,7 @@ class Maker:
             disk = image_record.disk_in(record.items_of(volume.id))
             return self.creating(volume, disk=disk)
         state = self._images.state_of(volume.name)
-        how = sources.plan_remade(volume, state)
+        how = image_sources.plan_remade(volume, state)
         return self._held(
             volume, self._undone(volume, lambda base, parent: how)
         )
@@ -223,7 +224,7 @@ class Maker:
             Cinder continues without the entry, and a later volume fills the
             cache.
         """
-        if sources.is_cached_image(volume) and sources.layout_requested(
+        if sources.is_cached_image(volume) and image_record.layout_requested(
             record.items_of(source.id), _BY_TENANT
         ):
             raise exceptions.ImageNotMade(
@@ -232,7 +233,10 @@ class Maker:
                 f'layout that the metadata of volume {source.id} requests',
             )
         planner = functools.partial(
-            sources.plan_copy, volume, source, self._driver.settings
+            image_sources.plan_copy,
+            request.specs_of(volume.volume_type),
+            source,
+            self._driver.settings,
         )
         return self._undone(volume, planner, checked={})
 
@@ -258,7 +262,7 @@ class Maker:
                 # through an API service without it. A repeated re-image gets
                 # the keys that the volume already has.
                 definitions.check_tenant(own, settable)
-        made = sources.Made(
+        made = image_sources.Made(
             requested,
             self._source_of(source),
             inheritance.Bounds(
@@ -298,7 +302,7 @@ class Maker:
         chunk_size = self._driver.settings.chunk_size
         if source is None:
             return functools.partial(
-                sources.of_glance_image, chunk_size=chunk_size
+                image_sources.of_glance_image, chunk_size=chunk_size
             )
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(
@@ -409,5 +413,5 @@ def _state_to_copy(source: protocols.Volume) -> plan.ImageState | None:
     state = image_record.of_volume(source, source.admin_metadata)
     if state is None:
         return None
-    own = sources.own_features(source, state) & features.CHOOSABLE
+    own = image_sources.own_features(source, state) & features.CHOOSABLE
     return dataclasses.replace(state, image_features=own)

@@ -82,7 +82,6 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
@@ -482,7 +481,7 @@ class Migrations:
                     specs,
                     settings,
                     volume.size,
-                    sources.layout_requested(record.items_of(volume.id)),
+                    image_record.layout_requested(record.items_of(volume.id)),
                 )
                 state = self._images.state_of(volume.name)
                 if retype.layout_obstacle(state):

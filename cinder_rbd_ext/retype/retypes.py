@@ -99,7 +99,6 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.imaging import existing
-from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
@@ -315,8 +314,8 @@ class Retypes:
             request.specs_of(new_type),
             settings,
             current.size,
-            sources.layout_requested(recorded),
-            sources.features_requested(recorded),
+            image_record.layout_requested(recorded),
+            image_record.features_requested(recorded),
         ).make_plan(state, is_copied)
 
     def _reason_against(

@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import json
 from typing import Any
 
 from cinder import exception
 import ddt
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import keys
-from rbd_volume_options import layout
-from rbd_volume_options import plan
-from tests import feature_bits
-from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
-from tests.unit.cinder_rbd_ext import cinder_objects
 
 # 1 GiB is not a multiple of 12 MiB.
 _THIRDS = {
@@ -130,28 +123,3 @@ class SizeTest(base.DriverTestCase):
         self.driver.extend_volume(volume, 6)
         self.assertEqual((22, 4 << 20, 3), self.layout_of(volume.name))
         self.assertEqual(6 * base.GIB, self.cluster.stored(volume.name).size)
-
-
-_MIB = 1 << 20
-_LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
-_STATE = plan.ImageState(
-    _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
-)
-
-
-class PlanRemadeTest(unit_base.TestCase):
-    def test_as_it_was(self) -> None:
-        how = sources.plan_remade(cinder_objects.volume(), _STATE)
-        self.assertEqual(
-            plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
-        )
-
-    def test_what_multiattach_took_comes_back(self) -> None:
-        """Restore features that stock disabled for multi-attach."""
-        volume = cinder_objects.volume(
-            provider_location=json.dumps(
-                {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
-            )
-        )
-        how = sources.plan_remade(volume, _STATE)
-        self.assertIn('exclusive-lock', how.image_features or ())
