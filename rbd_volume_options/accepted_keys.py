@@ -14,6 +14,7 @@ from typing import TypeVar
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import key_spelling
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import request
@@ -23,6 +24,10 @@ _FOREIGN = 'the back end does not support RBD volume options'
 _UNKNOWN = 'unknown key'
 
 Result = TypeVar('Result')
+
+#: Checks the metadata of a volume; raises OptionError. The arguments are the
+#: complete metadata and the keys that the restore has added.
+Check = Callable[[Mapping[str, str], frozenset[str]], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,3 +130,25 @@ def _at_fault(error: errors.OptionError, kept: Mapping[str, Any]) -> list[str]:
         if present:
             return present
     return []
+
+
+def after_restore(
+    own: Mapping[str, str], current: Mapping[str, str], check: Check
+) -> dict[str, str]:
+    """Return the metadata of a volume after a restore.
+
+    :param own: the ``rbd:`` keys before the restore
+    """
+    kept = {k: v for k, v in current.items() if not key_spelling.is_ours(k)}
+    kept.update(own)
+    for family in definitions.families():
+        added = {
+            k: current[k] for k in family if k in current and k not in own
+        }
+        if added:
+            try:
+                check({**kept, **added}, frozenset(added))
+            except errors.OptionError:
+                continue
+            kept.update(added)
+    return kept

@@ -168,3 +168,38 @@ def _differs(
         has,
         choice.origin,
     )
+
+
+def origins_of_managed(
+    metadata: Mapping[str, str], specs: Mapping[str, str]
+) -> dict[precedence.Part, errors.Origin]:
+    """Return what set each part of an image that becomes managed.
+
+    What no key requested is never restricted.
+    """
+    return {
+        part: (
+            errors.Origin.VOLUME_METADATA
+            if names & metadata.keys()
+            else errors.Origin.VOLUME_TYPE
+            if names & specs.keys()
+            else errors.Origin.CLUSTER
+        )
+        for part, names in precedence.KEYS_OF_PART.items()
+    }
+
+
+def disk_of_managed(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the properties of the disk of a managed image, by key.
+
+    Only the administrator knows what the data was written for. The defaults of
+    the type and of the back end are for new volumes.
+    """
+    own = options.parse(
+        metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+    )
+    return {
+        option.key: own.plain[option.key]
+        for option in definitions.of_kind(definitions.Kind.DISK)
+        if option.key in own.plain
+    }

@@ -7,7 +7,6 @@ data and metadata, and disconnects. The volume driver is involved in the first
 and the last step.
 """
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 from typing import Any
@@ -21,11 +20,11 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import plan
@@ -34,11 +33,6 @@ from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-
-#: Checks the metadata of a volume; raises OptionError. The arguments are the
-#: complete metadata and the keys that the restore has added.
-Check = Callable[[Mapping[str, str], frozenset[str]], None]
 
 
 def connected(
@@ -123,7 +117,7 @@ def remember(volume_id: str) -> None:
     db.volume_admin_metadata_update(admin, volume_id, copy, False)
 
 
-def repair(volume_id: str, check: Check) -> None:
+def repair(volume_id: str, check: accepted_keys.Check) -> None:
     """Restore the volume's own keys; keep valid new ones of the backup."""
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
@@ -135,7 +129,15 @@ def repair(volume_id: str, check: Check) -> None:
         if name.startswith(wire.RECORD_BEFORE_RESTORE)
     }
     current = db.volume_metadata_get(admin, volume_id)
-    wanted = settled(own, current, check)
+
+    def logged(metadata: Mapping[str, str], added: frozenset[str]) -> None:
+        try:
+            check(metadata, added)
+        except errors.OptionError as error:
+            LOG.info('Removing a key that a backup restored: %s', error)
+            raise
+
+    wanted = accepted_keys.after_restore(own, current, logged)
     if wanted != current:
         dropped = sorted(k for k in current if wanted.get(k) != current[k])
         if dropped:
@@ -163,26 +165,3 @@ def repair(volume_id: str, check: Check) -> None:
             wire.RECORD_BEFORE_RESTORE
         ):
             db.volume_admin_metadata_delete(admin, volume_id, name)
-
-
-def settled(
-    own: Mapping[str, str], current: Mapping[str, str], check: Check
-) -> dict[str, str]:
-    """Return the metadata of a volume after a restore.
-
-    :param own: the ``rbd:`` keys before the restore
-    """
-    kept = {k: v for k, v in current.items() if not key_spelling.is_ours(k)}
-    kept.update(own)
-    for family in definitions.families():
-        added = {
-            k: current[k] for k in family if k in current and k not in own
-        }
-        if added:
-            try:
-                check({**kept, **added}, frozenset(added))
-            except errors.OptionError as error:
-                LOG.info('Removing a key that a backup restored: %s', error)
-            else:
-                kept.update(added)
-    return kept

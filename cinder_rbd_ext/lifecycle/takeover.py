@@ -3,9 +3,7 @@
 """RBD images that an administrator brings under Cinder's management."""
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 import contextlib
-from typing import Any
 
 from cinder import exception
 from cinder.volume.drivers import rbd
@@ -15,13 +13,9 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import changes
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
-from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import request
 
 LOG = logging.getLogger(__name__)
@@ -40,6 +34,7 @@ def taking_over(
     """
     state = _check(driver, volume, name)
     specs = request.specs_of(volume.volume_type)
+    metadata = request.metadata_of(volume)
     with contextlib.ExitStack() as undo:
         undo.callback(_undo_rename, driver, volume.name, name)
         yield
@@ -50,9 +45,9 @@ def taking_over(
             volume.id,
             state,
             image_record.backend_of(volume),
-            _origins_of(volume, specs),
-            accepted=request.metadata_of(volume),
-            disk=_disk_of(volume),
+            changes.origins_of_managed(metadata, specs),
+            accepted=metadata,
+            disk=changes.disk_of_managed(metadata),
         )
         undo.pop_all()
     driver.images.mark(volume.name)
@@ -87,38 +82,3 @@ def _undo_rename(driver: protocols.Driver, name: str, original: str) -> None:
     except Exception:
         # This error is not raised, because it would hide the first one.
         LOG.exception('Could not rename image %s to %s', name, original)
-
-
-def _origins_of(
-    volume: protocols.Volume, specs: Mapping[str, str]
-) -> dict[precedence.Part, errors.Origin]:
-    """Return what set each part; what no key requested is never restricted."""
-    metadata = request.metadata_of(volume)
-    return {
-        part: (
-            errors.Origin.VOLUME_METADATA
-            if names & metadata.keys()
-            else errors.Origin.VOLUME_TYPE
-            if names & specs.keys()
-            else errors.Origin.CLUSTER
-        )
-        for part, names in precedence.KEYS_OF_PART.items()
-    }
-
-
-def _disk_of(volume: protocols.Volume) -> dict[str, Any]:
-    """Return the properties of the disk of a managed image, by key.
-
-    Only the administrator knows what the data was written for. The defaults of
-    the type and of the back end are for new volumes.
-    """
-    own = options.parse(
-        request.metadata_of(volume),
-        keys.Scope.VOLUME,
-        errors.Origin.VOLUME_METADATA,
-    )
-    return {
-        option.key: own.plain[option.key]
-        for option in definitions.of_kind(definitions.Kind.DISK)
-        if option.key in own.plain
-    }

@@ -2,6 +2,7 @@
 
 """The keys of a volume that a volume type accepts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import ddt
@@ -134,3 +135,55 @@ class OfTypeTest(base.TestCase):
         )
         self.assertIn('rbd:object_size (tenants may not', found.reasons)
         self.assertNotIn('\n', found.reasons)
+
+
+_PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
+
+
+def _anything(metadata: Mapping[str, str], added: frozenset[str]) -> None:
+    """Allow all keys."""
+
+
+def _nothing(metadata: Mapping[str, str], added: frozenset[str]) -> None:
+    raise errors.OptionError('rbd:x', 'y', 'not allowed', 'nothing')
+
+
+@ddt.ddt
+class RestoredKeysTest(base.TestCase):
+    def test_own_win(self) -> None:
+        found = accepted_keys.after_restore(
+            _PAIR, {keys.STRIPE_COUNT: '2', 'x': 'y'}, _anything
+        )
+        self.assertEqual({**_PAIR, 'x': 'y'}, found)
+
+    def test_others_are_checked_with_them(self) -> None:
+        seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
+        came = {keys.CACHE_MODE: 'none'}
+        found = accepted_keys.after_restore(
+            _PAIR, came, lambda *asked: seen.append(asked)
+        )
+        self.assertEqual(
+            [({**_PAIR, **came}, frozenset({keys.CACHE_MODE}))], seen
+        )
+        self.assertEqual({**_PAIR, **came}, found)
+
+    def test_pair_is_checked_as_one(self) -> None:
+        seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
+        accepted_keys.after_restore(
+            {}, _PAIR, lambda *asked: seen.append(asked)
+        )
+        self.assertEqual([(_PAIR, frozenset(_PAIR))], seen)
+
+    def test_keys_that_cannot_be_restored_are_dropped(self) -> None:
+        self.assertEqual(
+            {'x': 'y'},
+            accepted_keys.after_restore({}, {**_PAIR, 'x': 'y'}, _nothing),
+        )
+
+    @ddt.data(
+        'RBD:object_size', ' rbd:object_size', 'rbd\uff1aobject_size', 'rbd:x'
+    )
+    def test_what_only_looks_like_ours(self, key: str) -> None:
+        self.assertEqual(
+            {}, accepted_keys.after_restore({}, {key: '1'}, _anything)
+        )

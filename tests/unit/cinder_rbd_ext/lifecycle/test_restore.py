@@ -2,18 +2,13 @@
 
 """The driver's part in the restore of a backup."""
 
-from collections.abc import Mapping
 from unittest import mock
 
 from cinder.db import api as db
-import ddt
 
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.lifecycle import restore
-from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import wire
-from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
 
 _CONNECTOR = {'host': 'backup'}
@@ -79,49 +74,3 @@ class RestoringTest(base.DriverTestCase):
         self.driver.initialize_connection(self.volume, own)
         self.assertNotIn('rbd:restoring', self.recorded(self.volume))
         self.assertIn(keys.STRIPE_COUNT, self.recorded(self.volume))
-
-
-_PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
-
-
-def _anything(metadata: Mapping[str, str], added: frozenset[str]) -> None:
-    """Allow all keys."""
-
-
-def _nothing(metadata: Mapping[str, str], added: frozenset[str]) -> None:
-    raise errors.OptionError('rbd:x', 'y', 'not allowed', 'nothing')
-
-
-@ddt.ddt
-class RestoredKeysTest(unit_base.TestCase):
-    def test_own_win(self) -> None:
-        found = restore.settled(
-            _PAIR, {keys.STRIPE_COUNT: '2', 'x': 'y'}, _anything
-        )
-        self.assertEqual({**_PAIR, 'x': 'y'}, found)
-
-    def test_others_are_checked_with_them(self) -> None:
-        seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
-        came = {keys.CACHE_MODE: 'none'}
-        found = restore.settled(_PAIR, came, lambda *asked: seen.append(asked))
-        self.assertEqual(
-            [({**_PAIR, **came}, frozenset({keys.CACHE_MODE}))], seen
-        )
-        self.assertEqual({**_PAIR, **came}, found)
-
-    def test_pair_is_checked_as_one(self) -> None:
-        seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
-        restore.settled({}, _PAIR, lambda *asked: seen.append(asked))
-        self.assertEqual([(_PAIR, frozenset(_PAIR))], seen)
-
-    def test_keys_that_cannot_be_restored_are_dropped(self) -> None:
-        self.assertEqual(
-            {'x': 'y'},
-            restore.settled({}, {**_PAIR, 'x': 'y'}, _nothing),
-        )
-
-    @ddt.data(
-        'RBD:object_size', ' rbd:object_size', 'rbd\uff1aobject_size', 'rbd:x'
-    )
-    def test_what_only_looks_like_ours(self, key: str) -> None:
-        self.assertEqual({}, restore.settled({}, {key: '1'}, _anything))
