@@ -32,6 +32,7 @@ from rbd_volume_options import changes
 from rbd_volume_options import checks
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
@@ -173,7 +174,7 @@ class Changes:
         return Outcome(
             _notice(volume, different),
             not (different | named.keys()).isdisjoint(
-                requested_configuration.configuration_keys()
+                image_configuration.configuration_keys()
             ),
             accepted={key: after[key] for key in different & after.keys()},
             removed=different - after.keys(),

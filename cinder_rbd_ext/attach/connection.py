@@ -19,11 +19,11 @@ from cinder_rbd_ext.attach import cache_mode
 from cinder_rbd_ext.attach import replacement
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
-from cinder_rbd_ext.imaging import configuration
 from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
@@ -254,7 +254,7 @@ def stored_cache(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
     """
 
     def value_of(stored_in: str) -> bytes | None:
-        key = f'metadata_{configuration.CACHE_OVERRIDE}'
+        key = f'metadata_{image_configuration.CACHE_OVERRIDE}'
         with rados.ReadOpCtx() as operation:
             values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))
             ioctx.operate_read_op(operation, stored_in)

@@ -10,8 +10,8 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import write_probe
-from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import features
+from rbd_volume_options import image_handles
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -33,7 +33,7 @@ class ImageLookup:
 
     def read(self, image: protocols.OpenImage) -> plan.ImageState:
         """Return the state of an image that :meth:`opened` has opened."""
-        return existing.state_of(
+        return image_handles.state_of(
             image, lambda pool: str(image.client.pool_reverse_lookup(pool))
         )
 

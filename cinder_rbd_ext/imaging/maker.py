@@ -24,8 +24,8 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
+from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import accepted_keys
@@ -34,6 +34,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
+from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
@@ -158,7 +159,7 @@ class Maker:
     def _reset_configuration(self, creation: creations.Creation) -> None:
         if creation.inherits_configuration:
             with self._images.opened(creation.name) as image:
-                configuration.reset(image)
+                existing.reset(image)
             creation.inherits_configuration = False
 
     def filling(
@@ -319,7 +320,7 @@ class Maker:
         self._reset_configuration(creation)
         if how.configuration:
             with self._images.opened(volume.name) as image:
-                configuration.change(image, how.configuration)
+                image_configuration.change(image, how.configuration)
                 state = self._images.read(image)
         elif state is None:
             state = self._images.state_of(volume.name)

@@ -11,10 +11,11 @@ import weakref
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import image_arguments
+from rbd_volume_options import image_configuration
+from rbd_volume_options import image_handles
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
@@ -68,7 +69,8 @@ class Locks:
 def parent_of(image: protocols.Image) -> creations.Parent:
     """Return what a clone of an open image inherits."""
     return creations.Parent(
-        existing.state_of(image), bool(configuration.not_inherited(image))
+        image_handles.state_of(image),
+        bool(image_configuration.not_inherited(image)),
     )
 
 
@@ -159,16 +161,16 @@ class Image(Delegate):
             self._wrapped.copy(dest_ioctx, dest_name, *args, **kwargs)
             return
         with creation.noting():
-            state = existing.state_of(self._wrapped)
+            state = image_handles.state_of(self._wrapped)
             how = creation.plan(state, state)
             arguments = {**kwargs, **image_arguments.arguments(how)}
             there_before = self._librbd.is_there(dest_ioctx, dest_name)
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
-                    configuration.reset(copied)
-                    configuration.change(copied, how.configuration)
-                    creation.state = existing.state_of(
+                    existing.reset(copied)
+                    image_configuration.change(copied, how.configuration)
+                    creation.state = image_handles.state_of(
                         copied, functools.partial(self._pool_name, how)
                     )
             except self._librbd.ImageExists:

@@ -22,7 +22,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import image_handles
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class CloneSources:
         This is safe only for a source that is deleted or being deleted,
         because it can no longer be cloned.
         """
-        for name in existing.snapshot_names(image):
+        for name in image_handles.snapshot_names(image):
             clone = name.removesuffix(wire.CLONE_SNAPSHOT)
             if name != clone and not self._under_way.get(clone):
                 self._drop(image, name)
@@ -74,14 +74,14 @@ class CloneSources:
         """Return whether an image has snapshots for clones."""
         return any(
             name.endswith(wire.CLONE_SNAPSHOT)
-            for name in existing.snapshot_names(image)
+            for name in image_handles.snapshot_names(image)
         )
 
     def release(self, reference: Reference) -> None:
         """Remove a clone's snapshot and the sources that it required."""
         try:
             with self._opened(reference.source) as image:
-                if reference.snapshot in existing.snapshot_names(image):
+                if reference.snapshot in image_handles.snapshot_names(image):
                     self._drop(image, reference.snapshot)
         except self._driver.rbd.ImageNotFound:
             LOG.debug('Source image %s does not exist', reference.source)
@@ -155,7 +155,7 @@ def reference_of(
     None for another parent, or one in another pool. Snapshots of a flattened
     clone may still depend on the source.
     """
-    for snapshot in (None, *existing.snapshot_names(image)):
+    for snapshot in (None, *image_handles.snapshot_names(image)):
         with _at(image, snapshot):
             try:
                 parent_pool, source, name = image.parent_info()

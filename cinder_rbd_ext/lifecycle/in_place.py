@@ -10,10 +10,10 @@ import json
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import growth
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import precedence
 
@@ -34,7 +34,10 @@ def extending(
     def check(image: protocols.Image, size: int) -> None:
         try:
             growth.check(
-                existing.state_of(image), origins, size, driver.settings.limits
+                image_handles.state_of(image),
+                origins,
+                size,
+                driver.settings.limits,
             )
         except errors.OptionError as error:
             refused.append(error)
@@ -69,8 +72,8 @@ def give_back_features(
     saved = json.loads(volume.provider_location or '{}')
     wanted = features.from_mask(saved.get('saved_features', 0))
     with driver.images.opened(volume.name) as image:
-        existing.enable(image, wanted & features.SINGLE_CLIENT)
-        existing.rebuild_object_maps(
+        image_handles.enable(image, wanted & features.SINGLE_CLIENT)
+        image_handles.rebuild_object_maps(
             image,
             lambda name: driver.images.opened(volume.name, snapshot=name),
         )

@@ -37,8 +37,8 @@ from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class Reconfigurations:
                     record.configuring(volume.id, former)
                     with self._driver.images.opened(volume.name) as image:
                         stock = self._stock_entries(target.volume_type)
-                        configuration.change(image, {}, former, stock)
+                        image_configuration.change(image, {}, former, stock)
         except Exception:
             LOG.exception(
                 'Could not remove the limits and hints from the image of '
@@ -174,9 +174,11 @@ class Reconfigurations:
         if new_type is None:
             volume_use.check_not_migrated(self._driver, volume)
         former = image_record.families_set(volume.admin_metadata)
-        record.configuring(volume.id, former | configuration.families(wanted))
+        record.configuring(
+            volume.id, former | image_configuration.families(wanted)
+        )
         with self._driver.images.opened(volume.name) as image:
-            configuration.change(
+            image_configuration.change(
                 image, wanted, former, self._stock_entries(target.volume_type)
             )
         record.configured(volume.id, wanted)

@@ -17,12 +17,13 @@ from typing import TypeVar
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import features
+from rbd_volume_options import image_configuration
+from rbd_volume_options import image_handles
 from rbd_volume_options import plan
 
 # The share of the progress that the copy takes, if a comparison follows.
@@ -159,7 +160,7 @@ class Copy:
                         name
                     ) and not copy.is_protected_snap(name):
                         copy.protect_snap(name)
-                existing.rebuild_object_maps(
+                image_handles.rebuild_object_maps(
                     copy,
                     lambda snapshot: librbd.Image(
                         other_pool, copy_name, snapshot=snapshot
@@ -168,8 +169,8 @@ class Copy:
                 self._check_equal(image, copy)
                 self._check_target(other_pool, copy, target)
                 if self.images.is_moved:
-                    configuration.reset(copy)
-                    configuration.change(copy, target.configuration)
+                    existing.reset(copy)
+                    image_configuration.change(copy, target.configuration)
                 return str(copy.id())
 
         return swap.run(
@@ -193,7 +194,7 @@ class Copy:
         self, ioctx: protocols.Ioctx, copy: Any, target: plan.ImageState
     ) -> None:
         data_pool_id = copy.data_pool_id()
-        state = existing.state_of(copy)
+        state = image_handles.state_of(copy)
         wanted = target.image_features & features.CHOOSABLE
         own_pool = ioctx.get_pool_id()
         if (

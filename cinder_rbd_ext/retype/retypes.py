@@ -98,7 +98,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
@@ -109,6 +108,7 @@ from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
@@ -452,9 +452,12 @@ class Retypes:
         origins = decided.target.origins if decided.target else None
         if change.enable or change.disable:
             with images.opened(volume.name) as image:
-                existing.disable(image, change.disable)
-                if existing.enable(image, change.enable) & features.MAP_OFF:
-                    existing.rebuild_object_maps(
+                image_handles.disable(image, change.disable)
+                if (
+                    image_handles.enable(image, change.enable)
+                    & features.MAP_OFF
+                ):
+                    image_handles.rebuild_object_maps(
                         image,
                         lambda snapshot: images.opened(
                             volume.name, snapshot=snapshot

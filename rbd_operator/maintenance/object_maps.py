@@ -17,6 +17,7 @@ from rbd_operator.maintenance import alive
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import outcomes
 from rbd_volume_options import features
+from rbd_volume_options import image_handles
 
 # librbd has no flags other than RBD_FLAG_OBJECT_MAP_INVALID and
 # RBD_FLAG_FAST_DIFF_INVALID.
@@ -114,9 +115,7 @@ class ObjectMaps:
         :raises Refused: if the use of the image forbids it
         """
         with self._changing() as image:
-            missing = wanted - features.from_mask(image.features())
-            if missing:
-                image.update_features(features.to_mask(missing), True)
+            image_handles.enable(image, wanted)
 
     def disable(self, unwanted: features.Features) -> None:
         """Disable the features that the image has.
@@ -124,9 +123,7 @@ class ObjectMaps:
         :raises Refused: if the use of the image forbids it
         """
         with self._changing() as image:
-            present = unwanted & features.from_mask(image.features())
-            if present:
-                image.update_features(features.to_mask(present), False)
+            image_handles.disable(image, unwanted)
 
     def rebuild(self) -> int:
         """Rebuild the invalid maps of the image and of its snapshots.

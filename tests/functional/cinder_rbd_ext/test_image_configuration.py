@@ -14,7 +14,7 @@ import ddt
 from oslo_utils import units
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.imaging import configuration
+from rbd_volume_options import image_configuration
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.functional.cinder_rbd_ext import base
@@ -156,7 +156,7 @@ class ImageConfigurationTest(ConfigurationTestCase):
         volume = self.available(self.made_volume())
         record.configuring(volume.id, {'compression_hint'})
         with self.cluster.image(volume.name) as image:
-            configuration.change(image, _HINT)
+            image_configuration.change(image, _HINT)
         self.driver.remove_export(self.context, volume)
         self.assertEqual({}, self.entries(volume))
         self.assertNotIn(wire.RECORD_CONFIGURING, self.recorded(volume))

@@ -8,14 +8,14 @@ from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from tests.unit import base
-from tests.unit.cinder_rbd_ext.imaging import test_existing
+from tests.unit.rbd_volume_options import test_image_handles
 
 CacheMode = cache_modes.CacheMode
 _ASKED = agreement.Asked(CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA)
 
 
 @ddt.ddt
-class CacheOverrideTest(test_existing.ImagesTestCase):
+class CacheOverrideTest(test_image_handles.ImagesTestCase):
     @ddt.data(
         ('true', True),
         ('FALSE', False),

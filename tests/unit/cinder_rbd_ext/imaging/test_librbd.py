@@ -7,7 +7,7 @@ import ddt
 import fixtures
 
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import image_handles
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests import feature_bits
@@ -196,7 +196,7 @@ class StateOfNewTest(librbd_case.LibrbdTestCase):
     def test_what_the_image_has(self, how: dict[str, Any]) -> None:
         found = self._created(**how)
         with self.module.Image(self.ioctx, 'new') as image:
-            state = existing.state_of(
+            state = image_handles.state_of(
                 image, lambda pool: str(self.client.pool_reverse_lookup(pool))
             )
         self.assertEqual(state, found)

@@ -17,8 +17,8 @@ import fixtures
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.lifecycle import reconfiguration
+from rbd_volume_options import image_configuration
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
@@ -55,7 +55,7 @@ class ReconfigurationsTest(base.DriverTestCase):
 
     def test_key_that_changes_meanwhile_is_in_force_afterwards(self) -> None:
         self._set('compressible')
-        change = configuration.change
+        change = image_configuration.change
 
         def changed(*args: Any) -> None:
             change(*args)
@@ -63,7 +63,7 @@ class ReconfigurationsTest(base.DriverTestCase):
                 self._set('incompressible')
 
         self.useFixture(
-            fixtures.MockPatchObject(configuration, 'change', changed)
+            fixtures.MockPatchObject(image_configuration, 'change', changed)
         )
         self.driver.remove_export(self.context, self.volume)
         self.assertEqual('incompressible', self._entry())
@@ -75,7 +75,10 @@ class ReconfigurationsTest(base.DriverTestCase):
     def test_attachment_applies_what_an_earlier_change_did_not(self) -> None:
         self._set('compressible')
         with mock.patch.object(
-            configuration, 'change', autospec=True, side_effect=OSError('no')
+            image_configuration,
+            'change',
+            autospec=True,
+            side_effect=OSError('no'),
         ):
             self.driver.remove_export(self.context, self.volume)
         self.assertIn(wire.RECORD_CONFIGURING, record.items_of(self.volume.id))
@@ -181,7 +184,7 @@ class ReconfigurationsTest(base.DriverTestCase):
 
     def test_only_one_request_changes_an_image_at_a_time(self) -> None:
         self._set('compressible')
-        change = configuration.change
+        change = image_configuration.change
         begun: list[bool] = []
 
         def changed(*args: Any) -> None:
@@ -193,7 +196,7 @@ class ReconfigurationsTest(base.DriverTestCase):
             begun.pop()
 
         self.useFixture(
-            fixtures.MockPatchObject(configuration, 'change', changed)
+            fixtures.MockPatchObject(image_configuration, 'change', changed)
         )
         with futures.ThreadPoolExecutor() as pool:
             requests = [

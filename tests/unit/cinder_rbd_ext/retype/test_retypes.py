@@ -17,12 +17,12 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
-from cinder_rbd_ext.imaging import configuration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
+from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
@@ -437,7 +437,10 @@ class LimitsTest(base.DriverTestCase):
     def test_limit_is_set_again_after_a_retype_that_failed(self) -> None:
         with (
             mock.patch.object(
-                configuration, 'change', autospec=True, side_effect=OSError
+                image_configuration,
+                'change',
+                autospec=True,
+                side_effect=OSError,
             ),
             mock.patch.object(
                 retypes.Retypes,

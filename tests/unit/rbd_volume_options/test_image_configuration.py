@@ -2,7 +2,8 @@
 
 from cinder.volume.drivers import rbd
 
-from cinder_rbd_ext.imaging import configuration
+from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import image_configuration
 from tests.fakes import fake_option
 from tests.unit.cinder_rbd_ext import base
 
@@ -21,18 +22,24 @@ class ConfigurationTest(base.DriverTestCase):
     def test_entries_are_set_changed_and_removed(self) -> None:
         self.metadata.update({'conf_rbd_cache': 'false', **_OTHERS})
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
-            configuration.reset(image)
+            existing.reset(image)
             self.assertIn('setting conf_rbd_cache from', self.log.output)
-            configuration.change(image, _FAST)
-            self.assertEqual(_FAST, configuration.of_image(image))
-            self.assertEqual({_ENTRY}, configuration.not_inherited(image))
+            image_configuration.change(image, _FAST)
+            self.assertEqual(_FAST, image_configuration.of_image(image))
+            self.assertEqual(
+                {_ENTRY}, image_configuration.not_inherited(image)
+            )
             self.assertEqual({_ENTRY: 'fast', **_OTHERS}, self.metadata)
-            configuration.change(image, {}, configuration.families(_FAST))
+            image_configuration.change(
+                image, {}, image_configuration.families(_FAST)
+            )
             self.assertEqual(_OTHERS, self.metadata)
-            self.assertEqual(set(), configuration.not_inherited(image))
+            self.assertEqual(set(), image_configuration.not_inherited(image))
 
     def test_entry_with_an_unknown_value_is_ignored(self) -> None:
         self.metadata[_ENTRY] = 'huge'
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
-            self.assertEqual({}, configuration.of_image(image))
-            self.assertEqual({_ENTRY}, configuration.not_inherited(image))
+            self.assertEqual({}, image_configuration.of_image(image))
+            self.assertEqual(
+                {_ENTRY}, image_configuration.not_inherited(image)
+            )

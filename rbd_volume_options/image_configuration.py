@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Configuration in the metadata of an RBD image: its ``conf_`` entries.
+
+librbd copies all metadata of an image to its clones and copies, with the
+configuration that somebody else requested. A new image therefore loses
+inherited entries and gets those of its own volume. They replace any other.
+Without them, entries of Cinder's QoS specs or of an operator are left alone.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import contextlib
+from typing import Any
+from typing import Protocol
+
+from rbd_volume_options import accepted_keys
+from rbd_volume_options import backend_settings
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import plan
+from rbd_volume_options import request
+from rbd_volume_options import sizes
+
+_PREFIX = 'conf_'
+
+#: The entry that overrides QEMU's cache mode.
+CACHE_OVERRIDE = 'conf_rbd_cache'
+
+
+class Image(Protocol):
+    """The metadata of an open image, as of ``rbd``."""
+
+    def metadata_list(self) -> Iterable[tuple[str, str]]: ...
+    def metadata_set(self, name: str, value: str) -> None: ...
+    def metadata_remove(self, name: str) -> None: ...
+
+
+def configuration_keys() -> list[str]:
+    """Return the keys of the options that configure an image."""
+    kind = definitions.Kind.IMAGE_CONFIGURATION
+    return [option.key for option in definitions.of_kind(kind)]
+
+
+def _relevant(items: Mapping[str, str]) -> dict[str, str]:
+    """Return the items that matter to the configuration of an image."""
+    rules = definitions.of_kind(definitions.Kind.LIMIT_RULE)
+    ours = {
+        keys.TENANT_OPTIONS,
+        *configuration_keys(),
+        *(rule.key for rule in rules),
+    }
+    return {
+        k: v
+        for k, v in items.items()
+        if k in ours or not k.startswith(keys.PREFIX)
+    }
+
+
+def requested(
+    metadata: Mapping[str, str],
+    specs: Mapping[str, str],
+    size: int,
+    settings: backend_settings.BackendSettings,
+    is_accepted: Callable[[str, str], bool],
+) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
+    """Return the configuration that a volume and its type request.
+
+    Whether tenants may set a key was checked when it was set, and is checked
+    here if neither the API extension nor the driver accepted the value.
+
+    :param size: of the volume, in GiB
+    :param is_accepted: returns whether the value of a key was accepted
+    :returns: the keys of the volume that are in force, and the values by key
+    :raises OptionError: for invalid keys of the type
+    """
+    relevant = _relevant(specs)
+
+    def values(own: Mapping[str, str]) -> dict[str, Any]:
+        texts = request.Texts(own, relevant)
+        new = {k: v for k, v in own.items() if not is_accepted(k, v)}
+        if new:
+            request.Texts(new, relevant).check_tenant(settings)
+        return plan.configuration_of(
+            texts.request(settings).resolve(),
+            size * sizes.GIB,
+            is_accepted=True,
+        )
+
+    named = {k: metadata[k] for k in configuration_keys() if k in metadata}
+    return accepted_keys.Acceptance(named, {}).applied(values)
+
+
+def _entries() -> dict[str, definitions.Option]:
+    kind = definitions.Kind.IMAGE_CONFIGURATION
+    return {
+        f'{_PREFIX}{option.item}': option
+        for option in definitions.of_kind(kind)
+    }
+
+
+def of_image(image: Image) -> dict[str, Any]:
+    """Return the values of the options that configure an image, by key."""
+    entries = _entries()
+    values = {}
+    for name, text in image.metadata_list() if entries else ():
+        if name in entries:
+            with contextlib.suppress(errors.OptionError):
+                values[entries[name].key] = entries[name].parse(text)
+    return values
+
+
+def not_inherited(image: Image) -> set[str]:
+    """Return the entries of an image that its clones must not inherit."""
+    names = {CACHE_OVERRIDE, *_entries()}
+    return names & dict(image.metadata_list()).keys()
+
+
+def families(names: Iterable[str]) -> set[str]:
+    """Return the families of keys, whose entries are changed together."""
+    return {definitions.OPTIONS[key].family for key in names}
+
+
+def change(
+    image: Image,
+    wanted: Mapping[str, Any],
+    former: Iterable[str] = (),
+    stock: Mapping[str, str] | None = None,
+) -> None:
+    """Change the entries of an image to those that its volume requests.
+
+    A client that has the image open applies them within seconds. An entry is
+    replaced, and not removed first: a limit that changes is always in force.
+
+    :param wanted: the values of the options of the volume, by key
+    :param former: families of options whose entries the driver may have set
+    :param stock: the entries of QoS specs, for families that are not wanted
+    """
+    entries = dict(image.metadata_list())
+    own = families(wanted)
+    for name, option in _entries().items():
+        if option.family not in own.union(former):
+            continue
+        text = None
+        if option.key in wanted:
+            text = definitions.as_text(wanted[option.key])
+        elif option.family not in own and stock:
+            text = stock.get(name)
+        if text is None and name in entries:
+            image.metadata_remove(name)
+        elif text is not None and entries.get(name) != text:
+            image.metadata_set(name, text)
+
+
+def reset(image: Image) -> set[str]:
+    """Remove the entries that a new image inherited, and return them."""
+    names = not_inherited(image)
+    for name in names:
+        image.metadata_remove(name)
+    return names
