@@ -12,7 +12,6 @@ days. A refusal within :data:`_REPEATED` seconds after a message of the same
 kind therefore only gives that message the new reason.
 """
 
-from collections.abc import Mapping
 import enum
 
 from cinder import context
@@ -156,16 +155,6 @@ def _repeated(
     return None
 
 
-def reason_of(
-    admin_metadata: Mapping[str, str], request_id: str | None
-) -> str | None:
-    """Return the reason for the message of a request; None if not stored."""
-    stored = admin_metadata.get(wire.RECORD_MESSAGE_REQUEST)
-    if not stored or stored != request_id:
-        return None
-    return admin_metadata.get(wire.RECORD_MESSAGE)
-
-
 def tell_attachment_refused(
     volume: protocols.Volume, reason: errors.OptionError
 ) -> None:
@@ -204,14 +193,3 @@ def forget_refused_attachment(volume_id: str) -> None:
             'Could not remove the refusal from the record of volume %s',
             volume_id,
         )
-
-
-def refused_attachment(
-    admin_metadata: Mapping[str, str],
-) -> dict[str, str] | None:
-    """Return the reason and the time (ISO 8601, UTC) of the last refusal."""
-    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
-    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
-    if not reason or not at:
-        return None
-    return {wire.ATTACH_REFUSED_REASON: reason, wire.ATTACH_REFUSED_AT: at}

@@ -299,6 +299,27 @@ def refusal(admin_metadata: Mapping[str, str]) -> str | None:
     return ''.join(itertools.takewhile(bool, parts)) or None
 
 
+def message_reason(
+    admin_metadata: Mapping[str, str], request_id: str | None
+) -> str | None:
+    """Return the reason for the message of a request; None if not stored."""
+    stored = admin_metadata.get(wire.RECORD_MESSAGE_REQUEST)
+    if not stored or stored != request_id:
+        return None
+    return admin_metadata.get(wire.RECORD_MESSAGE)
+
+
+def refused_attachment(
+    admin_metadata: Mapping[str, str],
+) -> dict[str, str] | None:
+    """Return the reason and the time (ISO 8601, UTC) of the last refusal."""
+    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
+    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
+    if not reason or not at:
+        return None
+    return {wire.ATTACH_REFUSED_REASON: reason, wire.ATTACH_REFUSED_AT: at}
+
+
 def shortened(text: str, length: int = _MAX_VALUE) -> str:
     """Return a text of at most some characters, marked if it was truncated."""
     return text if len(text) <= length else f'{text[: length - 3]}...'

@@ -289,3 +289,22 @@ class Retype:
             given[keys.STRIPE_UNIT] = str(state.layout.stripe_unit)
             given[keys.STRIPE_COUNT] = str(state.layout.stripe_count)
         return given
+
+
+def origins_of_features(
+    recorded: Mapping[precedence.Part, errors.Origin], to_default: bool
+) -> dict[precedence.Part, errors.Origin]:
+    """Return where each part is set after features were changed in place.
+
+    Clones of the volume inherit according to them.
+
+    :param recorded: where each part was set
+    """
+    cluster = errors.Origin.CLUSTER
+    return {
+        **dict.fromkeys(precedence.Part, cluster),
+        **recorded,
+        precedence.Part.FEATURES: (
+            cluster if to_default else errors.Origin.VOLUME_TYPE
+        ),
+    }

@@ -11,12 +11,10 @@ import functools
 from typing import Any
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
-from rbd_volume_options import errors
+from rbd_volume_options import image_attributes
 from rbd_volume_options import image_record
-from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
@@ -30,7 +28,7 @@ def of_volume(
     if volume.obj_attr_is_set('admin_metadata'):
         recorded = volume.admin_metadata or {}
     return {
-        **_of_record(
+        **image_attributes.of_record(
             image_record.backend_of(volume),
             frozenset(recorded.items()),
             shows_pools,
@@ -50,41 +48,6 @@ def _of_connections() -> Mapping[str, str]:
         option.attribute: option.item
         for option in definitions.of_kind(definitions.Kind.CONNECTION)
         if option.attribute is not None
-    }
-
-
-@functools.lru_cache(maxsize=256)
-def _of_record(
-    backend: str, items: frozenset[tuple[str, str]], shows_pools: bool
-) -> Attributes:
-    """Return the attributes that depend on the record of a volume only.
-
-    Most volumes in a list have one of a few records.
-    """
-    recorded = dict(items)
-    state = image_record.of_backend(backend, recorded)
-    values = state.values() if state else {}
-    shown: Attributes = {}
-    for option in definitions.OPTIONS.values():
-        if option.attribute is None:
-            continue
-        if option.is_item:
-            shown_items = shown.setdefault(option.attribute, {})
-            if option.key in values:
-                shown_items[option.name] = values[option.key]
-            continue
-        value = values.get(option.key)
-        if option.kind is definitions.Kind.DATA_POOL and not shows_pools:
-            value = None
-        shown[option.attribute] = definitions.as_json(value)
-    origins = recorded.get(wire.RECORD_ORIGINS) if state else None
-    return {
-        **shown,
-        wire.ATTRIBUTE_ORIGINS: None if origins is None else _labels(origins),
-        wire.ATTRIBUTE_REFUSED: image_record.refusal(recorded),
-        wire.ATTRIBUTE_ATTACH_REFUSED: user_messages.refused_attachment(
-            recorded
-        ),
     }
 
 
@@ -113,19 +76,6 @@ def _conversion(
         return shown
     reason = marker.refusal(recorded)
     return {**shown, wire.CONVERSION_REASON: reason} if reason else None
-
-
-def _labels(text: str) -> dict[str, str]:
-    """Return where each part of an image was set, from a record.
-
-    An object size that no key sets is that of the back end
-    (``rbd_store_chunk_size``), as in the response for volume types.
-    """
-    by_part = image_record.origins({wire.RECORD_ORIGINS: text}) or {}
-    part = precedence.Part.OBJECT_SIZE
-    if by_part[part] is errors.Origin.CLUSTER:
-        by_part[part] = errors.Origin.BACKEND
-    return {part.value: origin.label for part, origin in by_part.items()}
 
 
 def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:

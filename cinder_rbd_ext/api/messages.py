@@ -16,6 +16,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.api import controller
+from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ def _append(
         return
     for message in told:
         admin_metadata = stored.get(message['resource_uuid'], {})
-        reason = user_messages.reason_of(
+        reason = image_record.message_reason(
             admin_metadata, message.get('request_id')
         )
         if reason:

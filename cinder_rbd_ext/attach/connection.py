@@ -141,7 +141,7 @@ def _agreed(
         except errors.OptionError as error:
             agreed = agreement.overridden(agreed, error, connector, earlier)
             judge(error, agreed)
-    if user_messages.refused_attachment(current.admin_metadata):
+    if image_record.refused_attachment(current.admin_metadata):
         user_messages.forget_refused_attachment(volume.id)
     if not agreed.asked or _is_pending(current, connector, agreed.asked):
         return None

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Copies of images: how they are made, verified, and why they cannot be."""
+"""Copies of images: how they are made and verified."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
 import dataclasses
-import errno
 import functools
 import json
 import pathlib
@@ -23,28 +20,14 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import features
 from rbd_volume_options import image_configuration
+from rbd_volume_options import image_copies
 from rbd_volume_options import image_handles
 from rbd_volume_options import plan
 
 # The share of the progress that the copy takes, if a comparison follows.
 _COPY_SHARE = 60
 
-# The namespace of user snapshots, and the pool id that librbd returns for an
-# image without a group.
-_USER = 0
-_NO_POOL = -1
-
 _Result = TypeVar('_Result')
-
-MIGRATING = 'the RBD image is being migrated by another program'
-SNAPSHOTS = (
-    'the RBD image has snapshots of a group, or deleted snapshots that clones '
-    'require'
-)
-CLONES = 'the RBD image has clones; flatten or delete them first'
-GROUP = 'the RBD image belongs to a group'
-MIRRORED = 'the RBD image is mirrored'
-IN_USE = 'a client has the RBD image open; detach the volume first'
 
 
 class Copy:
@@ -181,8 +164,12 @@ class Copy:
         is_flat = self.images.is_moved
         for what, of_image, of_copy in (
             ('size', image.size(), copy.size()),
-            ('image metadata', *map(_metadata, (image, copy))),
-            ('snapshots', _snapshots(image, is_flat), _snapshots(copy)),
+            ('image metadata', *map(image_copies.metadata_of, (image, copy))),
+            (
+                'snapshots',
+                image_copies.states_of(image, is_flat),
+                image_copies.states_of(copy),
+            ),
         ):
             if of_image != of_copy:
                 raise swap.CopyFailed(
@@ -206,7 +193,7 @@ class Copy:
                 reason=f'The copy has {state}, and not {target}'
             )
         maps = self._driver.rbd.RBD_FLAG_OBJECT_MAP_INVALID
-        with _at_each(copy) as states:
+        with image_copies.at_each(copy) as states:
             is_invalid = any(copy.flags() & maps for _ in states)
         if is_invalid:
             raise swap.CopyFailed(
@@ -216,7 +203,7 @@ class Copy:
     def obstacle(self) -> str | None:
         """Return why the image cannot be copied; None if it can."""
         return self._of_source(
-            lambda image: obstacle_of(image, self._driver.rbd)
+            lambda image: image_copies.obstacle_of(image, self._driver.rbd)
         )
 
     def fingerprint(self) -> tuple[Any, ...]:
@@ -227,7 +214,7 @@ class Copy:
                 image.size(),
                 image.modify_timestamp(),
                 [(each['id'], each['name']) for each in image.list_snaps()],
-                _metadata(image),
+                image_copies.metadata_of(image),
             )
         )
 
@@ -239,77 +226,3 @@ class Copy:
                 return look(image)
 
         return swap.run(self._driver, run)
-
-
-def obstacle_of(image: protocols.Image, librbd: Any) -> str | None:
-    """Return why an open image cannot be copied; None if it can.
-
-    :param image: opened for reading, so that it has no watcher itself
-    :param librbd: the module ``rbd``
-    """
-    if image.features() & librbd.RBD_FEATURE_MIGRATING:
-        return MIGRATING
-    if list(image.watchers_list()):
-        return IN_USE
-    snapshots = list(image.list_snaps())
-    if any(each.get('namespace', _USER) != _USER for each in snapshots):
-        return SNAPSHOTS
-    if image.group()['pool'] != _NO_POOL:
-        return GROUP
-    mirrored = image.mirror_image_get_info()['state']
-    if mirrored != librbd.RBD_MIRROR_IMAGE_DISABLED:
-        return MIRRORED
-    with _at_each(image) as states:
-        if any(list(image.list_children2()) for _ in states):
-            return CLONES
-    return None
-
-
-@contextlib.contextmanager
-def _at_each(image: protocols.Image) -> Iterator[Iterator[str | None]]:
-    """Set an image to each of its snapshots, and then to its head."""
-
-    def states() -> Iterator[str | None]:
-        for each in list(image.list_snaps()):
-            image.set_snap(each['name'])
-            yield each['name']
-        image.set_snap(None)
-        yield None
-
-    try:
-        yield states()
-    finally:
-        image.set_snap(None)
-
-
-def _metadata(image: protocols.Image) -> list[tuple[str, str]]:
-    return sorted(image.metadata_list())
-
-
-def _snapshots(
-    image: protocols.Image, without_parent: bool = False
-) -> list[tuple[Any, ...]]:
-    """Return the facts about the snapshots and the head.
-
-    :param without_parent: return those of a copy without parent
-    """
-    with _at_each(image) as states:
-        return [
-            (
-                state,
-                image.size(),
-                bool(state and image.is_protected_snap(state)),
-                None if without_parent else _parent(image),
-                0 if without_parent else image.overlap(),
-            )
-            for state in states
-        ]
-
-
-def _parent(image: protocols.Image) -> object:
-    try:
-        return image.get_parent_image_spec()
-    except Exception as error:
-        if getattr(error, 'errno', None) == errno.ENOENT:
-            return None
-        raise

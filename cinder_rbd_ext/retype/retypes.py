@@ -106,12 +106,11 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
-from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_copies
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import precedence
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 
@@ -332,7 +331,7 @@ class Retypes:
         if not decided.is_copied:
             return None
         if _is_attached(volume):
-            return copies.IN_USE
+            return image_copies.IN_USE
         return self._invalid_limit(new_type)
 
     def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:
@@ -463,7 +462,10 @@ class Retypes:
                             volume.name, snapshot=snapshot
                         ),
                     )
-            origins = _origins_of_features(volume, change.to_default)
+            origins = retype_plan.origins_of_features(
+                image_record.origins(record.items_of(volume.id)) or {},
+                change.to_default,
+            )
         state = images.state_of(volume.name)
         record.made(
             volume.id,
@@ -496,21 +498,6 @@ def _is_attached(volume: protocols.Volume) -> bool:
     return status == 'in-use' or any(
         each.attach_status in _ATTACHED for each in attachments
     )
-
-
-def _origins_of_features(
-    volume: protocols.Volume, to_default: bool
-) -> dict[precedence.Part, errors.Origin]:
-    """Return the origins, from which clones of the volume inherit."""
-    recorded = image_record.origins(record.items_of(volume.id)) or {}
-    cluster = errors.Origin.CLUSTER
-    return {
-        **dict.fromkeys(precedence.Part, cluster),
-        **recorded,
-        precedence.Part.FEATURES: (
-            cluster if to_default else errors.Origin.VOLUME_TYPE
-        ),
-    }
 
 
 def _told(error: Exception) -> str:

@@ -11,6 +11,7 @@ from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import test_record
 
@@ -24,7 +25,7 @@ class RefusedTest(test_record.RecordTestCase):
         return list(db.message_get_all(self.context))
 
     def _reason(self, request_id: str | None) -> str | None:
-        return user_messages.reason_of(self.recorded(), request_id)
+        return image_record.message_reason(self.recorded(), request_id)
 
     def test_message_names_volume_action_and_request(self) -> None:
         user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no mode')
@@ -101,7 +102,7 @@ class RefusedTest(test_record.RecordTestCase):
         user_messages.refused(self.volume, _Operation.RETYPE, 'no')
         self.assertIsNone(self._reason('req-of-another'))
         self.assertIsNone(self._reason(None))
-        self.assertIsNone(user_messages.reason_of({}, None))
+        self.assertIsNone(image_record.message_reason({}, None))
 
     def test_message_of_cinder_is_not_repeated(self) -> None:
         user_messages.refused(

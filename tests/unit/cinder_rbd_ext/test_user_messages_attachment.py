@@ -10,6 +10,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -34,7 +35,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
         )
 
     def _refusal(self) -> str:
-        refusal = user_messages.refused_attachment(self.recorded())
+        refusal = image_record.refused_attachment(self.recorded())
         return refusal['reason'] if refusal else ''
 
     def test_last_reason_is_recorded_until_forgotten(self) -> None:
@@ -71,9 +72,9 @@ class AttachRefusedTest(test_record.RecordTestCase):
         self.assertIn('the reason', self._refusal())
 
     def test_never_refused(self) -> None:
-        self.assertIsNone(user_messages.refused_attachment({}))
+        self.assertIsNone(image_record.refused_attachment({}))
         self.assertIsNone(
-            user_messages.refused_attachment({'rbd:attach_refused': 'edited'})
+            image_record.refused_attachment({'rbd:attach_refused': 'edited'})
         )
 
     def test_no_part_of_what_the_image_passes_on(self) -> None:

@@ -15,8 +15,8 @@ from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
-from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
+from rbd_volume_options import image_record
 from rbd_volume_options import wire
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
@@ -57,7 +57,7 @@ class AttachingTestCase(base.DriverTestCase):
 
     def refusal(self, volume: Any) -> dict[str, str] | None:
         """Return the refusal that the tenant can read."""
-        return user_messages.refused_attachment(self.recorded(volume))
+        return image_record.refused_attachment(self.recorded(volume))
 
     def check_refused(self, volume: Any, connector: Any, *words: str) -> None:
         """Check that an attachment is refused and the tenant gets a reason."""

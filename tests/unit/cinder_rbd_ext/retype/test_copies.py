@@ -1,55 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from typing import Any
 from unittest import mock
 
-import ddt
-
+from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import swap
+from rbd_volume_options import layout
+from rbd_volume_options import plan
 from tests.unit import base
 
+_TARGET = plan.ImageState(
+    layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
+    frozenset({'layering', 'striping'}),
+)
 
-class _Librbd:
-    RBD_FEATURE_MIGRATING = 1 << 9
-    RBD_MIRROR_IMAGE_DISABLED = 2
 
+class CopyTest(base.TestCase):
+    """The command that copies an image."""
 
-@ddt.ddt
-class ObstacleTest(base.TestCase):
-    def _image(self, **changes: Any) -> Any:
-        image = mock.Mock(
-            spec=[
-                'features',
-                'watchers_list',
-                'list_snaps',
-                'group',
-                'set_snap',
-                'mirror_image_get_info',
-                'list_children2',
-            ]
-        )
-        image.features.return_value = 1
-        image.watchers_list.return_value = []
-        image.list_snaps.return_value = [{'name': 'a', 'namespace': 0}]
-        image.group.return_value = {'pool': -1}
-        image.mirror_image_get_info.return_value = {'state': 2}
-        image.list_children2.return_value = []
-        for name, value in changes.items():
-            getattr(image, name).return_value = value
-        return image
+    def _command(self, target: plan.ImageState, moved: bool) -> list[str]:
+        images = mock.create_autospec(swap.Images, instance=True)
+        images.driver = mock.Mock(spec=['_ceph_args'])
+        images.driver._ceph_args.return_value = ['--id', 'cinder']
+        images.name, images.copy_name = 'volume-1', 'volume-1.retype-2'
+        images.own_pool = 'volumes'
+        images.pool = 'volumes2' if moved else 'volumes'
+        images.is_moved = moved
+        with mock.patch.object(children, 'run', autospec=True) as run:
+            copies.Copy(images).make(target, lambda percent: None)
+        command: list[str] = run.call_args.args[0]
+        return command
 
-    @ddt.data(
-        ({}, None),
-        ({'features': 1 << 9}, copies.MIGRATING),
-        ({'watchers_list': [{'id': 1}]}, copies.IN_USE),
-        ({'list_snaps': [{'name': 'a', 'namespace': 1}]}, copies.SNAPSHOTS),
-        ({'group': {'pool': 3}}, copies.GROUP),
-        ({'mirror_image_get_info': {'state': 1}}, copies.MIRRORED),
-        ({'list_children2': [{'image': 'clone'}]}, copies.CLONES),
-    )
-    @ddt.unpack
-    def test_each_obstacle_has_its_reason(
-        self, changes: dict[str, Any], reason: str | None
-    ) -> None:
-        image = self._image(**changes)
-        self.assertEqual(reason, copies.obstacle_of(image, _Librbd))
+    def _value(self, command: list[str], name: str) -> str:
+        return command[command.index(name) + 1]
+
+    def test_copy_gets_the_layout_in_bytes(self) -> None:
+        command = self._command(_TARGET, moved=False)
+        self.assertEqual(['rbd', '--id', 'cinder', 'deep', 'cp'], command[:5])
+        self.assertEqual('1048576B', self._value(command, '--object-size'))
+        self.assertEqual('65536B', self._value(command, '--stripe-unit'))
+        self.assertEqual('8', self._value(command, '--stripe-count'))
+        self.assertEqual('layering', self._value(command, '--image-feature'))
+        self.assertNotIn('striping', command)
+
+    def test_copy_without_a_data_pool_names_its_own_pool(self) -> None:
+        """librbd would use the default data pool of its configuration."""
+        command = self._command(_TARGET, moved=False)
+        self.assertEqual('volumes', self._value(command, '--data-pool'))
+        self.assertNotIn('--flatten', command)
+
+    def test_copy_in_another_pool_has_no_parent(self) -> None:
+        command = self._command(_TARGET, moved=True)
+        self.assertEqual('volumes2', self._value(command, '--dest-pool'))
+        self.assertIn('--flatten', command)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any
+from unittest import mock
+
+import ddt
+
+from rbd_volume_options import image_copies
+from tests.unit import base
+
+
+class _Librbd:
+    RBD_FEATURE_MIGRATING = 1 << 9
+    RBD_MIRROR_IMAGE_DISABLED = 2
+
+
+@ddt.ddt
+class ObstacleTest(base.TestCase):
+    def _image(self, **changes: Any) -> Any:
+        image = mock.Mock(
+            spec=[
+                'features',
+                'watchers_list',
+                'list_snaps',
+                'group',
+                'set_snap',
+                'mirror_image_get_info',
+                'list_children2',
+            ]
+        )
+        image.features.return_value = 1
+        image.watchers_list.return_value = []
+        image.list_snaps.return_value = [{'name': 'a', 'namespace': 0}]
+        image.group.return_value = {'pool': -1}
+        image.mirror_image_get_info.return_value = {'state': 2}
+        image.list_children2.return_value = []
+        for name, value in changes.items():
+            getattr(image, name).return_value = value
+        return image
+
+    @ddt.data(
+        ({}, None),
+        ({'features': 1 << 9}, image_copies.MIGRATING),
+        ({'watchers_list': [{'id': 1}]}, image_copies.IN_USE),
+        (
+            {'list_snaps': [{'name': 'a', 'namespace': 1}]},
+            image_copies.SNAPSHOTS,
+        ),
+        ({'group': {'pool': 3}}, image_copies.GROUP),
+        ({'mirror_image_get_info': {'state': 1}}, image_copies.MIRRORED),
+        ({'list_children2': [{'image': 'clone'}]}, image_copies.CLONES),
+    )
+    @ddt.unpack
+    def test_each_obstacle_has_its_reason(
+        self, changes: dict[str, Any], reason: str | None
+    ) -> None:
+        image = self._image(**changes)
+        self.assertEqual(reason, image_copies.obstacle_of(image, _Librbd))
