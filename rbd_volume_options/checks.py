@@ -8,6 +8,7 @@ import dataclasses
 import math
 from typing import Any
 
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
@@ -308,3 +309,41 @@ def _bound(specs: Mapping[str, str], key: str) -> int | None:
         return max(0, min(int(specs[key]), _MAX_SIZE))
     except (KeyError, ValueError):
         return None
+
+
+def attached_notice(different: frozenset[str], attachments: int) -> str | None:
+    """Return a notice that existing attachments keep their values.
+
+    :param different: the keys that were changed
+    :param attachments: number of the attachments that are connected
+    """
+    changed = sorted(
+        option.key
+        for option in definitions.of_kind(definitions.Kind.CONNECTION)
+        if option.key in different
+    )
+    if not attachments or not changed:
+        return None
+    return (
+        f'{", ".join(changed)} takes effect at the next attachment; '
+        f'existing attachments ({attachments}) keep their mode'
+    )
+
+
+def ignored_notice(
+    ignored: Mapping[str, str], different: frozenset[str]
+) -> str | None:
+    """Return a notice of the keys that a change has made invalid."""
+    families = {
+        definitions.OPTIONS[key].family
+        for key in different & definitions.OPTIONS.keys()
+    }
+    dropped = {
+        key: reason
+        for key, reason in ignored.items()
+        if definitions.OPTIONS[key].family in families
+    }
+    if not dropped:
+        return None
+    reasons = accepted_keys.Acceptance({}, dropped).reasons
+    return f'keys of the volume are ignored, correct or remove them: {reasons}'

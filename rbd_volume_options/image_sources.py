@@ -13,16 +13,21 @@ import json
 from typing import Any
 from typing import Protocol
 
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import request
+
+# Arrival has a method plan.
+_Plan = plan.ImagePlan
 
 
 class Volume(Protocol):
@@ -32,6 +37,11 @@ class Volume(Protocol):
     def provider_location(self) -> str | None: ...
     @property
     def replication_driver_data(self) -> str | None: ...
+
+
+class RecordedVolume(Volume, image_record.Volume, Protocol):
+    @property
+    def admin_metadata(self) -> Mapping[str, str]: ...
 
 
 def of_glance_image(
@@ -153,3 +163,72 @@ class Made:
             disk=how.disk if self.disk is None else self.disk,
             origins=inheritance.origins(how, source),
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class Arrival:
+    """The target of a migration.
+
+    Its metadata is a copy of the source's metadata and becomes the metadata of
+    the source when the migration is complete.
+
+    :ivar acceptance: the keys that are accepted here
+    :ivar checked: those of them that were accepted on the source. A migration
+        does not accept values that were set without a check.
+    :ivar origins: where each part of the source's image was set
+    :ivar state: the image to create, unchanged, if an operator migrates the
+        volume; None to create it as its keys and its type request
+    :ivar disk: the properties of the source's disk, on which its data depends
+    """
+
+    acceptance: accepted_keys.Acceptance
+    checked: Mapping[str, str]
+    state: plan.ImageState | None
+    origins: Mapping[precedence.Part, errors.Origin]
+    disk: Mapping[str, Any]
+
+    def plan(self, data_pool: str | None) -> _Plan | None:
+        """Plan an unchanged image; None if its keys and its type decide."""
+        if self.state is None:
+            return None
+        return _Plan(
+            self.state.layout,
+            self.state.image_features,
+            data_pool,
+            self.state.configuration,
+            self.disk,
+            self.origins,
+        )
+
+
+def arrival_of(
+    texts: request.Texts,
+    size: int,
+    settings: backend_settings.BackendSettings,
+    source: RecordedVolume,
+    as_is: bool,
+) -> Arrival:
+    """Return the target of a migration.
+
+    :param texts: metadata and extra specs of the target
+    :param size: of the volume, in GiB
+    :param as_is: whether an operator migrates the volume unchanged
+    :raises OptionError: for a type whose options are not possible here
+    """
+    accepted = accepted_keys.of_type(
+        texts.metadata, texts.specs, settings, size, as_is
+    )
+    recorded = source.admin_metadata
+    values = image_record.values_accepted(recorded)
+    state = image_record.of_volume(source, recorded) if as_is else None
+    if state is not None:
+        # The source may be in another cluster.
+        own = own_features(source, state) & features.CHOOSABLE
+        state = dataclasses.replace(state, image_features=own)
+    return Arrival(
+        accepted,
+        {k: v for k, v in accepted.kept.items() if values.get(k) == v},
+        state,
+        image_record.origins(recorded) or {},
+        image_record.disk_in(recorded),
+    )

@@ -27,7 +27,6 @@ from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
-from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import checks
 from rbd_volume_options import definitions
@@ -172,7 +171,13 @@ class Changes:
             if different & after.keys():
                 checks.check_attached(self._offer(volume), after, volume.size)
         return Outcome(
-            _notice(volume, different),
+            checks.attached_notice(
+                different,
+                sum(
+                    attachment.attach_status in _MADE
+                    for attachment in volume.volume_attachment
+                ),
+            ),
             not (different | named.keys()).isdisjoint(
                 image_configuration.configuration_keys()
             ),
@@ -238,7 +243,7 @@ class Changes:
                     'send it again, or attach the volume again'
                 )
             else:
-                notice = _ignored_notice(ignored, different) or notice
+                notice = checks.ignored_notice(ignored, different) or notice
         tell(response, notice)
 
     def _configured(
@@ -354,44 +359,6 @@ def authorized(context: protocols.Context, volume_id: str, policy: str) -> Any:
     volume = cinder_volume.API().get(context, volume_id)
     context.authorize(policy, target_obj=volume)
     return volume
-
-
-def _notice(volume: protocols.Volume, different: frozenset[str]) -> str | None:
-    """Return a notice that existing attachments keep their values."""
-    changed = sorted(
-        option.key
-        for option in definitions.of_kind(definitions.Kind.CONNECTION)
-        if option.key in different
-    )
-    kept = sum(
-        attachment.attach_status in _MADE
-        for attachment in volume.volume_attachment
-    )
-    if not kept or not changed:
-        return None
-    return (
-        f'{", ".join(changed)} takes effect at the next attachment; '
-        f'existing attachments ({kept}) keep their mode'
-    )
-
-
-def _ignored_notice(
-    ignored: Mapping[str, str], different: frozenset[str]
-) -> str | None:
-    """Return a notice of the keys that a change has made invalid."""
-    families = {
-        definitions.OPTIONS[key].family
-        for key in different & definitions.OPTIONS.keys()
-    }
-    dropped = {
-        key: reason
-        for key, reason in ignored.items()
-        if definitions.OPTIONS[key].family in families
-    }
-    if not dropped:
-        return None
-    reasons = accepted_keys.Acceptance({}, dropped).reasons
-    return f'keys of the volume are ignored, correct or remove them: {reasons}'
 
 
 def tell(response: Any, notice: str | None) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import dataclasses
 import functools
 from typing import Any
 
@@ -28,11 +27,9 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
-from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
@@ -40,7 +37,6 @@ from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import request
 
 LOG = logging.getLogger(__name__)
@@ -52,46 +48,7 @@ _REQUESTED_SIZE = '_rbd_requested_size'
 # Prefix of the migration status of the target of a migration.
 _TARGET = 'target:'
 
-# Arrival has a method plan.
-_Plan = plan.ImagePlan
-
 _BY_TENANT = frozenset({errors.Origin.VOLUME_METADATA})
-
-
-@dataclasses.dataclass(frozen=True)
-class Arrival:
-    """The target of a migration.
-
-    Its metadata is a copy of the source's metadata and becomes the metadata of
-    the source when the migration is complete.
-
-    :ivar acceptance: the keys that are accepted here
-    :ivar checked: those of them that were accepted on the source. A migration
-        does not accept values that were set without a check.
-    :ivar origins: where each part of the source's image was set
-    :ivar state: the image to create, unchanged, if an operator migrates the
-        volume; None to create it as its keys and its type request
-    :ivar disk: the properties of the source's disk, on which its data depends
-    """
-
-    acceptance: accepted_keys.Acceptance
-    checked: Mapping[str, str]
-    state: plan.ImageState | None
-    origins: Mapping[precedence.Part, errors.Origin]
-    disk: Mapping[str, Any]
-
-    def plan(self, data_pool: str | None) -> _Plan | None:
-        """Plan an unchanged image; None if its keys and its type decide."""
-        if self.state is None:
-            return None
-        return _Plan(
-            self.state.layout,
-            self.state.image_features,
-            data_pool,
-            self.state.configuration,
-            self.disk,
-            self.origins,
-        )
 
 
 class Maker:
@@ -371,7 +328,7 @@ class Maker:
 
 def arrival_of(
     volume: protocols.Volume, settings: backend_settings.BackendSettings
-) -> Arrival | None:
+) -> image_sources.Arrival | None:
     """Return the arrival of a target; None for any other volume.
 
     :raises OptionError: for a type whose options are not possible here
@@ -380,39 +337,23 @@ def arrival_of(
     if not status.startswith(_TARGET):
         return None
     source = record.stored_volume(status[len(_TARGET) :])
-    as_is = source.volume_type_id == volume.volume_type_id
-    accepted = accepted_keys.of_type(
-        request.metadata_of(volume),
-        request.specs_of(volume.volume_type),
-        settings,
+    return image_sources.arrival_of(
+        request.Texts(
+            request.metadata_of(volume), request.specs_of(volume.volume_type)
+        ),
         volume.size,
-        as_is,
-    )
-    values = image_record.values_accepted(source.admin_metadata)
-    return Arrival(
-        accepted,
-        {k: v for k, v in accepted.kept.items() if values.get(k) == v},
-        _state_to_copy(source) if as_is else None,
-        image_record.origins(source.admin_metadata) or {},
-        image_record.disk_in(source.admin_metadata),
+        settings,
+        source,
+        as_is=source.volume_type_id == volume.volume_type_id,
     )
 
 
 def _request_of(
     volume: protocols.Volume,
-    arrival: Arrival | None,
+    arrival: image_sources.Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:
     if arrival is None:
         return request.of_volume(volume, volume.volume_type, settings)
     specs = request.specs_of(volume.volume_type)
     return request.Texts(arrival.acceptance.kept, specs).request(settings)
-
-
-def _state_to_copy(source: protocols.Volume) -> plan.ImageState | None:
-    """Return the record of an image in what may be another cluster."""
-    state = image_record.of_volume(source, source.admin_metadata)
-    if state is None:
-        return None
-    own = image_sources.own_features(source, state) & features.CHOOSABLE
-    return dataclasses.replace(state, image_features=own)
