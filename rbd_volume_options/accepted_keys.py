@@ -152,3 +152,21 @@ def after_restore(
                 continue
             kept.update(added)
     return kept
+
+
+def retype_notice(by_backend: list[Acceptance]) -> str | None:
+    """Return which keys all possible back ends remove; None for none."""
+    dropped: dict[str, str] = {}
+    for accepted in by_backend:
+        dropped.update(accepted.dropped)
+    if not dropped:
+        return None
+    everywhere = all(
+        dropped.keys() == each.dropped.keys() for each in by_backend
+    )
+    verb = 'removes' if everywhere else 'may remove'
+    reasons = Acceptance({}, dropped).reasons
+    return (
+        f'the retype {verb} keys of the volume that the new volume type does '
+        f'not accept: {reasons}'
+    )

@@ -2,6 +2,7 @@
 
 """Requested changes of an existing RBD image: retype, extend, manage."""
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
@@ -203,3 +204,30 @@ def disk_of_managed(metadata: Mapping[str, str]) -> dict[str, Any]:
         for option in definitions.of_kind(definitions.Kind.DISK)
         if option.key in own.plain
     }
+
+
+def check_corrected(
+    metadata: Mapping[str, str],
+    fixed: Collection[str],
+    state: plan.ImageState | None,
+) -> None:
+    """Check that fixed keys that an administrator corrects match the image.
+
+    :param fixed: the keys that are set
+    :param state: of the image; None without a record
+    :raises OptionError: if they do not
+    """
+    origin = errors.Origin.VOLUME_METADATA
+    requested = options.parse(metadata, keys.Scope.VOLUME, origin)
+    if state is None:
+        key = min(fixed)
+        raise errors.OptionError(
+            key,
+            metadata[key],
+            'the volume has no record of its image',
+            'removal of the key',
+            origin,
+        )
+    contradiction = disagreement(requested, state)
+    if contradiction:
+        raise contradiction

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
+from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -25,6 +26,9 @@ from rbd_volume_options import request
 from rbd_volume_options import sizes
 
 _PREFIX = 'conf_'
+
+# librbd's source of a value that neither the image nor its pool sets.
+_BY_CLIENT = 0
 
 #: The entry that overrides QEMU's cache mode.
 CACHE_OVERRIDE = 'conf_rbd_cache'
@@ -36,6 +40,20 @@ class Image(Protocol):
     def metadata_list(self) -> Iterable[tuple[str, str]]: ...
     def metadata_set(self, name: str, value: str) -> None: ...
     def metadata_remove(self, name: str) -> None: ...
+
+
+class ConfiguredImage(Protocol):
+    def config_list(self) -> Iterable[dict[str, Any]]: ...
+
+
+class Ioctx(Protocol):
+    """A context of a pool, as of ``rados``."""
+
+    def read(self, name: str) -> bytes: ...
+    def get_omap_vals_by_keys(
+        self, operation: Any, names: tuple[str, ...]
+    ) -> tuple[Iterable[tuple[str, bytes]], int]: ...
+    def operate_read_op(self, operation: Any, name: str) -> None: ...
 
 
 def configuration_keys() -> list[str]:
@@ -160,3 +178,37 @@ def reset(image: Image) -> set[str]:
     for name in names:
         image.metadata_remove(name)
     return names
+
+
+def cache_of_image(image: ConfiguredImage) -> bool | None:
+    """Return ``rbd_cache`` as set on an image or its pool; None if unset.
+
+    It overrides QEMU's (``librbd::ImageCtx::apply_metadata``).
+    """
+    for option in image.config_list():
+        if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
+            return cache_modes.librbd_caches(option['value'])
+    return None
+
+
+def stored_cache(rados: Any, ioctx: Ioctx, name: str) -> bool | None:
+    """Return the same, read from RADOS without opening the image.
+
+    Opening an image takes ten times as long. The objects and keys are those of
+    cls_rbd, which have not changed since image format 2.
+    """
+
+    def value_of(stored_in: str) -> bytes | None:
+        key = f'metadata_{CACHE_OVERRIDE}'
+        with rados.ReadOpCtx() as operation:
+            values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))
+            ioctx.operate_read_op(operation, stored_in)
+            return dict(values).get(key)
+
+    # The length of the ID comes first, in four bytes.
+    ident = ioctx.read(f'rbd_id.{name}')[4:].decode()
+    value = value_of(f'rbd_header.{ident}')
+    if value is None:
+        with contextlib.suppress(rados.ObjectNotFound):
+            value = value_of('rbd_info')
+    return None if value is None else cache_modes.librbd_caches(value.decode())

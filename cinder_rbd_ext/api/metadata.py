@@ -2,7 +2,6 @@
 
 """Requests that change the metadata of an existing volume."""
 
-from collections.abc import Collection
 from collections.abc import Generator
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -30,19 +29,16 @@ from cinder_rbd_ext.retype import marker
 from rbd_volume_options import changes
 from rbd_volume_options import checks
 from rbd_volume_options import definitions
-from rbd_volume_options import errors
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import offers
-from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_ORIGIN = errors.Origin.VOLUME_METADATA
 # Statuses of an attachment that is already connected.
 _MADE = (
     fields.VolumeAttachStatus.ATTACHING,
@@ -199,7 +195,11 @@ class Changes:
             context, wire.POLICY_CORRECT_FIXED_KEYS, volume
         ):
             checks.check_fixed(different - fixed, before, after)
-            _check_agrees(volume, fixed & after.keys(), after)
+            corrected = fixed & after.keys()
+            if corrected:
+                recorded = record.items_of(volume.id)
+                state = image_record.of_volume(volume, recorded)
+                changes.check_corrected(after, corrected, state)
         elif (
             not fixed or different & after.keys() or self._may_be_ours(volume)
         ):
@@ -299,27 +299,6 @@ class Changes:
         if offer.reason == wire.NO_BACKEND:
             raise refusals.unavailable(refusals.NOT_REPORTED)
         return offer
-
-
-def _check_agrees(
-    volume: protocols.Volume, fixed: Collection[str], after: dict[str, str]
-) -> None:
-    if not fixed:
-        return
-    requested = options.parse(after, keys.Scope.VOLUME, _ORIGIN)
-    state = image_record.of_volume(volume, record.items_of(volume.id))
-    if state is None:
-        key = min(fixed)
-        raise errors.OptionError(
-            key,
-            after[key],
-            'the volume has no record of its image',
-            'removal of the key',
-            _ORIGIN,
-        )
-    contradiction = changes.disagreement(requested, state)
-    if contradiction:
-        raise contradiction
 
 
 def _target(volume: Any) -> requested_configuration.Target:

@@ -76,7 +76,7 @@ def check(
             f'{_ON_DEMAND}.'
         )
     with refusals.bad_request():
-        return _notice(
+        return accepted_keys.retype_notice(
             [
                 accepted_keys.of_type(
                     metadata, specs, pool.settings, volume.size
@@ -133,22 +133,4 @@ def _check_here(
             hint = f'{source.hint}; the retype needs a migration: {way}'
             with refusals.bad_request(hint, shows_pools):
                 raise decided.obstacle
-    return _notice([decided.acceptance])
-
-
-def _notice(by_backend: list[accepted_keys.Acceptance]) -> str | None:
-    """Return which keys all possible back ends remove; None for none."""
-    dropped: dict[str, str] = {}
-    for accepted in by_backend:
-        dropped.update(accepted.dropped)
-    if not dropped:
-        return None
-    everywhere = all(
-        dropped.keys() == each.dropped.keys() for each in by_backend
-    )
-    verb = 'removes' if everywhere else 'may remove'
-    reasons = accepted_keys.Acceptance({}, dropped).reasons
-    return (
-        f'the retype {verb} keys of the volume that the new volume type does '
-        f'not accept: {reasons}'
-    )
+    return accepted_keys.retype_notice([decided.acceptance])

@@ -2,7 +2,6 @@
 
 """The cache mode and the disk of a connection, by the driver."""
 
-import contextlib
 import functools
 import sys
 from typing import Any
@@ -28,9 +27,6 @@ from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-# librbd's source of a value that neither the image nor its pool sets.
-_BY_CLIENT = 0
 
 
 def items(
@@ -213,7 +209,7 @@ def _cache_override(
     """Return the image's own ``rbd_cache``; None if unset or unreadable."""
     try:
         with rbd.RADOSClient(driver) as client:
-            stored = releases.off_the_hub(stored_cache)
+            stored = releases.off_the_hub(image_configuration.stored_cache)
             override: bool | None = stored(
                 driver.rados, client.ioctx, volume.name
             )
@@ -224,7 +220,7 @@ def _cache_override(
         LOG.debug('Opening image %s: %s', volume.name, error)
     try:
         with driver.images.opened(volume.name, read_only=True) as image:
-            return cache_of_image(image)
+            return image_configuration.cache_of_image(image)
     except (driver.rbd.Error, exception.VolumeBackendAPIException) as error:
         if blocklisting.is_repeated(driver, error):
             raise
@@ -233,37 +229,3 @@ def _cache_override(
             {'name': volume.name, 'error': error},
         )
         return None
-
-
-def cache_of_image(image: protocols.Image) -> bool | None:
-    """Return ``rbd_cache`` as set on an image or its pool; None if unset.
-
-    It overrides QEMU's (``librbd::ImageCtx::apply_metadata``).
-    """
-    for option in image.config_list():
-        if option['name'] == 'rbd_cache' and option['source'] != _BY_CLIENT:
-            return cache_modes.librbd_caches(option['value'])
-    return None
-
-
-def stored_cache(rados: Any, ioctx: protocols.Ioctx, name: str) -> bool | None:
-    """Return the same, read from RADOS without opening the image.
-
-    Opening an image takes ten times as long. The objects and keys are those of
-    cls_rbd, which have not changed since image format 2.
-    """
-
-    def value_of(stored_in: str) -> bytes | None:
-        key = f'metadata_{image_configuration.CACHE_OVERRIDE}'
-        with rados.ReadOpCtx() as operation:
-            values, _ = ioctx.get_omap_vals_by_keys(operation, (key,))
-            ioctx.operate_read_op(operation, stored_in)
-            return dict(values).get(key)
-
-    # The length of the ID comes first, in four bytes.
-    ident = ioctx.read(f'rbd_id.{name}')[4:].decode()
-    value = value_of(f'rbd_header.{ident}')
-    if value is None:
-        with contextlib.suppress(rados.ObjectNotFound):
-            value = value_of('rbd_info')
-    return None if value is None else cache_modes.librbd_caches(value.decode())

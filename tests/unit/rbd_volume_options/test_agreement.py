@@ -446,3 +446,49 @@ class AgreeTest(base.TestCase):
         )
         self.assertEqual('writeback', found.asked and found.asked.mode.value)
         self.assertIsNone(found.error)
+
+
+@ddt.ddt
+class OverrideTest(base.TestCase):
+    @ddt.data(*CacheMode)
+    def test_contradicting_setting_is_refused_for_each_mode(
+        self, mode: CacheMode
+    ) -> None:
+        wanted = agreement.Asked(mode, errors.Origin.VOLUME_TYPE)
+        agreement.check_cache(wanted, None)
+        agreement.check_cache(wanted, mode.uses_rbd_cache)
+        error = self.assertRaises(
+            errors.OptionError,
+            agreement.check_cache,
+            wanted,
+            not mode.uses_rbd_cache,
+        )
+        self.assertIn('conf_rbd_cache = ', str(error))
+        self.assertNotIn(mode.value, error.allowed.split(';')[0].split(', '))
+
+    def test_room_for_the_longest(self) -> None:
+        """The field that tenants read holds 255 characters."""
+        longest = agreement.Asked(
+            CacheMode.WRITETHROUGH, errors.Origin.BACKEND
+        )
+        everything = frozenset(CacheMode) - {longest.mode}
+        for check, found in (
+            (agreement.check_offered, None),
+            (agreement.check_offered, everything),
+            (agreement.check_cache, False),
+        ):
+            error = self.assertRaises(
+                errors.OptionError, check, longest, found
+            )
+            self.assertLess(len(str(error)), 256)
+
+    def test_refusal_names_setting_and_allowed_modes(self) -> None:
+        error = self.assertRaises(
+            errors.OptionError, agreement.check_cache, _ASKED, False
+        )
+        self.assertEqual(
+            "rbd:cache_mode = 'writeback' (volume metadata): conf_rbd_cache = "
+            'false, set on the RBD image or its pool, overrides it; allowed: '
+            'none, directsync, or remove the setting',
+            str(error),
+        )
