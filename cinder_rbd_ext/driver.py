@@ -46,6 +46,7 @@ from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import backend_settings
+from rbd_volume_options import bindings
 from rbd_volume_options import errors
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -231,9 +232,7 @@ class RBDExtDriver(rbd.RBDDriver):
             stack.enter_context(self._maker.filling(volume, has_data))
             yield
 
-    def _get_stripe_unit(
-        self, ioctx: protocols.Ioctx, volume_name: str
-    ) -> int:
+    def _get_stripe_unit(self, ioctx: bindings.Ioctx, volume_name: str) -> int:
         """Return any size: the plan of the clone replaces its order."""
         return self.settings.chunk_size
 
@@ -668,7 +667,7 @@ class RBDExtDriver(rbd.RBDDriver):
         return self.sharing.connect(self, stock, *args, **kwargs)
 
     def _disconnect_from_rados(
-        self, client: protocols.Client, ioctx: protocols.Ioctx
+        self, client: protocols.Client, ioctx: bindings.Ioctx
     ) -> None:
         """Close images that the stock driver left open, and disconnect."""
         self.rbd.close_images(ioctx)

@@ -38,7 +38,7 @@ import threading
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import protocols
+from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import keys
 
@@ -416,7 +416,7 @@ def is_slow_upload(
     return any(size / rate - size / UPLOADED > MOST_DELAY for rate in rates)
 
 
-def is_slow(image: protocols.Image) -> bool:
+def is_slow(image: bindings.Image) -> bool:
     """Return whether the removal of an open image removes many objects.
 
     Without a valid object map, librbd tries each object that might exist.

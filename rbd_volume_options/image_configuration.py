@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import contextlib
 from typing import Any
-from typing import Protocol
 
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
+from rbd_volume_options import bindings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -32,28 +32,6 @@ _BY_CLIENT = 0
 
 #: The entry that overrides QEMU's cache mode.
 CACHE_OVERRIDE = 'conf_rbd_cache'
-
-
-class Image(Protocol):
-    """The metadata of an open image, as of ``rbd``."""
-
-    def metadata_list(self) -> Iterable[tuple[str, str]]: ...
-    def metadata_set(self, name: str, value: str) -> None: ...
-    def metadata_remove(self, name: str) -> None: ...
-
-
-class ConfiguredImage(Protocol):
-    def config_list(self) -> Iterable[dict[str, Any]]: ...
-
-
-class Ioctx(Protocol):
-    """A context of a pool, as of ``rados``."""
-
-    def read(self, name: str) -> bytes: ...
-    def get_omap_vals_by_keys(
-        self, operation: Any, names: tuple[str, ...]
-    ) -> tuple[Iterable[tuple[str, bytes]], int]: ...
-    def operate_read_op(self, operation: Any, name: str) -> None: ...
 
 
 def configuration_keys() -> list[str]:
@@ -119,7 +97,7 @@ def _entries() -> dict[str, definitions.Option]:
     }
 
 
-def of_image(image: Image) -> dict[str, Any]:
+def of_image(image: bindings.Image) -> dict[str, Any]:
     """Return the values of the options that configure an image, by key."""
     entries = _entries()
     values = {}
@@ -130,7 +108,7 @@ def of_image(image: Image) -> dict[str, Any]:
     return values
 
 
-def not_inherited(image: Image) -> set[str]:
+def not_inherited(image: bindings.Image) -> set[str]:
     """Return the entries of an image that its clones must not inherit."""
     names = {CACHE_OVERRIDE, *_entries()}
     return names & dict(image.metadata_list()).keys()
@@ -142,7 +120,7 @@ def families(names: Iterable[str]) -> set[str]:
 
 
 def change(
-    image: Image,
+    image: bindings.Image,
     wanted: Mapping[str, Any],
     former: Iterable[str] = (),
     stock: Mapping[str, str] | None = None,
@@ -172,7 +150,7 @@ def change(
             image.metadata_set(name, text)
 
 
-def reset(image: Image) -> set[str]:
+def reset(image: bindings.Image) -> set[str]:
     """Remove the entries that a new image inherited, and return them."""
     names = not_inherited(image)
     for name in names:
@@ -180,7 +158,7 @@ def reset(image: Image) -> set[str]:
     return names
 
 
-def cache_of_image(image: ConfiguredImage) -> bool | None:
+def cache_of_image(image: bindings.Image) -> bool | None:
     """Return ``rbd_cache`` as set on an image or its pool; None if unset.
 
     It overrides QEMU's (``librbd::ImageCtx::apply_metadata``).
@@ -191,7 +169,7 @@ def cache_of_image(image: ConfiguredImage) -> bool | None:
     return None
 
 
-def stored_cache(rados: Any, ioctx: Ioctx, name: str) -> bool | None:
+def stored_cache(rados: Any, ioctx: bindings.Ioctx, name: str) -> bool | None:
     """Return the same, read from RADOS without opening the image.
 
     Opening an image takes ten times as long. The objects and keys are those of

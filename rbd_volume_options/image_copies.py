@@ -2,12 +2,12 @@
 
 """What keeps an open RBD image from being copied; what its copy must have."""
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import errno
 from typing import Any
-from typing import Protocol
+
+from rbd_volume_options import bindings
 
 # The namespace of user snapshots, and the pool id that librbd returns for an
 # image without a group.
@@ -25,24 +25,7 @@ MIRRORED = 'the RBD image is mirrored'
 IN_USE = 'a client has the RBD image open; detach the volume first'
 
 
-class Image(Protocol):
-    """An open image, as of ``rbd``."""
-
-    def size(self) -> int: ...
-    def features(self) -> int: ...
-    def overlap(self) -> int: ...
-    def group(self) -> dict[str, Any]: ...
-    def metadata_list(self) -> Iterable[tuple[str, str]]: ...
-    def watchers_list(self) -> Iterable[dict[str, Any]]: ...
-    def mirror_image_get_info(self) -> dict[str, Any]: ...
-    def list_snaps(self) -> Iterable[dict[str, Any]]: ...
-    def list_children2(self) -> Iterable[dict[str, Any]]: ...
-    def set_snap(self, name: str | None) -> None: ...
-    def is_protected_snap(self, name: str) -> bool: ...
-    def get_parent_image_spec(self) -> dict[str, Any]: ...
-
-
-def obstacle_of(image: Image, librbd: Any) -> str | None:
+def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
     """Return why an open image cannot be copied; None if it can.
 
     :param image: opened for reading, so that it has no watcher itself
@@ -67,7 +50,7 @@ def obstacle_of(image: Image, librbd: Any) -> str | None:
 
 
 @contextlib.contextmanager
-def at_each(image: Image) -> Iterator[Iterator[str | None]]:
+def at_each(image: bindings.Image) -> Iterator[Iterator[str | None]]:
     """Set an image to each of its snapshots, and then to its head."""
 
     def states() -> Iterator[str | None]:
@@ -83,13 +66,13 @@ def at_each(image: Image) -> Iterator[Iterator[str | None]]:
         image.set_snap(None)
 
 
-def metadata_of(image: Image) -> list[tuple[str, str]]:
+def metadata_of(image: bindings.Image) -> list[tuple[str, str]]:
     """Return the metadata of an image, to compare it with another one."""
     return sorted(image.metadata_list())
 
 
 def states_of(
-    image: Image, without_parent: bool = False
+    image: bindings.Image, without_parent: bool = False
 ) -> list[tuple[Any, ...]]:
     """Return the facts about the snapshots and the head.
 
@@ -108,7 +91,7 @@ def states_of(
         ]
 
 
-def _parent(image: Image) -> object:
+def _parent(image: bindings.Image) -> object:
     try:
         return image.get_parent_image_spec()
     except Exception as error:

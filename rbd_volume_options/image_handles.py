@@ -3,10 +3,9 @@
 """State and changes of an RBD image, which is open."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from typing import Any
-from typing import Protocol
 
+from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_configuration
 from rbd_volume_options import layout
@@ -16,22 +15,8 @@ from rbd_volume_options import plan
 _BY_NAME = 0
 
 
-class Image(image_configuration.Image, Protocol):
-    """An open image, as of ``rbd``."""
-
-    def stat(self) -> dict[str, Any]: ...
-    def features(self) -> int: ...
-    def flags(self) -> int: ...
-    def stripe_unit(self) -> int: ...
-    def stripe_count(self) -> int: ...
-    def data_pool_id(self) -> int: ...
-    def list_snaps(self) -> Iterable[dict[str, Any]]: ...
-    def rebuild_object_map(self) -> None: ...
-    def update_features(self, features: int, enabled: bool) -> None: ...
-
-
 def state_of(
-    image: Image, pool_name: Callable[[int], str] | None = None
+    image: bindings.Image, pool_name: Callable[[int], str] | None = None
 ) -> plan.ImageState:
     """Return an image's layout, features, data pool and configuration.
 
@@ -53,7 +38,9 @@ def state_of(
     )
 
 
-def enable(image: Image, wanted: features.Features) -> features.Features:
+def enable(
+    image: bindings.Image, wanted: features.Features
+) -> features.Features:
     """Enable those features that an image does not have, and return them."""
     missing = wanted - features.from_mask(image.features())
     if missing:
@@ -61,7 +48,9 @@ def enable(image: Image, wanted: features.Features) -> features.Features:
     return missing
 
 
-def disable(image: Image, unwanted: features.Features) -> features.Features:
+def disable(
+    image: bindings.Image, unwanted: features.Features
+) -> features.Features:
     """Disable those features that an image has, and return them."""
     present = unwanted & features.from_mask(image.features())
     if present:
@@ -69,7 +58,7 @@ def disable(image: Image, unwanted: features.Features) -> features.Features:
     return present
 
 
-def snapshot_names(image: Image) -> list[str]:
+def snapshot_names(image: bindings.Image) -> list[str]:
     """Return the names of the snapshots that can be opened by name.
 
     Snapshots of groups, and removed ones that had clones, have none.
@@ -82,7 +71,7 @@ def snapshot_names(image: Image) -> list[str]:
 
 
 def rebuild_object_maps(
-    image: Image, open_snapshot: Callable[[str], Any]
+    image: bindings.Image, open_snapshot: Callable[[str], Any]
 ) -> int:
     """Make the object maps valid; return the number of rebuilt ones.
 

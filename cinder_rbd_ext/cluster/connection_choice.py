@@ -15,6 +15,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import monitors
 from cinder_rbd_ext.cluster import shared_clients
+from rbd_volume_options import bindings
 
 # Whether the current thread runs an operation that takes long.
 _alone = contextvars.ContextVar('_alone', default=False)
@@ -74,7 +75,7 @@ class Sharing:
         ioctx.set_osdmap_full_try()
         return client, ioctx
 
-    def give_back(self, ioctx: protocols.Ioctx) -> bool:
+    def give_back(self, ioctx: bindings.Ioctx) -> bool:
         """End the use of a connection; return False for a separate one."""
         return self._clients.give_back(ioctx, sys.exc_info()[1])
 

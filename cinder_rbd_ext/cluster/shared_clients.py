@@ -22,6 +22,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import identity
+from rbd_volume_options import bindings
 
 LOG = logging.getLogger(__name__)
 
@@ -245,7 +246,7 @@ class SharedClients:
                 return self._connected(place, group, connect)
 
     def give_back(
-        self, ioctx: protocols.Ioctx, error: BaseException | None
+        self, ioctx: bindings.Ioctx, error: BaseException | None
     ) -> bool:
         """End the use of a connection; return whether it was a shared one."""
         with self._lock:
@@ -364,7 +365,7 @@ class SharedClients:
             attempt.done = True
 
     def _lent_to(
-        self, client: SharedClient, ioctx: protocols.Ioctx
+        self, client: SharedClient, ioctx: bindings.Ioctx
     ) -> Connected:
         # An operation that cleans up after a failure runs while the failure is
         # being handled, and it is not a failure of this connection.
@@ -407,7 +408,7 @@ class SharedClients:
         self,
         group: Group,
         client: SharedClient,
-        ioctx: protocols.Ioctx,
+        ioctx: bindings.Ioctx,
     ) -> bool:
         while True:
             with self._lock:
@@ -432,7 +433,7 @@ class SharedClients:
         self,
         group: Group,
         client: SharedClient,
-        ioctx: protocols.Ioctx,
+        ioctx: bindings.Ioctx,
     ) -> None:
         began = self._clock()
         answer = ask(self._driver.rados, ioctx)
@@ -463,7 +464,7 @@ class SharedClients:
 
 def ask(
     rados: Any,
-    ioctx: protocols.Ioctx,
+    ioctx: bindings.Ioctx,
     patience: float = PATIENCE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:

@@ -16,6 +16,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
+from rbd_volume_options import bindings
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 
@@ -117,7 +118,7 @@ class PoolProbe:
         )
 
 
-def _try_out(rados: Any, ioctx: protocols.Ioctx) -> None:
+def _try_out(rados: Any, ioctx: bindings.Ioctx) -> None:
     """Write an object, overwrite a part of it and remove it."""
     name = f'{_OBJECT}{uuid.uuid4().hex}'
 

@@ -10,7 +10,7 @@ from cinder import exception
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import protocols
+from rbd_volume_options import bindings
 from rbd_volume_options import image_configuration
 
 LOG = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 _MIGRATING = 1 << 9
 
 
-def reset(image: protocols.Image) -> None:
+def reset(image: bindings.Image) -> None:
     """Remove the entries that a new image inherited."""
     name = image_configuration.CACHE_OVERRIDE
     if name in image_configuration.reset(image):
@@ -31,7 +31,7 @@ def reset(image: protocols.Image) -> None:
         )
 
 
-def check_removal(image: protocols.Image, snapshot: str) -> None:
+def check_removal(image: bindings.Image, snapshot: str) -> None:
     """Check that a snapshot of an open image can be removed.
 
     :raises SnapshotIsBusy: during a live migration; Cinder keeps the snapshot
@@ -46,7 +46,7 @@ def check_removal(image: protocols.Image, snapshot: str) -> None:
         raise exception.SnapshotIsBusy(snapshot_name=snapshot)
 
 
-def check_snapshot(image: protocols.Image) -> None:
+def check_snapshot(image: bindings.Image) -> None:
     """Check that a snapshot of an open image can be created, or a clone.
 
     :raises ImageMigrating: if the image is in a live migration

@@ -18,11 +18,11 @@ import weakref
 
 from oslo_log import log as logging
 
-from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.imaging import removals
+from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
@@ -66,7 +66,7 @@ class Librbd(open_image.Delegate):
 
     def Image(
         self,
-        ioctx: protocols.Ioctx,
+        ioctx: bindings.Ioctx,
         name: str | None = None,
         *args: object,
         **kwargs: object,
@@ -82,7 +82,7 @@ class Librbd(open_image.Delegate):
         self._opened.setdefault(id(ioctx), weakref.WeakSet()).add(image)
         return image
 
-    def close_images(self, ioctx: protocols.Ioctx) -> None:
+    def close_images(self, ioctx: bindings.Ioctx) -> None:
         """Close the open images of a context that is about to be closed.
 
         The stock driver does not close the source if a clone fails. An image
@@ -111,7 +111,7 @@ class Librbd(open_image.Delegate):
             del self.size_checks[name]
 
     def read_parent(
-        self, ioctx: protocols.Ioctx, name: str
+        self, ioctx: bindings.Ioctx, name: str
     ) -> creations.Parent:
         """Return what a clone of an image inherits."""
         opened = self._wrapped.Image(ioctx, name, read_only=True)
@@ -119,12 +119,12 @@ class Librbd(open_image.Delegate):
             return open_image.parent_of(image)
 
     def default_striping(
-        self, ioctx: protocols.Ioctx
+        self, ioctx: bindings.Ioctx
     ) -> layout.Striping | None:
         """Return the default striping of a pool, with that of ceph.conf."""
         return capabilities.striping_in(self.pool_options(ioctx))
 
-    def pool_options(self, ioctx: protocols.Ioctx) -> dict[str, str]:
+    def pool_options(self, ioctx: bindings.Ioctx) -> dict[str, str]:
         """Return the configuration of a pool, defaults included.
 
         It queries the OSDs, also for calls in the thread that runs eventlet.
@@ -136,7 +136,7 @@ class Librbd(open_image.Delegate):
 
         return dict(releases.off_main_thread(read)())
 
-    def is_there(self, ioctx: protocols.Ioctx, name: str) -> bool:
+    def is_there(self, ioctx: bindings.Ioctx, name: str) -> bool:
         """Return whether an image exists, without opening it."""
         try:
             ioctx.stat(f'rbd_id.{name}')
@@ -148,7 +148,7 @@ class Librbd(open_image.Delegate):
 
     @contextlib.contextmanager
     def making(
-        self, creation: creations.Creation, ioctx: protocols.Ioctx
+        self, creation: creations.Creation, ioctx: bindings.Ioctx
     ) -> Iterator[None]:
         """Record in a creation that its image exists, at least partly.
 
@@ -167,7 +167,7 @@ class Librbd(open_image.Delegate):
             raise
         creation.was_made()
 
-    def complete_removal(self, ioctx: protocols.Ioctx, name: str) -> bool:
+    def complete_removal(self, ioctx: bindings.Ioctx, name: str) -> bool:
         """Remove what an interrupted removal has left; False for nothing.
 
         librbd moves an image to the trash before it removes the data. Then the
@@ -180,7 +180,7 @@ class Librbd(open_image.Delegate):
             return False
         return True
 
-    def discard(self, ioctx: protocols.Ioctx, name: str) -> None:
+    def discard(self, ioctx: bindings.Ioctx, name: str) -> None:
         """Remove a complete or partial image; failures are logged."""
         try:
             if not self.complete_removal(ioctx, name):
@@ -192,13 +192,13 @@ class Librbd(open_image.Delegate):
 class RBD(open_image.Delegate):
     """``rbd.RBD`` that applies the layout to new images and clones."""
 
-    def __init__(self, rbd: protocols.RBD, librbd: Librbd) -> None:
+    def __init__(self, rbd: bindings.RBD, librbd: Librbd) -> None:
         super().__init__(rbd)
         self._librbd = librbd
 
     def create(
         self,
-        ioctx: protocols.Ioctx,
+        ioctx: bindings.Ioctx,
         name: str,
         size: int,
         order: int | None = None,
@@ -233,10 +233,10 @@ class RBD(open_image.Delegate):
 
     def clone(
         self,
-        p_ioctx: protocols.Ioctx,
+        p_ioctx: bindings.Ioctx,
         p_name: str,
         p_snapname: str,
-        c_ioctx: protocols.Ioctx,
+        c_ioctx: bindings.Ioctx,
         c_name: str,
         features: int | None = None,
         order: int | None = None,
@@ -272,7 +272,7 @@ class RBD(open_image.Delegate):
 
     def remove(
         self,
-        ioctx: protocols.Ioctx,
+        ioctx: bindings.Ioctx,
         name: str,
         *args: object,
         **kwargs: object,
@@ -293,7 +293,7 @@ class RBD(open_image.Delegate):
             else:
                 self._wrapped.remove(ioctx, name, *args, **kwargs)
 
-    def trash_list(self, ioctx: protocols.Ioctx) -> Iterator[dict[str, Any]]:
+    def trash_list(self, ioctx: bindings.Ioctx) -> Iterator[dict[str, Any]]:
         """List the trash, also while an image is being converted."""
         purge = self._librbd.purge
         return itertools.takewhile(
@@ -303,7 +303,7 @@ class RBD(open_image.Delegate):
 
     def trash_remove(
         self,
-        ioctx: protocols.Ioctx,
+        ioctx: bindings.Ioctx,
         image_id: str,
         force: bool = False,
     ) -> None:

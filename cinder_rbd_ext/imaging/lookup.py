@@ -10,6 +10,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import write_probe
+from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import ownership
@@ -31,7 +32,7 @@ class ImageLookup:
         with self.opened(name, read_only=True, **how) as image:
             return self.read(image)
 
-    def read(self, image: protocols.OpenImage) -> plan.ImageState:
+    def read(self, image: bindings.OpenImage) -> plan.ImageState:
         """Return the state of an image that :meth:`opened` has opened."""
         return image_handles.state_of(
             image, lambda pool: str(image.client.pool_reverse_lookup(pool))

@@ -13,6 +13,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
+from rbd_volume_options import bindings
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
@@ -66,7 +67,7 @@ class Locks:
             return lock
 
 
-def parent_of(image: protocols.Image) -> creations.Parent:
+def parent_of(image: bindings.Image) -> creations.Parent:
     """Return what a clone of an open image inherits."""
     return creations.Parent(
         image_handles.state_of(image),
@@ -84,7 +85,7 @@ class Image(Delegate):
 
     def __init__(
         self,
-        image: protocols.Image,
+        image: bindings.Image,
         name: str | None,
         librbd: Any,
         lock: Any = None,
@@ -150,7 +151,7 @@ class Image(Delegate):
 
     def copy(
         self,
-        dest_ioctx: protocols.Ioctx,
+        dest_ioctx: bindings.Ioctx,
         dest_name: str,
         *args: object,
         **kwargs: object,

@@ -12,9 +12,9 @@ from typing import Any
 from cinder import exception
 from oslo_log import log as logging
 
-from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.i18n import _
+from rbd_volume_options import bindings
 
 LOG = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Deferral:
         self.has_snapshots = False
 
     def remove(
-        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, name: str
+        self, rbd: bindings.RBD, ioctx: bindings.Ioctx, name: str
     ) -> None:
         """Move an image to the trash.
 
@@ -80,7 +80,7 @@ class Purge:
 
     @contextlib.contextmanager
     def removing(
-        self, rbd: protocols.RBD, ioctx: protocols.Ioctx, image_id: str
+        self, rbd: bindings.RBD, ioctx: bindings.Ioctx, image_id: str
     ) -> Iterator[None]:
         """Take part in the removal of an image from the trash.
 
@@ -109,7 +109,7 @@ class Purge:
             self.released.append(reference)
 
 
-def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
+def trash_of(rbd: bindings.RBD, ioctx: bindings.Ioctx) -> list[_Entry]:
     """Return the images in the trash of a pool, as far as librbd lists them.
 
     The Python binding of Ceph 16 stops with ``IndexError`` at the source of a
@@ -130,7 +130,7 @@ def trash_of(rbd: protocols.RBD, ioctx: protocols.Ioctx) -> list[_Entry]:
 
 
 @contextlib.contextmanager
-def checked(librbd: Any, ioctx: protocols.Ioctx, name: str) -> Iterator[None]:
+def checked(librbd: Any, ioctx: bindings.Ioctx, name: str) -> Iterator[None]:
     """Check that an image that librbd did not find for removal is gone.
 
     librbd creates the pool's trash directory with the first image that it

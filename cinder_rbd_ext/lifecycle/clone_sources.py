@@ -22,6 +22,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import creations
+from rbd_volume_options import bindings
 from rbd_volume_options import image_handles
 from rbd_volume_options import wire
 
@@ -59,7 +60,7 @@ class CloneSources:
         librbd = releases.off_the_hub(self._driver.rbd)
         return bool(librbd.is_there(self._client.ioctx, name))
 
-    def drop_unneeded(self, image: protocols.Image) -> None:
+    def drop_unneeded(self, image: bindings.Image) -> None:
         """Remove the clone snapshots that have no clone.
 
         This is safe only for a source that is deleted or being deleted,
@@ -70,7 +71,7 @@ class CloneSources:
             if name != clone and not self._under_way.get(clone):
                 self._drop(image, name)
 
-    def has_clones(self, image: protocols.Image) -> bool:
+    def has_clones(self, image: bindings.Image) -> bool:
         """Return whether an image has snapshots for clones."""
         return any(
             name.endswith(wire.CLONE_SNAPSHOT)
@@ -129,7 +130,7 @@ class CloneSources:
         else:
             self._driver._try_remove_volume(self._client, name)
 
-    def _drop(self, image: protocols.Image, name: str) -> None:
+    def _drop(self, image: bindings.Image, name: str) -> None:
         with _at(image, name):
             if list(image.list_children2()):
                 return
@@ -148,7 +149,7 @@ class CloneSources:
 
 
 def reference_of(
-    driver: protocols.Driver, image: protocols.Image
+    driver: protocols.Driver, image: bindings.Image
 ) -> Reference | None:
     """Return the snapshot from which the stock driver cloned an image.
 
@@ -171,7 +172,7 @@ def reference_of(
 
 
 @contextlib.contextmanager
-def _at(image: protocols.Image, snapshot: str | None) -> Iterator[None]:
+def _at(image: bindings.Image, snapshot: str | None) -> Iterator[None]:
     if snapshot is None:
         yield
         return

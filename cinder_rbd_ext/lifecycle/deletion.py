@@ -28,6 +28,7 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.retype import trash
+from rbd_volume_options import bindings
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -175,7 +176,7 @@ class Deletions:
                     raise
             time.sleep(_PAUSE)
 
-    def opened(self, image: protocols.Image) -> None:
+    def opened(self, image: bindings.Image) -> None:
         """Remove the unused snapshots of the image of a deleted volume.
 
         :raises Slow: if the deletion must begin again in its turn
@@ -238,7 +239,7 @@ class Deletions:
                 self._settle_all(purge.released)
 
     def _before_purge(
-        self, image: protocols.Image
+        self, image: bindings.Image
     ) -> clone_sources.Reference | None:
         reference = None
         with self._clean_up('the trash'):
@@ -322,7 +323,7 @@ def _request_again(ctxt: protocols.Context, volume_id: str) -> None:
 
 
 def _is_slow(
-    image: protocols.Image, has_snapshots: bool, deletion: _Deletion
+    image: bindings.Image, has_snapshots: bool, deletion: _Deletion
 ) -> bool:
     if deletion.has_clones:
         # The stock driver only renames the image.
@@ -364,7 +365,7 @@ def _is_deleted_volume(name: str) -> bool:
     return bool(re.fullmatch(pattern + re.escape(wire.DELETED_SOURCE), name))
 
 
-def rebuild_map(image: protocols.Image) -> bool:
+def rebuild_map(image: bindings.Image) -> bool:
     """Rebuild an invalid object map if the removal is then faster.
 
     Without a valid map, librbd tries to remove each object that might exist. A
@@ -387,7 +388,7 @@ def rebuild_map(image: protocols.Image) -> bool:
     return True
 
 
-def _used_samples(image: protocols.Image, stat: dict[str, Any]) -> int:
+def _used_samples(image: bindings.Image, stat: dict[str, Any]) -> int:
     used = 0
     for index in range(_SAMPLES):
         offsets: list[int] = []

@@ -10,6 +10,7 @@ import json
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
+from rbd_volume_options import bindings
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import growth
@@ -31,7 +32,7 @@ def extending(
     origins: Mapping[precedence.Part, errors.Origin] = {}
     refused: list[errors.OptionError] = []
 
-    def check(image: protocols.Image, size: int) -> None:
+    def check(image: bindings.Image, size: int) -> None:
         try:
             growth.check(
                 image_handles.state_of(image),

@@ -12,12 +12,12 @@ from typing import Any
 from typing import TypeVar
 
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import protocols
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
+from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_copies
@@ -132,7 +132,7 @@ class Copy:
         configuration that somebody else has set.
         """
 
-        def run(ioctx: protocols.Ioctx, other_pool: protocols.Ioctx) -> str:
+        def run(ioctx: bindings.Ioctx, other_pool: bindings.Ioctx) -> str:
             librbd, copy_name = self._driver.rbd, self.images.copy_name
             with (
                 librbd.Image(ioctx, self.images.name, read_only=True) as image,
@@ -160,7 +160,7 @@ class Copy:
             self._driver, run, self.images.own_pool, self.images.pool
         )
 
-    def _check_equal(self, image: protocols.Image, copy: Any) -> None:
+    def _check_equal(self, image: bindings.Image, copy: Any) -> None:
         is_flat = self.images.is_moved
         for what, of_image, of_copy in (
             ('size', image.size(), copy.size()),
@@ -178,7 +178,7 @@ class Copy:
                 )
 
     def _check_target(
-        self, ioctx: protocols.Ioctx, copy: Any, target: plan.ImageState
+        self, ioctx: bindings.Ioctx, copy: Any, target: plan.ImageState
     ) -> None:
         data_pool_id = copy.data_pool_id()
         state = image_handles.state_of(copy)
@@ -219,7 +219,7 @@ class Copy:
         )
 
     def _of_source(self, look: Callable[[Any], _Result]) -> _Result:
-        def run(ioctx: protocols.Ioctx) -> _Result:
+        def run(ioctx: bindings.Ioctx) -> _Result:
             with self._driver.rbd.Image(
                 ioctx, self.images.name, read_only=True
             ) as image:

@@ -30,6 +30,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import bindings
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def _decoded(data: bytes) -> str:
     return data[4 : 4 + length].decode()
 
 
-def id_of(ioctx: protocols.Ioctx, name: str) -> str | None:
+def id_of(ioctx: bindings.Ioctx, name: str) -> str | None:
     """Return the id of the image with a name; None if there is none."""
     try:
         return _decoded(ioctx.read(f'rbd_id.{name}'))
@@ -134,7 +135,7 @@ class Images:
             another image
         """
 
-        def run_swap(ioctx: protocols.ObjectIoctx) -> None:
+        def run_swap(ioctx: bindings.ObjectIoctx) -> None:
             try:
                 self._swap(ioctx, copy_id)
             except CopyFailed:
@@ -151,7 +152,7 @@ class Images:
         :param copy_id: of the verified copy; empty if there is none
         """
 
-        def complete(ioctx: protocols.ObjectIoctx) -> bool:
+        def complete(ioctx: bindings.ObjectIoctx) -> bool:
             ident = id_of(ioctx, self.name)
             copies = {ident}
             if id_of(ioctx, self.kept_name) == self.source_id:
@@ -165,7 +166,7 @@ class Images:
 
         return run(self.driver, complete)
 
-    def _swap(self, ioctx: protocols.ObjectIoctx, copy_id: str) -> None:
+    def _swap(self, ioctx: bindings.ObjectIoctx, copy_id: str) -> None:
         if id_of(ioctx, self.name) != copy_id:
             if id_of(ioctx, self.copy_name) != copy_id:
                 raise CopyFailed(reason=f'{self.copy_name} does not exist')
@@ -178,7 +179,7 @@ class Images:
         An interruption leaves what one of :meth:`swap` leaves.
         """
 
-        def back(ioctx: protocols.ObjectIoctx) -> None:
+        def back(ioctx: bindings.ObjectIoctx) -> None:
             if id_of(ioctx, self.name) != self.source_id:
                 if id_of(ioctx, self.kept_name) != self.source_id:
                     raise CopyFailed(
@@ -190,10 +191,10 @@ class Images:
 
         run(self.driver, back)
 
-    def _restore(self, ioctx: protocols.ObjectIoctx) -> None:
+    def _restore(self, ioctx: bindings.ObjectIoctx) -> None:
         self.rename(ioctx, self.kept_name, self.name, self.source_id)
 
-    def _restore_misplaced(self, ioctx: protocols.ObjectIoctx) -> None:
+    def _restore_misplaced(self, ioctx: bindings.ObjectIoctx) -> None:
         """Undo a swap without a copy. The image may have both names."""
         if id_of(ioctx, self.kept_name) == self.source_id and id_of(
             ioctx, self.name
@@ -203,7 +204,7 @@ class Images:
 
     def rename(
         self,
-        ioctx: protocols.ObjectIoctx,
+        ioctx: bindings.ObjectIoctx,
         source: str,
         target: str,
         ident: str,

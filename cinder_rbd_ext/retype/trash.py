@@ -30,6 +30,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
+from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
@@ -53,7 +54,7 @@ def keep(images: swap.Images, volume_id: str) -> None:
     marker.note_kept(volume_id, images.source_id)
     delay = images.driver.configuration.safe_get(opts.CONVERSION_KEEP)
 
-    def run(ioctx: protocols.ObjectIoctx) -> None:
+    def run(ioctx: bindings.ObjectIoctx) -> None:
         if swap.id_of(ioctx, images.name) == images.source_id:
             # Cinder has saved the new back end of a migrated volume.
             images.rename(
@@ -79,13 +80,13 @@ def discard(images: swap.Images, wait: float = 0.0, copy_id: str = '') -> None:
     """
     driver, name = images.driver, images.copy_name
 
-    def remove_copy(ioctx: protocols.ObjectIoctx) -> None:
+    def remove_copy(ioctx: bindings.ObjectIoctx) -> None:
         if copy_id and swap.id_of(ioctx, images.name) == copy_id:
             # Undo the placement, complete or not.
             images.rename(ioctx, images.name, name, copy_id)
         _discard(driver, ioctx, name)
 
-    def is_in_trash(ioctx: protocols.ObjectIoctx) -> bool:
+    def is_in_trash(ioctx: bindings.ObjectIoctx) -> bool:
         return swap.id_of(ioctx, name) is None and any(
             entry['name'] == name
             for entry in driver.rbd.RBD().trash_list(ioctx)
@@ -108,7 +109,7 @@ def discard(images: swap.Images, wait: float = 0.0, copy_id: str = '') -> None:
 
 
 def _discard(
-    driver: protocols.Driver, ioctx: protocols.Ioctx, name: str
+    driver: protocols.Driver, ioctx: bindings.Ioctx, name: str
 ) -> None:
     """Remove an image; an earlier attempt may have moved it to the trash."""
     if swap.id_of(ioctx, name) is not None:
@@ -123,7 +124,7 @@ def _discard(
 
 
 def purge(
-    driver: protocols.Driver, image_id: str, ioctx: protocols.Ioctx
+    driver: protocols.Driver, image_id: str, ioctx: bindings.Ioctx
 ) -> None:
     """Remove an image and its snapshots from the trash.
 
@@ -355,7 +356,7 @@ def release_snapshot(
 ) -> None:
     """Remove kept sources that block the deletion of a snapshot."""
 
-    def blocking(ioctx: protocols.Ioctx) -> set[str]:
+    def blocking(ioctx: bindings.Ioctx) -> set[str]:
         if not any(map(volume_id_of, driver.rbd.RBD().trash_list(ioctx))):
             # To open the image takes much longer.
             return set()

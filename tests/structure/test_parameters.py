@@ -2,8 +2,8 @@
 
 """Types of parameters: what a function requires of objects.
 
-The classes of Cinder and Ceph are untyped. ``cinder_rbd_ext.protocols``
-describes them.
+The classes of Cinder and Ceph are untyped. ``cinder_rbd_ext.protocols`` and
+``rbd_volume_options.bindings`` describe them.
 """
 
 import ast

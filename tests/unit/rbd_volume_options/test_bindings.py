@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any
+
+from rbd_volume_options import bindings
+from tests.unit.rbd_volume_options import test_image_handles
+
+# Methods that only tests on a real cluster call.
+_NOT_FAKED = {'execute', 'get_parent_image_spec', 'overlap', 'remove_object'}
+
+
+class BindingsTest(test_image_handles.ImagesTestCase):
+    """The fakes behave as Ceph's bindings, and have the same methods."""
+
+    def _missing(self, protocol: type, thing: Any) -> set[str]:
+        methods = {
+            name
+            for each in protocol.__mro__
+            for name in vars(each)
+            if not name.startswith('_')
+        }
+        return {name for name in methods if not hasattr(thing, name)}
+
+    def test_open_image_has_all_methods(self) -> None:
+        missing = self._missing(bindings.Image, self.image())
+        self.assertLess(missing, _NOT_FAKED)
+
+    def test_context_of_a_pool_has_all_methods(self) -> None:
+        missing = self._missing(bindings.ObjectIoctx, self.ioctx)
+        self.assertLess(missing, _NOT_FAKED)
+
+    def test_missing_methods_are_found(self) -> None:
+        protocol = type('Protocol', (), {'clone': None})
+        self.assertEqual({'clone'}, self._missing(protocol, self.ioctx))
