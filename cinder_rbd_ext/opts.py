@@ -9,7 +9,6 @@ from oslo_config import cfg
 
 from rbd_volume_options import config_type
 from rbd_volume_options import definitions
-from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
@@ -20,6 +19,24 @@ SHARED_GROUP = 'backend_defaults'
 SHARE_CONNECTIONS = 'rbd_share_connections'
 CONVERSION_VERIFY = 'rbd_conversion_verify'
 CONVERSION_KEEP = 'rbd_conversion_keep'
+
+
+def _limit_opt(option: limits.ConfOption) -> cfg.Opt:
+    if isinstance(option.default, bool):
+        return cfg.BoolOpt(
+            option.name, default=option.default, help=option.help
+        )
+    if isinstance(option.default, int):
+        return cfg.IntOpt(
+            option.name, default=option.default, min=1, help=option.help
+        )
+    return cfg.Opt(
+        option.name,
+        type=config_type.config_type(option.parse, 'size in bytes'),
+        default=option.default,
+        help=option.help,
+    )
+
 
 # Options that are not about the value of a key.
 _OTHER_OPTS: list[cfg.Opt] = [
@@ -43,50 +60,7 @@ _OTHER_OPTS: list[cfg.Opt] = [
             'rbd_allowed_cache_modes is always refused.'
         ),
     ),
-    cfg.IntOpt(
-        wire.RBD_MAX_STRIPE_COUNT,
-        default=limits.DEFAULT_MAX_STRIPE_COUNT,
-        min=1,
-        help=(
-            'Maximum stripe count in the metadata of a volume, in a volume '
-            'type and in rbd_volume_stripe_count. librbd has no limit. A read '
-            'of a full stripe accesses this many objects.'
-        ),
-    ),
-    cfg.Opt(
-        wire.RBD_MIN_OBJECT_SIZE,
-        type=config_type.config_type(
-            layout.parse_object_size, 'size in bytes'
-        ),
-        default='64K',
-        help=(
-            'Minimum object size in the metadata of a volume and in a volume '
-            'type, and minimum that a volume can inherit. Small objects slow '
-            'down deletion and scrubbing, which take one request per object. '
-            'Does not apply to rbd_volume_object_size.'
-        ),
-    ),
-    cfg.IntOpt(
-        wire.RBD_MAX_OBJECTS,
-        default=limits.DEFAULT_MAX_OBJECTS,
-        min=1,
-        help=(
-            'Maximum number of RADOS objects of a volume, if its metadata or '
-            'type sets a layout with objects smaller than 4 MiB. The default '
-            'allows 1 TiB with objects of 64 KiB. Without an object map, an '
-            'image may have a sixteenth of it, because its deletion takes a '
-            'request for each object that could exist.'
-        ),
-    ),
-    cfg.BoolOpt(
-        wire.RBD_REQUIRE_WHOLE_STRIPES,
-        default=True,
-        help=(
-            'Require that the size of a striped volume is a multiple of '
-            'stripe_unit x stripe_count, when it is created and when it is '
-            'extended. librbd does not require it.'
-        ),
-    ),
+    *map(_limit_opt, limits.CONF_OPTIONS),
     cfg.Opt(
         wire.RBD_CLOUD_ID,
         type=config_type.config_type(ownership.check_cloud_id, 'UUID'),

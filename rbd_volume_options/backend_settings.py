@@ -18,18 +18,6 @@ from rbd_volume_options import precedence
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
-#: The options of cinder.conf, which the report of the back end has too, by the
-#: limit that they set.
-LIMITS = {
-    option.removeprefix('rbd_'): option
-    for option in (
-        wire.RBD_MAX_STRIPE_COUNT,
-        wire.RBD_REQUIRE_WHOLE_STRIPES,
-        wire.RBD_MIN_OBJECT_SIZE,
-        wire.RBD_MAX_OBJECTS,
-    )
-}
-
 
 class Configuration(Protocol):
     """The section of a back end, as Cinder has read it."""
@@ -130,15 +118,12 @@ def _read_limits(
     configuration: Configuration, texts: dict[str, str]
 ) -> limits.Limits:
     """Read the limits, and remove the keys for tenants from the options."""
+    bounds = {
+        option.limit: option.parse(configuration.safe_get(option.name))
+        for option in limits.CONF_OPTIONS
+    }
     return limits.Limits(
-        max_stripe_count=configuration.safe_get(wire.RBD_MAX_STRIPE_COUNT),
-        require_whole_stripes=configuration.safe_get(
-            wire.RBD_REQUIRE_WHOLE_STRIPES
-        ),
-        min_object_size=layout.parse_object_size(
-            configuration.safe_get(wire.RBD_MIN_OBJECT_SIZE)
-        ),
-        max_objects=configuration.safe_get(wire.RBD_MAX_OBJECTS),
+        **bounds,
         allowed={
             option.key: option.allowed.parse(
                 configuration.safe_get(option.allowed.option)

@@ -40,8 +40,8 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
             if option.allowed
         },
         **{
-            option: getattr(settings.limits, limit)
-            for limit, option in backend_settings.LIMITS.items()
+            option.name: getattr(settings.limits, option.limit)
+            for option in limits.CONF_OPTIONS
         },
         wire.RBD_TENANT_OPTIONS: sorted(settings.limits.tenant_options),
         **{
@@ -142,9 +142,9 @@ def settings_of(
 def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
     return limits.Limits(
         **{
-            limit: report[option]
-            for limit, option in backend_settings.LIMITS.items()
-            if option in report
+            option.limit: report[option.name]
+            for option in limits.CONF_OPTIONS
+            if option.name in report
         },
         allowed={
             option.key: tuple(map(option.parse, report[option.allowed.option]))

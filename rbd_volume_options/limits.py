@@ -2,6 +2,7 @@
 
 """The operator's limits."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
@@ -12,6 +13,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
 DEFAULT_MAX_STRIPE_COUNT = 64
 
@@ -26,6 +28,63 @@ DEFAULT_MAX_OBJECTS = 1 << 24
 #: map may have. Its deletion sends a request for each object that could exist:
 #: a million takes about a quarter of an hour.
 WITHOUT_MAP = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfOption:
+    """An option of cinder.conf that sets a limit.
+
+    :ivar name: its name, and that of the capability
+    :ivar limit: the attribute of :class:`Limits`
+    :ivar default: as in cinder.conf. A number must be at least 1.
+    :ivar parse: parses a text; raises ``OptionError``
+    """
+
+    name: str
+    limit: str
+    default: bool | int | str
+    help: str
+    parse: Callable[[Any], Any] = lambda value: value
+
+
+CONF_OPTIONS = (
+    ConfOption(
+        wire.RBD_MAX_STRIPE_COUNT,
+        'max_stripe_count',
+        DEFAULT_MAX_STRIPE_COUNT,
+        'Maximum stripe count in the metadata of a volume, in a volume '
+        'type and in rbd_volume_stripe_count. librbd has no limit. A read '
+        'of a full stripe accesses this many objects.',
+    ),
+    ConfOption(
+        wire.RBD_MIN_OBJECT_SIZE,
+        'min_object_size',
+        '64K',
+        'Minimum object size in the metadata of a volume and in a volume '
+        'type, and minimum that a volume can inherit. Small objects slow '
+        'down deletion and scrubbing, which take one request per object. '
+        'Does not apply to rbd_volume_object_size.',
+        layout.parse_object_size,
+    ),
+    ConfOption(
+        wire.RBD_MAX_OBJECTS,
+        'max_objects',
+        DEFAULT_MAX_OBJECTS,
+        'Maximum number of RADOS objects of a volume, if its metadata or '
+        'type sets a layout with objects smaller than 4 MiB. The default '
+        'allows 1 TiB with objects of 64 KiB. Without an object map, an '
+        'image may have a sixteenth of it, because its deletion takes a '
+        'request for each object that could exist.',
+    ),
+    ConfOption(
+        wire.RBD_REQUIRE_WHOLE_STRIPES,
+        'require_whole_stripes',
+        True,
+        'Require that the size of a striped volume is a multiple of '
+        'stripe_unit x stripe_count, when it is created and when it is '
+        'extended. librbd does not require it.',
+    ),
+)
 
 
 @dataclasses.dataclass(frozen=True)

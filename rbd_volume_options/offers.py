@@ -5,9 +5,9 @@
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 from typing import Any
+from typing import Protocol
 
 from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
@@ -18,6 +18,16 @@ from rbd_volume_options import options
 from rbd_volume_options import precedence
 from rbd_volume_options import request
 from rbd_volume_options import wire
+
+
+class Pool(Protocol):
+    """A pool that a back end has reported.
+
+    Its settings are None without our driver.
+    """
+
+    @property
+    def settings(self) -> backend_settings.BackendSettings | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +47,10 @@ class TypeOffer:
     def of(
         cls,
         specs: Mapping[str, str],
-        reported: Sequence[backend_settings.BackendSettings | None],
+        matching: Iterable[Pool],
     ) -> 'TypeOffer':
-        """Return what back ends offer for volumes of a type.
-
-        :param reported: their settings; None without our driver
-        """
+        """Return what the matching pools offer for volumes of a type."""
+        reported = [pool.settings for pool in matching]
         ours = tuple(settings for settings in reported if settings is not None)
         if not reported:
             return cls(specs, reason=wire.NO_BACKEND)
@@ -176,20 +184,17 @@ def _default_of(
 
 def restricts(
     specs: Mapping[str, str],
-    reported: Iterable[backend_settings.BackendSettings | None],
+    matching: Iterable[Pool],
 ) -> bool:
-    """Return whether a volume without keys can be refused.
-
-    :param reported: the settings of back ends; None without our driver
-    """
+    """Return whether a type or its pools may refuse a volume without keys."""
     return bool(options.ours(specs)) or any(
-        settings
+        pool.settings
         and (
-            settings.options.striping
+            pool.settings.options.striping
             or any(
                 definitions.OPTIONS[key].kind is definitions.Kind.DISK
-                for key in settings.options.plain
+                for key in pool.settings.options.plain
             )
         )
-        for settings in reported
+        for pool in matching
     )

@@ -42,7 +42,7 @@ class Controller(wsgi.Controller):
 
     def _offer(self, volume_type: protocols.VolumeType) -> offers.TypeOffer:
         specs = volume_type['extra_specs'] or {}
-        offer = self._reported.offer(specs)
+        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
         if offer.reason == wire.NO_BACKEND:
             raise refusals.no_backend(volume_type['name'])
         return offer

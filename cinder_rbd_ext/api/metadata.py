@@ -295,7 +295,7 @@ class Changes:
         specs = request.specs_of(volume.volume_type)
         here = self._reported.holding(volume)
         matching = (here,) if here else self._reported.matching(specs)
-        offer = pools.offer_of(specs, matching)
+        offer = offers.TypeOffer.of(specs, matching)
         if offer.reason == wire.NO_BACKEND:
             raise refusals.unavailable(refusals.NOT_REPORTED)
         return offer

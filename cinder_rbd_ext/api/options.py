@@ -20,6 +20,7 @@ from oslo_config import cfg
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import controller
+from rbd_volume_options import offers
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -78,7 +79,7 @@ class OptionsController(controller.Controller):
         limits_of: Callable[[str | None], Answer | None] | None,
     ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
-        offer = self._reported.offer(specs)
+        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
         answer = offer.answer(
             volume_type,
             policies.settable(context),

@@ -3,7 +3,6 @@
 """The reports of the back ends, from the scheduler."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import threading
@@ -24,7 +23,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import backend_settings
 from rbd_volume_options import capabilities
-from rbd_volume_options import offers
 
 LOG = logging.getLogger(__name__)
 
@@ -58,18 +56,6 @@ class Pool:
     def is_ours(self) -> bool:
         """Whether it has our driver, of this or another release."""
         return capabilities.is_ours(self.capabilities)
-
-
-def offer_of(
-    specs: Mapping[str, str], matching: Iterable[Pool]
-) -> offers.TypeOffer:
-    """Return what the matching pools offer for volumes of a type."""
-    return offers.TypeOffer.of(specs, [pool.settings for pool in matching])
-
-
-def restrict(specs: Mapping[str, str], matching: Iterable[Pool]) -> bool:
-    """Return whether a type or its pools restrict volumes without keys."""
-    return offers.restricts(specs, [pool.settings for pool in matching])
 
 
 class ReportedPools:
@@ -122,10 +108,6 @@ class ReportedPools:
     def known_matching(self, specs: Mapping[str, str]) -> tuple[Pool, ...]:
         """Act as :meth:`matching`, but return the last pools."""
         return tuple(filter(self._placing(specs), self.known()))
-
-    def offer(self, specs: Mapping[str, str]) -> offers.TypeOffer:
-        """Return what is offered for volumes of a type."""
-        return offer_of(specs, self.matching(specs))
 
     def _refresh(self) -> None:
         wait = 2 * TIMEOUT if self._asked == float('-inf') else 0.0

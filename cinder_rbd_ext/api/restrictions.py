@@ -73,8 +73,8 @@ class Restrictions:
             restricting = []
             for each in types:
                 matching = self._reported.known_matching(each.specs)
-                if pools.restrict(each.specs, matching):
-                    offer = pools.offer_of(each.specs, matching)
+                if offers.restricts(each.specs, matching):
+                    offer = offers.TypeOffer.of(each.specs, matching)
                     restricting.append((each, offer))
             self._known = types, reported, restricting
         return restricting
@@ -97,9 +97,9 @@ def offer_of(
             group.host, group.cluster_name, is_optional=True
         )
     matching = matching or reported.known_matching(specs)
-    if not pools.restrict(specs, matching):
+    if not offers.restricts(specs, matching):
         return None
-    return pools.offer_of(specs, matching)
+    return offers.TypeOffer.of(specs, matching)
 
 
 def _refuses(

@@ -18,13 +18,13 @@ import webob.exc
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import controller
-from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import checks
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
+from rbd_volume_options import offers
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class _SpecsController(controller.Controller):
                 'which are not available'
             )
             return
-        checks.check_specs(pools.offer_of(specs, matching))
+        checks.check_specs(offers.TypeOffer.of(specs, matching))
 
 
 class TypesController(_SpecsController):

@@ -41,6 +41,7 @@ from rbd_volume_options import growth
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import limits
+from rbd_volume_options import offers
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
@@ -366,7 +367,7 @@ class ManageController(controller.Controller):
         matching = self._reported.destination(context, volume)
         if not matching:
             return
-        offer = pools.offer_of(specs, matching)
+        offer = offers.TypeOffer.of(specs, matching)
         with refusals.bad_request():
             offer.check_offered(metadata, errors.Origin.VOLUME_METADATA)
             for settings in offer.settings:
@@ -393,7 +394,7 @@ class BackupsController(controller.Controller):
                     if volume_type is not None:
                         specs = volume_type['extra_specs'] or {}
                         matching = self._reported.matching(specs)
-                        offer = pools.offer_of(specs, matching)
+                        offer = offers.TypeOffer.of(specs, matching)
                         checks.check_readable(offer, {}, written)
                 elif uuidutils.is_uuid_like(volume_id):
                     volume = cinder_volume.API().get(context, volume_id)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import types
 from typing import Any
 
 from rbd_volume_options import errors
@@ -13,7 +14,9 @@ _ORIGIN = errors.Origin.VOLUME_METADATA
 
 
 def _offer(specs: dict[str, str], *settings: Any) -> offers.TypeOffer:
-    return offers.TypeOffer.of(specs, settings)
+    return offers.TypeOffer.of(
+        specs, [types.SimpleNamespace(settings=each) for each in settings]
+    )
 
 
 class OfferTest(base.TestCase):
