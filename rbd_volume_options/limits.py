@@ -35,22 +35,24 @@ class ConfOption:
     """An option of cinder.conf that sets a limit.
 
     :ivar name: its name, and that of the capability
-    :ivar limit: the attribute of :class:`Limits`
     :ivar default: as in cinder.conf. A number must be at least 1.
     :ivar parse: parses a text; raises ``OptionError``
     """
 
     name: str
-    limit: str
     default: bool | int | str
     help: str
     parse: Callable[[Any], Any] = lambda value: value
+
+    @property
+    def limit(self) -> str:
+        """The attribute of :class:`Limits`."""
+        return self.name.removeprefix('rbd_')
 
 
 CONF_OPTIONS = (
     ConfOption(
         wire.RBD_MAX_STRIPE_COUNT,
-        'max_stripe_count',
         DEFAULT_MAX_STRIPE_COUNT,
         'Maximum stripe count in the metadata of a volume, in a volume '
         'type and in rbd_volume_stripe_count. librbd has no limit. A read '
@@ -58,7 +60,6 @@ CONF_OPTIONS = (
     ),
     ConfOption(
         wire.RBD_MIN_OBJECT_SIZE,
-        'min_object_size',
         '64K',
         'Minimum object size in the metadata of a volume and in a volume '
         'type, and minimum that a volume can inherit. Small objects slow '
@@ -68,7 +69,6 @@ CONF_OPTIONS = (
     ),
     ConfOption(
         wire.RBD_MAX_OBJECTS,
-        'max_objects',
         DEFAULT_MAX_OBJECTS,
         'Maximum number of RADOS objects of a volume, if its metadata or '
         'type sets a layout with objects smaller than 4 MiB. The default '
@@ -78,7 +78,6 @@ CONF_OPTIONS = (
     ),
     ConfOption(
         wire.RBD_REQUIRE_WHOLE_STRIPES,
-        'require_whole_stripes',
         True,
         'Require that the size of a striped volume is a multiple of '
         'stripe_unit x stripe_count, when it is created and when it is '
