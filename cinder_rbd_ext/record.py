@@ -57,7 +57,7 @@ def made(
     update = image_record.of_image(
         state, backend, by_part, accepted, configuration, disk
     )
-    write(volume_id, update.entries, update.stale)
+    write(volume_id, *update)
 
 
 def configuring(volume_id: str, families: Iterable[str]) -> None:
@@ -70,8 +70,7 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
 
 def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:
     """Record the configuration that the driver gave an image, by key."""
-    update = image_record.of_configuration(configuration)
-    write(volume_id, update.entries, update.stale)
+    write(volume_id, *image_record.of_configuration(configuration))
 
 
 def accepted(
@@ -83,10 +82,10 @@ def accepted(
     checked where it takes effect.
     """
     update = image_record.of_accepted(metadata, removed)
-    if not update.entries and not update.stale:
+    if not any(update):
         return
     try:
-        write(volume_id, update.entries, update.stale)
+        write(volume_id, *update)
     except Exception:
         LOG.exception(
             'Could not record the accepted keys of volume %s', volume_id
@@ -154,8 +153,7 @@ def forgotten(volume_id: str) -> None:
 
 def refused(volume_id: str, text: str) -> None:
     """Record why a volume could not be created; a failure is logged."""
-    update = image_record.of_refusal(text)
     try:
-        write(volume_id, update.entries, update.stale)
+        write(volume_id, *image_record.of_refusal(text))
     except Exception:
         LOG.exception('Could not record the refusal of volume %s', volume_id)

@@ -31,18 +31,13 @@ class Target:
     volume_type: Any
     size: int
 
-    def acceptance(
+    def requested(
         self, settings: backend_settings.BackendSettings
-    ) -> accepted_keys.Acceptance:
-        """Return which keys of the volume configure its image.
+    ) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
+        """Return the keys of the volume that are in force, and all values.
 
         :raises OptionError: for invalid keys of the type
         """
-        return self._accepted(settings)[0]
-
-    def _accepted(
-        self, settings: backend_settings.BackendSettings
-    ) -> tuple[accepted_keys.Acceptance, dict[str, Any]]:
         return image_configuration.requested(
             request.metadata_of(self.volume),
             request.specs_of(self.volume_type),
@@ -60,7 +55,7 @@ class Target:
 
         :raises OptionError: for invalid keys of the type
         """
-        accepted, wanted = self._accepted(settings)
+        accepted, wanted = self.requested(settings)
         if accepted.dropped:
             LOG.warning(
                 'Volume %(id)s: keys about the configuration of the image are '

@@ -72,7 +72,6 @@ _LOCAL = 'file:'
 _GATE = 'gate'
 _CONFIGURATION = 'configuration'
 _IMAGE_NAME = 'name'
-_NAME = 'rbd-volume-{}-{}'
 
 
 class VolumeLocked(exception.VolumeIsBusy):
@@ -219,8 +218,9 @@ def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
         yield Held(volume_id, names)
 
 
-@contextlib.contextmanager
-def configuring(volume_id: str, wait: float = WAIT) -> Iterator[None]:
+def configuring(
+    volume_id: str, wait: float = WAIT
+) -> contextlib.AbstractContextManager[None]:
     """Change the configuration of the image of a volume alone.
 
     This is a lock of its own, for a holder of the shared lock: the data can be
@@ -228,12 +228,12 @@ def configuring(volume_id: str, wait: float = WAIT) -> Iterator[None]:
 
     :raises VolumeLocked: if it could not be taken in ``wait`` seconds
     """
-    with _part(volume_id, _CONFIGURATION, wait):
-        yield
+    return _part(volume_id, _CONFIGURATION, wait)
 
 
-@contextlib.contextmanager
-def naming(volume_id: str, wait: float = WAIT) -> Iterator[None]:
+def naming(
+    volume_id: str, wait: float = WAIT
+) -> contextlib.AbstractContextManager[None]:
     """Give an image the name of a volume, or delete a former one, alone.
 
     This is a lock of its own: the volume can be used while its former image
@@ -241,8 +241,7 @@ def naming(volume_id: str, wait: float = WAIT) -> Iterator[None]:
 
     :raises VolumeLocked: if it could not be taken in ``wait`` seconds
     """
-    with _part(volume_id, _IMAGE_NAME, wait):
-        yield
+    return _part(volume_id, _IMAGE_NAME, wait)
 
 
 @contextlib.contextmanager
@@ -309,7 +308,7 @@ def _marked(volume_id: str, exclusive: bool) -> Iterator[None]:
 
 
 def _name(volume_id: str, part: str) -> str:
-    return _NAME.format(volume_id, part)
+    return f'rbd-volume-{volume_id}-{part}'
 
 
 def _places(volume_id: str) -> list[str]:

@@ -75,6 +75,28 @@ def state(
     )
 
 
+def of_copy(target: plan.ImageState, pool: str) -> list[str]:
+    """Return the arguments of ``rbd deep cp`` for a copy in a pool."""
+    words = [
+        # The unit keeps rbd from reading a number as MiB. The size is a power
+        # of two, which it does not round.
+        *('--object-size', f'{target.layout.object_size}B'),
+        *('--stripe-unit', f'{target.layout.stripe_unit}B'),
+        *('--stripe-count', str(target.layout.stripe_count)),
+        # The image's own pool means no data pool. Without this argument,
+        # librbd would use the default data pool of its configuration.
+        *('--data-pool', target.data_pool or pool),
+    ]
+    return words + _features(target.image_features)
+
+
+def _features(wanted: features.Features) -> list[str]:
+    words = []
+    for name in sorted(wanted & features.CHOOSABLE):
+        words += ['--image-feature', name]
+    return words
+
+
 def object_size_of(command: Sequence[Any]) -> int:
     """Return the object size in a command, in bytes."""
     words = list(command)
@@ -100,8 +122,7 @@ def rewrite(command: Sequence[Any], how: plan.ImagePlan) -> tuple[Any, ...]:
             str(how.layout.stripe_count),
         ]
     if how.image_features is not None:
-        for name in sorted(how.image_features & features.CHOOSABLE):
-            more += ['--image-feature', name]
+        more += _features(how.image_features)
     if how.data_pool:
         more += ['--data-pool', how.data_pool]
     return (*words, *more)

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import itertools
 from typing import Any
+from typing import NamedTuple
 from typing import Protocol
 
 from rbd_volume_options import definitions
@@ -33,8 +34,7 @@ class Volume(Protocol):
     def host(self) -> str | None: ...
 
 
-@dataclasses.dataclass(frozen=True)
-class Update:
+class Update(NamedTuple):
     """A change of a record.
 
     :ivar entries: the items to write

@@ -284,7 +284,7 @@ class Changes:
                     if is_compared
                     else target.difference(here.settings) is None
                 )
-            ignored = target.acceptance(here.settings).dropped
+            ignored = target.requested(here.settings)[0].dropped
         except Exception:
             # Cinder has already made the change.
             LOG.exception('Could not configure volume %s', volume_id)

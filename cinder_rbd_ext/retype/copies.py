@@ -19,6 +19,7 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import bindings
 from rbd_volume_options import features
+from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_copies
 from rbd_volume_options import image_handles
@@ -73,7 +74,7 @@ class Copy:
 
     def make(self, target: plan.ImageState, report: children.Report) -> None:
         """Copy the image with its snapshots, in a child process."""
-        images, layout = self.images, target.layout
+        images = self.images
         command = [
             *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
             *('--rados-osd-op-timeout', str(children.PATIENCE)),
@@ -82,20 +83,11 @@ class Copy:
             '--fatal-signal-handlers=false',
             *('--pool', images.own_pool, '--image', images.name),
             *('--dest-pool', images.pool, '--dest', images.copy_name),
-            # The unit keeps rbd from reading a number as MiB. The size is a
-            # power of two, which it does not round.
-            *('--object-size', f'{layout.object_size}B'),
-            *('--stripe-unit', f'{layout.stripe_unit}B'),
-            *('--stripe-count', str(layout.stripe_count)),
-            # The image's own pool means no data pool. Without this argument,
-            # librbd would use the default data pool of its configuration.
-            *('--data-pool', target.data_pool or images.pool),
+            *image_arguments.of_copy(target, images.pool),
         ]
         if images.is_moved:
             # The other back end need not be able to use the pool of a parent.
             command.append('--flatten')
-        for each in sorted(target.image_features & features.CHOOSABLE):
-            command += ['--image-feature', each]
         children.run(command, report)
 
     def compare(self, report: children.Report) -> None:

@@ -452,10 +452,8 @@ class Retypes:
         if change.enable or change.disable:
             with images.opened(volume.name) as image:
                 image_handles.disable(image, change.disable)
-                if (
-                    image_handles.enable(image, change.enable)
-                    & features.MAP_OFF
-                ):
+                enabled = image_handles.enable(image, change.enable)
+                if enabled & features.MAP_OFF:
                     image_handles.rebuild_object_maps(
                         image,
                         lambda snapshot: images.opened(
