@@ -13,7 +13,6 @@ from typing import Any
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
-from rbd_volume_options import image_attributes
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
@@ -28,7 +27,7 @@ def of_volume(
     if volume.obj_attr_is_set('admin_metadata'):
         recorded = volume.admin_metadata or {}
     return {
-        **image_attributes.of_record(
+        **image_record.attributes_of(
             image_record.backend_of(volume),
             frozenset(recorded.items()),
             shows_pools,

@@ -21,7 +21,6 @@ from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
-from rbd_volume_options import image_copies
 from rbd_volume_options import image_handles
 from rbd_volume_options import plan
 
@@ -156,11 +155,11 @@ class Copy:
         is_flat = self.images.is_moved
         for what, of_image, of_copy in (
             ('size', image.size(), copy.size()),
-            ('image metadata', *map(image_copies.metadata_of, (image, copy))),
+            ('image metadata', *map(image_handles.metadata_of, (image, copy))),
             (
                 'snapshots',
-                image_copies.states_of(image, is_flat),
-                image_copies.states_of(copy),
+                image_handles.states_of(image, is_flat),
+                image_handles.states_of(copy),
             ),
         ):
             if of_image != of_copy:
@@ -185,7 +184,7 @@ class Copy:
                 reason=f'The copy has {state}, and not {target}'
             )
         maps = self._driver.rbd.RBD_FLAG_OBJECT_MAP_INVALID
-        with image_copies.at_each(copy) as states:
+        with image_handles.at_each(copy) as states:
             is_invalid = any(copy.flags() & maps for _ in states)
         if is_invalid:
             raise swap.CopyFailed(
@@ -195,7 +194,7 @@ class Copy:
     def obstacle(self) -> str | None:
         """Return why the image cannot be copied; None if it can."""
         return self._of_source(
-            lambda image: image_copies.obstacle_of(image, self._driver.rbd)
+            lambda image: image_handles.obstacle_of(image, self._driver.rbd)
         )
 
     def fingerprint(self) -> tuple[Any, ...]:
@@ -206,7 +205,7 @@ class Copy:
                 image.size(),
                 image.modify_timestamp(),
                 [(each['id'], each['name']) for each in image.list_snaps()],
-                image_copies.metadata_of(image),
+                image_handles.metadata_of(image),
             )
         )
 

@@ -107,7 +107,6 @@ from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import features
-from rbd_volume_options import image_copies
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
@@ -331,7 +330,7 @@ class Retypes:
         if not decided.is_copied:
             return None
         if _is_attached(volume):
-            return image_copies.IN_USE
+            return image_handles.IN_USE
         return self._invalid_limit(new_type)
 
     def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:

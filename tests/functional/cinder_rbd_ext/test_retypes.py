@@ -37,7 +37,7 @@ from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
-from rbd_volume_options import image_copies
+from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from tests import rbd_content
 from tests.functional import filling
@@ -254,7 +254,7 @@ class CopyTest(RetypeTestCase):
         self.assertEqual(sums[1], self.sums(source))
         with self.cluster.image(clone.name) as image:
             self.assertEqual(source.name, image.parent_info()[1])
-        self.check_refused(source, image_copies.CLONES)
+        self.check_refused(source, image_handles.CLONES)
         # The kept source of the clone would block this.
         self.driver.delete_volume(clone)
         with self.cluster.image(source.name) as image:
@@ -390,15 +390,15 @@ class CopyTest(RetypeTestCase):
         with self.cluster.image(volume.name) as opened:
             # A client registers its watch with the first write.
             opened.write(b'x', 0)
-            self.check_refused(volume, image_copies.IN_USE)
+            self.check_refused(volume, image_handles.IN_USE)
         self.update(volume, {'status': 'in-use'})
-        self.check_refused(volume, image_copies.IN_USE)
+        self.check_refused(volume, image_handles.IN_USE)
         self.update(volume, {'status': 'available'})
         ioctx = self.cluster.ioctx()
         rbd.RBD().group_create(ioctx, 'group')
         self.addCleanup(rbd.RBD().group_remove, ioctx, 'group')
         rbd.Group(ioctx, 'group').add_image(ioctx, volume.name)
-        self.check_refused(volume, image_copies.GROUP)
+        self.check_refused(volume, image_handles.GROUP)
         rbd.Group(ioctx, 'group').remove_image(ioctx, volume.name)
         # The retype is possible later. It removes the reason.
         sums = self.sums(volume)

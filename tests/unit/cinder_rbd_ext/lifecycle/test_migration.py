@@ -28,7 +28,7 @@ from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
-from rbd_volume_options import image_copies
+from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
@@ -233,7 +233,7 @@ class MigrateTest(base.DriverTestCase):
         volume = self.made_volume(base.ASKED)
         self.assertEqual([], list(volume.volume_attachment))
         self._status_now(volume, status)
-        self.obstacle.return_value = image_copies.CLONES
+        self.obstacle.return_value = image_handles.CLONES
         other_data_pool = {**self._ours(), 'rbd_volume_data_pool': 'data'}
         other_cluster = {'location_info': 'ceph::elsewhere:cinder:volumes'}
         for pool, report in (
@@ -263,7 +263,7 @@ class MigrateTest(base.DriverTestCase):
 
     def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
         volume = self.made_volume(base.ASKED)
-        self.obstacle.return_value = image_copies.IN_USE
+        self.obstacle.return_value = image_handles.IN_USE
         with self.driver.images.opened(volume.name):
             self.assertRaises(swap.CopyFailed, self._moved, volume)
 
@@ -273,7 +273,7 @@ class MigrateTest(base.DriverTestCase):
         volume = cinder_utils.attach_volume(
             self.admin, volume, volume.id, 'compute', '/dev/vdb'
         )
-        self.obstacle.return_value = image_copies.IN_USE
+        self.obstacle.return_value = image_handles.IN_USE
         self.assertEqual((False, None), self._moved(volume))
         self.assertIsNone(marker.of_volume(volume.id))
 

@@ -22,7 +22,7 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
 from rbd_volume_options import image_configuration
-from rbd_volume_options import image_copies
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
@@ -91,7 +91,7 @@ class RetypeTest(base.DriverTestCase):
         )
         self.assertFalse(moved)
         self.assertEqual(
-            image_copies.IN_USE, marker.refusal(record.items_of(volume.id))
+            image_handles.IN_USE, marker.refusal(record.items_of(volume.id))
         )
 
     def test_layout_that_does_not_fit_the_size_is_refused(self) -> None:

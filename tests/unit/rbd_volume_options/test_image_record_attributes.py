@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from rbd_volume_options import image_attributes
+from rbd_volume_options import image_record
 from rbd_volume_options import wire
 from tests.unit import base
 
@@ -19,7 +19,7 @@ class AttributesOfRecordTest(base.TestCase):
     def _shown(
         self, backend: str = 'host@ceph', shows_pools: bool = True
     ) -> dict[str, object]:
-        return image_attributes.of_record(
+        return image_record.attributes_of(
             backend, frozenset(_RECORD.items()), shows_pools
         )
 

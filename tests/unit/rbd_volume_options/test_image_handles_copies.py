@@ -5,7 +5,7 @@ from unittest import mock
 
 import ddt
 
-from rbd_volume_options import image_copies
+from rbd_volume_options import image_handles
 from tests.unit import base
 
 
@@ -40,19 +40,19 @@ class ObstacleTest(base.TestCase):
 
     @ddt.data(
         ({}, None),
-        ({'features': 1 << 9}, image_copies.MIGRATING),
-        ({'watchers_list': [{'id': 1}]}, image_copies.IN_USE),
+        ({'features': 1 << 9}, image_handles.MIGRATING),
+        ({'watchers_list': [{'id': 1}]}, image_handles.IN_USE),
         (
             {'list_snaps': [{'name': 'a', 'namespace': 1}]},
-            image_copies.SNAPSHOTS,
+            image_handles.SNAPSHOTS,
         ),
-        ({'group': {'pool': 3}}, image_copies.GROUP),
-        ({'mirror_image_get_info': {'state': 1}}, image_copies.MIRRORED),
-        ({'list_children2': [{'image': 'clone'}]}, image_copies.CLONES),
+        ({'group': {'pool': 3}}, image_handles.GROUP),
+        ({'mirror_image_get_info': {'state': 1}}, image_handles.MIRRORED),
+        ({'list_children2': [{'image': 'clone'}]}, image_handles.CLONES),
     )
     @ddt.unpack
     def test_each_obstacle_has_its_reason(
         self, changes: dict[str, Any], reason: str | None
     ) -> None:
         image = self._image(**changes)
-        self.assertEqual(reason, image_copies.obstacle_of(image, _Librbd))
+        self.assertEqual(reason, image_handles.obstacle_of(image, _Librbd))
