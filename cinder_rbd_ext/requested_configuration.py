@@ -24,12 +24,18 @@ class Target:
     """A volume as it will be when its image is configured.
 
     :ivar volume: Cinder's volume object, as in the database
-    :ivar size: its size in GiB, or its new size
+    :ivar new_type: its new volume type, if any
+    :ivar new_size: its new size in GiB, if any
     """
 
     volume: Any
-    volume_type: Any
-    size: int
+    new_type: Any = None
+    new_size: int = 0
+
+    @property
+    def volume_type(self) -> Any:
+        """The type for which its image is configured."""
+        return self.new_type or self.volume.volume_type
 
     def requested(
         self, settings: backend_settings.BackendSettings
@@ -41,7 +47,7 @@ class Target:
         return image_configuration.requested(
             request.metadata_of(self.volume),
             request.specs_of(self.volume_type),
-            self.size,
+            self.new_size or self.volume.size,
             settings,
             functools.partial(record.is_accepted, self.volume),
         )

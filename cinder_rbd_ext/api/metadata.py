@@ -268,7 +268,7 @@ class Changes:
             if here.settings is None:
                 # Of another driver, or of ours in a release that differs.
                 return None if is_compared or here.is_ours else {}
-            target = _target(volume)
+            target = requested_configuration.Target(volume)
             is_in_force = target.difference(here.settings) is None
             if is_compared or not is_in_force:
                 if _is_replaced(volume):
@@ -277,7 +277,9 @@ class Changes:
                     families = image_record.families_set(volume.admin_metadata)
                     record.configuring(volume_id, families)
                 rpcapi.VolumeAPI().remove_export(context, volume, sync=True)
-                target = _target(record.stored_volume(volume_id))
+                target = requested_configuration.Target(
+                    record.stored_volume(volume_id)
+                )
                 # The driver may have other settings than it last reported.
                 is_in_force = (
                     wire.RECORD_CONFIGURING not in target.volume.admin_metadata
@@ -299,12 +301,6 @@ class Changes:
         if offer.reason == wire.NO_BACKEND:
             raise refusals.unavailable(refusals.NOT_REPORTED)
         return offer
-
-
-def _target(volume: Any) -> requested_configuration.Target:
-    return requested_configuration.Target(
-        volume, volume.volume_type, volume.size
-    )
 
 
 def _check_is_not_replaced(volume: protocols.Volume) -> None:

@@ -155,9 +155,7 @@ class Reconfigurations:
         if volume.status == _EXTENDING and not new_size:
             # The driver has set the limits of a size that is not saved yet.
             return None
-        return requested_configuration.Target(
-            volume, new_type or volume.volume_type, new_size or volume.size
-        )
+        return requested_configuration.Target(volume, new_type, new_size)
 
     def _change(
         self,

@@ -15,9 +15,7 @@ _HINT = {keys.COMPRESSION_HINT: 'compressible'}
 class RequestedConfigurationTest(base.DriverTestCase):
     def _target(self, volume: Any) -> requested_configuration.Target:
         current = objects.Volume.get_by_id(self.admin, volume.id)
-        return requested_configuration.Target(
-            current, current.volume_type, current.size
-        )
+        return requested_configuration.Target(current)
 
     def _wanted(self, volume: Any) -> dict[str, Any]:
         return self._target(volume).difference(self.driver.settings) or {}
