@@ -48,6 +48,8 @@ from cinder_rbd_ext.retype import trash
 from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
+from rbd_volume_options import qos
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
@@ -358,9 +360,9 @@ class RBDExtDriver(rbd.RBDDriver):
             current = held.enter_context(
                 volume_use.using(self, volume, volume_use.LONG_WAIT)
             )
-            if turns.is_slow_upload(
+            if qos.is_slow_upload(
                 current.size * units.Gi,
-                record.configuration_in(current.admin_metadata),
+                image_record.configuration_in(current.admin_metadata),
                 request.metadata_of(current),
             ):
                 held.enter_context(self._uploads.place(current.project_id))

@@ -27,9 +27,7 @@ request was already sent again, the second one finds no volume, and ends.
 
 import collections
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterator
-from collections.abc import Mapping
 import contextlib
 import itertools
 import math
@@ -40,7 +38,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import bindings
 from rbd_volume_options import features
-from rbd_volume_options import keys
 
 LOG = logging.getLogger(__name__)
 
@@ -65,20 +62,12 @@ MOST_WAITING = 5
 #: threads for blocking calls to others, and with those that wait in a thread.
 MOST_UPLOADS_AT_ONCE = 8
 MOST_UPLOADS = 12
-#: Bytes per second of an upload without a limit, about, and the seconds from
-#: which on a limit is slow that delays it. They are those of 59 GiB of data.
-UPLOADED = 100 << 20
-MOST_DELAY = 600.0
 #: Seconds after which postponed deletions are requested at the latest, and
 #: between two signs of life of an operation that waits.
 INTERVAL = 5.0
 
 #: Requests an operation again.
 Request = Callable[[], None]
-
-# Bytes of one read or byte that a limit allows an upload: ``rbd export`` reads
-# one object at a time, which by default has at least 64 KiB.
-_READ = {'iops': 64 << 10, 'read_iops': 64 << 10, 'bps': 1, 'read_bps': 1}
 
 _MAP = features.to_mask(frozenset({'object-map', 'fast-diff'}))
 
@@ -397,23 +386,6 @@ class Turns:
             return
         if slow:
             raise Slow(name)
-
-
-def is_slow_upload(
-    size: int, limits: Mapping[str, int], own: Collection[str]
-) -> bool:
-    """Return whether a limit of the owner makes an upload slow.
-
-    :param size: of the volume in bytes
-    :param limits: the limits of its image, by key
-    :param own: the keys that the owner has set
-    """
-    rates = [
-        limits[each.limit] * _READ[each.name]
-        for each in keys.LIMITS
-        if each.name in _READ and each.limit in own and each.limit in limits
-    ]
-    return any(size / rate - size / UPLOADED > MOST_DELAY for rate in rates)
 
 
 def is_slow(image: bindings.Image) -> bool:

@@ -6,6 +6,7 @@ librbd applies them to each client of the image. A burst below its limit is
 ignored by librbd, with a line in the log of the client only.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
@@ -16,6 +17,15 @@ from rbd_volume_options import keys
 from rbd_volume_options import phrases
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
+
+#: Bytes per second of an upload without a limit, about, and the seconds from
+#: which on a limit is slow that delays it. They are those of 59 GiB of data.
+UPLOADED = 100 << 20
+MOST_DELAY = 600.0
+
+# Bytes of one read or byte that a limit allows an upload: ``rbd export`` reads
+# one object at a time, which by default has at least 64 KiB.
+_READ = {'iops': 64 << 10, 'read_iops': 64 << 10, 'bps': 1, 'read_bps': 1}
 
 Choices = Mapping[str, precedence.Choice[Any]]
 
@@ -197,3 +207,20 @@ def _without(
         phrases.Phrase('both, or neither of them'),
         choice.origin,
     )
+
+
+def is_slow_upload(
+    size: int, limits: Mapping[str, int], own: Collection[str]
+) -> bool:
+    """Return whether a limit of the owner makes an upload slow.
+
+    :param size: of the volume in bytes
+    :param limits: the limits of its image, by key
+    :param own: the keys that the owner has set
+    """
+    rates = [
+        limits[each.limit] * _READ[each.name]
+        for each in keys.LIMITS
+        if each.name in _READ and each.limit in own and each.limit in limits
+    ]
+    return any(size / rate - size / UPLOADED > MOST_DELAY for rate in rates)

@@ -191,27 +191,6 @@ class ThreadsTest(base.TestCase):
 
 @ddt.ddt
 class UploadsTest(base.TestCase):
-    @ddt.data(
-        (1, {'rbd:bps_limit': 1 << 20}, True),
-        (1, {'rbd:bps_limit': 2 << 20}, False),
-        (100, {'rbd:read_bps_limit': 63 << 20}, True),
-        (100, {'rbd:read_bps_limit': 64 << 20}, False),
-        # An upload that takes hours with and without its limit.
-        (16384, {'rbd:bps_limit': 1 << 30}, False),
-        (1, {'rbd:iops_limit': 26}, True),
-        (1, {'rbd:read_iops_limit': 27}, False),
-        (1024, {'rbd:write_bps_limit': 1, 'rbd:write_iops_limit': 1}, False),
-    )
-    @ddt.unpack
-    def test_upload_is_slow_if_its_limit_delays_it_for_ten_minutes(
-        self, gib: int, limits: dict[str, int], is_slow: bool
-    ) -> None:
-        size = gib << 30
-        self.assertIs(is_slow, turns.is_slow_upload(size, limits, limits))
-        # That of the type, or one that is not in force.
-        self.assertFalse(turns.is_slow_upload(size, limits, {}))
-        self.assertFalse(turns.is_slow_upload(size, {}, limits))
-
     def test_uploads_of_a_project_leave_places_to_others(self) -> None:
         uploads = turns.Uploads()
         ended = threading.Event()
