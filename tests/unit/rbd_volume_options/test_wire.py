@@ -52,6 +52,8 @@ _CONTRACT = {
     'PER_GIB': 'per_gib',
     'PER_GIB_MINIMUM': 'per_gib_minimum',
     'CANDIDATES': 'candidates',
+    'MINIMUM_SIZE': 'provisioning:min_vol_size',
+    'MAXIMUM_SIZE': 'provisioning:max_vol_size',
     'QOS_LIMITS': 'qos_limits',
     'FROM_VOLUME_METADATA': 'volume metadata',
     'FROM_VOLUME_TYPE': 'volume type',

@@ -9,10 +9,18 @@ from tests.unit import base
 
 class ControllerTest(base.TestCase):
     def test_part_of_a_body_is_an_object(self) -> None:
-        for body in (None, [], {}, {'volume': None}, {'volume': 'x'}):
+        bodies: list[object] = [
+            None,
+            [],
+            {},
+            {'volume': None},
+            {'volume': 'x'},
+        ]
+        for body in bodies:
             self.assertEqual({}, controller.part_of(body, 'volume'))
-        body = {'volume': {'size': 1}}
-        self.assertEqual({'size': 1}, controller.part_of(body, 'volume'))
+        self.assertEqual(
+            {'size': 1}, controller.part_of({'volume': {'size': 1}}, 'volume')
+        )
 
     def test_whole_number(self) -> None:
         maximum = (1 << 31) - 1
