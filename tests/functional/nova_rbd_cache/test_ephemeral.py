@@ -103,12 +103,18 @@ class EphemeralTest(base.NovaTestCase):
         found = self._make_both(self.make_driver(_FEATURES))
         self.assertEqual([expected, expected], found)
 
-    def test_disks_have_the_mark_of_the_cloud(self) -> None:
+    def test_images_have_the_mark_of_the_cloud(self) -> None:
         cloud = str(uuid.uuid4())
-        self._make_both(self.make_driver(('cloud_id', cloud)))
-        pool_id = self.cluster.ioctx().get_pool_id()
-        for name in ('cloned', 'imported'):
-            with self.cluster.image(name) as image:
+        made = self.make_driver(('cloud_id', cloud))
+        self._make_both(made)
+        made.clone(self.location, 'snapshot', dest_pool='images')
+        for pool, name in (
+            ('volumes', 'cloned'),
+            ('volumes', 'imported'),
+            ('images', 'snapshot'),
+        ):
+            pool_id = self.cluster.ioctx(pool).get_pool_id()
+            with self.cluster.image(name, pool) as image:
                 owner = ownership.owner_of(
                     dict(image.metadata_list()), pool_id, image.id()
                 )
