@@ -92,7 +92,7 @@ def _add_starts(add: _Add) -> None:
         # The shell script has read it.
         each.add_argument(
             '--platform',
-            choices=('trixie',),
+            choices=('trixie', 'forky'),
             help='release of Debian on which a new sandbox runs, installed in '
             'a folder of the cache (default: that of this machine)',
         )
