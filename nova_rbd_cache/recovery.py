@@ -25,6 +25,7 @@ each changes the state, so that a repetition continues after a kill:
 """
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -82,7 +83,7 @@ class Step:
     """
 
     command: str
-    run: Callable[[], None]
+    run: Callable[[], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Recovery:
     :ivar options: the options of nova-manage before its command
     :ivar cache_mode: the mode for volumes that request one that the host does
         not allow
+    :ivar reserved: the attachments that this run has created
     """
 
     compute: Service
@@ -120,6 +122,7 @@ class Recovery:
     modes: frozenset[str]
     options: tuple[str, ...] = ()
     cache_mode: str | None = None
+    reserved: set[str] = dataclasses.field(default_factory=set)
 
     def steps(self) -> list[Step]:
         """Return what is left to do; empty if the attachments are complete.
@@ -272,20 +275,27 @@ class Recovery:
         completed would not.
         """
         body = {'os-reset_status': {'status': 'in-use'}}
-        return Step(
-            f'openstack volume set --state in-use {volume}',
-            lambda: self._post(
-                self.storage, f'/volumes/{volume}/action', body, _CINDER
-            ),
-        )
+
+        def run() -> None:
+            # Its owner may have detached and deleted it since the plan.
+            if self._status(volume) == 'attaching':
+                self._post(
+                    self.storage, f'/volumes/{volume}/action', body, _CINDER
+                )
+
+        return Step(f'openstack volume set --state in-use {volume}', run)
 
     def _reserve(self, volume: str) -> Step:
         names = {'volume_uuid': volume, 'instance_uuid': self.server}
-        return Step(
-            f'openstack volume attachment create {volume} {self.server}',
-            lambda: self._post(
+
+        def run() -> None:
+            made = self._post(
                 self.storage, '/attachments', {'attachment': names}, _CINDER
-            ),
+            )
+            self.reserved.add(made['attachment']['id'])
+
+        return Step(
+            f'openstack volume attachment create {volume} {self.server}', run
         )
 
     def _forgotten(self, attachments: Iterable[_Attachment]) -> Iterator[Step]:
@@ -294,13 +304,21 @@ class Recovery:
                 yield Step(
                     'Delete the reserved attachments that Nova does not know '
                     f'of volume {each.volume}',
-                    functools.partial(self._forget, each.volume),
+                    functools.partial(
+                        self._forget, each.volume, tuple(each.unknown)
+                    ),
                 )
 
-    def _forget(self, volume: str) -> None:
+    def _forget(self, volume: str, known: Collection[str]) -> None:
+        """Delete attachments of the plan, and what this run reserved.
+
+        Others may be those of a request that Nova has just begun.
+        """
         for each in self._attachments():
             for ident in each.unknown if each.volume == volume else ():
-                self._delete(ident)
+                if ident in known or ident in self.reserved:
+                    self._check_idle(self._server())
+                    self._delete(ident)
 
     def _delete(self, attachment: str) -> None:
         _body(
@@ -432,10 +450,12 @@ class Recovery:
         path: str,
         body: Mapping[str, Any],
         microversion: str,
-    ) -> None:
+    ) -> dict[str, Any]:
         response = service.post(path, json=body, microversion=microversion)
-        if _body(response) is None:
+        answer = _body(response)
+        if answer is None:
             raise NotRecoverable(f'{path} no longer exists.')
+        return answer
 
 
 def _body(response: Any) -> dict[str, Any] | None:

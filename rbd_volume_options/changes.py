@@ -13,6 +13,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import request
@@ -165,7 +166,9 @@ def _differs(
     return errors.OptionError(
         key,
         choice.value,
-        'differs from the image; the value is fixed at creation',
+        phrases.Phrase(
+            'differs from the image; the value is fixed at creation'
+        ),
         has,
         choice.origin,
     )
@@ -224,8 +227,8 @@ def check_corrected(
         raise errors.OptionError(
             key,
             metadata[key],
-            'the volume has no record of its image',
-            'removal of the key',
+            phrases.Phrase('the volume has no record of its image'),
+            phrases.Phrase('removal of the key'),
             origin,
         )
     contradiction = disagreement(requested, state)

@@ -19,6 +19,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import offers
 from rbd_volume_options import options
+from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import sizes
@@ -108,8 +109,10 @@ def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
             raise errors.OptionError(
                 definitions.shown_key(name),
                 value,
-                f'not allowed in {kind} metadata',
-                f'keys that do not begin with {keys.PREFIX}',
+                phrases.Phrase('not allowed in {kind} metadata', kind=kind),
+                phrases.Phrase(
+                    'keys that do not begin with {prefix}', prefix=keys.PREFIX
+                ),
             )
 
 
@@ -223,7 +226,9 @@ def check_fixed(names: Iterable[str], before: Items, after: Items) -> None:
                 name,
                 after.get(name, before.get(name)),
                 _FIXED if name in after else f'{_FIXED} and cannot be removed',
-                f'changes of {", ".join(changeable)} only',
+                phrases.Phrase(
+                    'changes of {names} only', names=', '.join(changeable)
+                ),
                 errors.Origin.VOLUME_METADATA,
             )
 
@@ -288,9 +293,16 @@ def check_sizes(
             raise errors.OptionError(
                 keys.STRIPE_COUNT,
                 striping.count,
-                f'the size of a volume must be a multiple of {step} GiB, and '
-                f'the volume type allows {low} to {high} GiB',
-                'values whose product divides a size that the type allows',
+                phrases.Phrase(
+                    'the size of a volume must be a multiple of {step} GiB, '
+                    'and the volume type allows {low} to {high} GiB',
+                    step=step,
+                    low=low,
+                    high=high,
+                ),
+                phrases.Phrase(
+                    'values whose product divides a size that the type allows'
+                ),
                 errors.Origin.VOLUME_TYPE,
             )
     smallest = math.ceil(low / step) * step

@@ -22,6 +22,10 @@ from rbd_volume_options import sizes
 #: which on a limit is slow that delays it. They are those of 59 GiB of data.
 UPLOADED = 100 << 20
 MOST_DELAY = 600.0
+#: The same for a limit that makes the upload this number of times as long: a
+#: small volume must not hold a thread almost as long as a large one.
+MOST_DELAY_OF_SMALL = 60.0
+MOST_TIMES = 5
 
 # Bytes of one read or byte that a limit allows an upload: ``rbd export`` reads
 # one object at a time, which by default has at least 64 KiB.
@@ -223,4 +227,8 @@ def is_slow_upload(
         for each in keys.LIMITS
         if each.name in _READ and each.limit in own and each.limit in limits
     ]
-    return any(size / rate - size / UPLOADED > MOST_DELAY for rate in rates)
+    return any(
+        size / rate - size / UPLOADED
+        > (MOST_DELAY_OF_SMALL if rate * MOST_TIMES < UPLOADED else MOST_DELAY)
+        for rate in rates
+    )

@@ -17,6 +17,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import limits
+from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import request
@@ -239,7 +240,9 @@ class Retype:
         return errors.OptionError(
             keys.DATA_POOL,
             'none',
-            'the data is in the data pool of the former volume type',
+            phrases.Phrase(
+                'the data is in the data pool of the former volume type'
+            ),
             _MIGRATION,
             errors.Origin.VOLUME_TYPE,
         )
@@ -265,8 +268,11 @@ class Retype:
         return errors.OptionError(
             key,
             given[key],
-            'the image has a layout that the new volume type does not allow '
-            f'({found[key]})',
+            phrases.Phrase(
+                'the image has a layout that the new volume type does not '
+                'allow ({value})',
+                value=found[key],
+            ),
             _MIGRATION,
             errors.Origin.VOLUME_TYPE,
         )

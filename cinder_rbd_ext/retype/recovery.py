@@ -152,7 +152,7 @@ class Recovery:
     ) -> bool:
         """Settle volumes, each under its lock; return whether some are left.
 
-        :param counts_used: whether those that are in use count
+        :param counts_used: whether those that are in use or failed count
         """
         is_left = False
         for volume_id in volume_ids:
@@ -172,6 +172,7 @@ class Recovery:
                     'Could not settle the retype of volume %(id)s',
                     {'id': volume_id},
                 )
+                is_left |= counts_used
         return is_left
 
     def return_lost(self) -> None:
@@ -217,7 +218,12 @@ class Recovery:
                 marker.is_migrating(volume) or volume.status == marker.RETYPING
             )
         ):
-            if _has_target(volume) and (
+            # Without a migration, it is the target of an earlier one.
+            may_be_copied = self._driver.cluster_name or (
+                marker.is_migrating(volume)
+                and volume.migration_status != marker.STARTING
+            )
+            if (may_be_copied and _has_target(volume)) and (
                 # A service of the cluster, or Nova, may be copying the data.
                 self._driver.cluster_name
                 or volume.migration_status != marker.MIGRATING

@@ -113,8 +113,8 @@ class Cloud:
         if path == '/attachments':
             if json['attachment']['instance_uuid'] != SERVER:
                 return _response(400)
-            self.create(json['attachment']['volume_uuid'])
-            return _response(200, attachment={})
+            ident = self.create(json['attachment']['volume_uuid'])
+            return _response(200, attachment={'id': ident})
         if path.endswith('/action') and path.startswith('/volumes/'):
             status = json['os-reset_status']['status']
             self.volumes[path.split('/')[2]] = status
@@ -330,6 +330,38 @@ class RecoveryTest(base.TestCase):
             each.run()
         self.finish()
         self.check_recovered()
+
+    def _forgotten(self) -> recovery.Step:
+        """Return the step that deletes an attachment, after a plan."""
+        self.cloud.server['status'] = 'SHUTOFF'
+        self.cloud.modes['refused'] = None
+        self.forgotten = self.cloud.create('refused')
+        steps = self.cloud.recovery().steps()
+        (step,) = (each for each in steps if 'does not know' in each.command)
+        return step
+
+    def test_attachment_of_a_later_request_to_nova_stays(self) -> None:
+        step = self._forgotten()
+        later = self.cloud.create('refused')
+        step.run()
+        self.assertNotIn(self.forgotten, self.cloud.statuses)
+        self.assertIn(later, self.cloud.statuses)
+
+    def test_no_attachment_is_deleted_while_nova_works(self) -> None:
+        step = self._forgotten()
+        self.cloud.server['OS-EXT-STS:task_state'] = 'resize_prep'
+        self.assertRaises(recovery.NotRecoverable, step.run)
+        self.assertIn(self.forgotten, self.cloud.statuses)
+
+    def test_status_that_changed_since_the_plan_stays(self) -> None:
+        (step,) = (
+            each
+            for each in self.cloud.recovery().steps()
+            if each.command.startswith('openstack volume set --state')
+        )
+        self.cloud.volumes['other'] = 'deleting'
+        step.run()
+        self.assertEqual('deleting', self.cloud.volumes['other'])
 
     def test_mode_that_the_host_does_not_allow_must_be_chosen(self) -> None:
         error = self.assertRaises(

@@ -288,17 +288,21 @@ class LimitsTestCase(refusals.RefusalTestCase):
 class SlowUploadTest(refusals.RefusalTestCase):
     @ddt.data(
         (1, {'rbd:bps_limit': 1 << 20}, True),
-        (1, {'rbd:bps_limit': 2 << 20}, False),
+        # Small volumes that a limit makes wait for more than a minute.
+        (1, {'rbd:bps_limit': 14 << 20}, True),
+        (1, {'rbd:bps_limit': 15 << 20}, False),
+        (8, {'rbd:bps_limit': 20 << 20}, False),
+        (8, {'rbd:bps_limit': 19 << 20}, True),
         (100, {'rbd:read_bps_limit': 63 << 20}, True),
         (100, {'rbd:read_bps_limit': 64 << 20}, False),
         # An upload that takes hours with and without its limit.
         (16384, {'rbd:bps_limit': 1 << 30}, False),
-        (1, {'rbd:iops_limit': 26}, True),
-        (1, {'rbd:read_iops_limit': 27}, False),
+        (1, {'rbd:iops_limit': 230}, True),
+        (1, {'rbd:read_iops_limit': 240}, False),
         (1024, {'rbd:write_bps_limit': 1, 'rbd:write_iops_limit': 1}, False),
     )
     @ddt.unpack
-    def test_upload_is_slow_if_its_limit_delays_it_for_ten_minutes(
+    def test_upload_is_slow_if_its_limit_delays_it_for_long(
         self, gib: int, limits: dict[str, int], is_slow: bool
     ) -> None:
         size = gib << 30

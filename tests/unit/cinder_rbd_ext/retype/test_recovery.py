@@ -11,6 +11,7 @@ import ddt
 from oslo_utils import timeutils
 
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import swap
@@ -157,6 +158,26 @@ class RecoveryTest(base.DriverTestCase):
         self.driver.initialize_connection(self.volume, {'host': 'compute'})
         target.refresh()
         self.assertEqual(f'target:{self.volume.id}', target.migration_status)
+
+    @ddt.data('error', 'starting')
+    def test_target_of_an_earlier_copy_does_not_keep_a_lost_request(
+        self, migration_status: str
+    ) -> None:
+        self._copied_by_cinder(
+            status='retyping', migration_status=migration_status
+        )
+        self._search(1)
+        self.assertEqual('available', self.volume.status)
+
+    def test_failed_search_is_repeated(self) -> None:
+        self._copied_by_cinder()
+        with mock.patch.object(
+            open_image, 'watchers_of', autospec=True, side_effect=OSError
+        ):
+            self._search(1)
+        self.assertEqual('migrating', self.volume.migration_status)
+        self._search(1)
+        self.assertEqual('error', self.volume.migration_status)
 
     @ddt.data(
         {'previous_status': 'in-use'},
