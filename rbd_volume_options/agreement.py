@@ -41,7 +41,7 @@ _SHARED_MODE = definitions.OPTIONS[keys.CACHE_MODE].shared_value
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class RequestedMode:
     """The cache mode with which a volume is to be attached.
 
     :ivar origin: where the mode was set; None if it is not a request
@@ -104,7 +104,7 @@ class Earlier:
 
 def requested_mode(
     volume: Attaching, settings: backend_settings.BackendSettings
-) -> Asked | None:
+) -> RequestedMode | None:
     """Return the requested mode of a volume; None to leave it to the host.
 
     A multi-attach volume always has cache mode ``none``. Whether tenants may
@@ -115,9 +115,9 @@ def requested_mode(
     :raises OptionError: for an unknown mode, or one that is not allowed
     """
     if volume.multiattach:
-        return Asked(_SHARED_MODE, None, shared=True)
+        return RequestedMode(_SHARED_MODE, None, shared=True)
     choice = _choice(volume, keys.CACHE_MODE, settings, volume.metadata)
-    return Asked(choice.value, choice.origin) if choice else None
+    return RequestedMode(choice.value, choice.origin) if choice else None
 
 
 def other_values(
@@ -203,13 +203,13 @@ def host_of(connector: Mapping[str, Any]) -> str:
     return errors.shown(connector.get('host', ''))
 
 
-def check_offered(asked: Asked, offer: HostModes | None) -> None:
+def check_offered(requested: RequestedMode, offer: HostModes | None) -> None:
     """Check that a host offers the requested mode.
 
     The error does not name the host, because tenants read it. It is short,
     because Nova truncates the fault of a server after 255 characters.
     """
-    if asked.shared or asked.mode in (offer or ()):
+    if requested.shared or requested.mode in (offer or ()):
         # Nova itself uses this mode for all shared disks.
         return
     if offer is None:
@@ -218,19 +218,19 @@ def check_offered(asked: Asked, offer: HostModes | None) -> None:
     else:
         reason = 'the compute host does not offer it'
         allowed = cache_modes.joined(offer)
-    raise asked.refusal(reason, allowed)
+    raise requested.refusal(reason, allowed)
 
 
-def check_cache(asked: Asked, cached: bool | None) -> None:
+def check_cache(requested: RequestedMode, cached: bool | None) -> None:
     """Check that no ``conf_rbd_cache`` overrides the mode.
 
     :param cached: the value on the image or its pool; None if unset
     :raises OptionError: if it does
     """
-    if cached is None or cached is asked.mode.uses_rbd_cache:
+    if cached is None or cached is requested.mode.uses_rbd_cache:
         return
     agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]
-    raise asked.refusal(
+    raise requested.refusal(
         f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
         f'pool, overrides it',
         f'{cache_modes.joined(agreeing)}, or remove the setting',
@@ -241,14 +241,15 @@ def check_cache(asked: Asked, cached: bool | None) -> None:
 class Agreement:
     """The decision about the cache mode of an attachment.
 
-    :ivar asked: the mode of the attachment; None to leave it to the host
+    :ivar requested: the mode of the attachment; None to leave it to the host
     :ivar error: why it does not get the requested mode, if it does not
     :ivar refused: whether the attachment is refused because of ``error``
     :ivar strict: whether any other obstacle to the mode refuses it
-    :ivar kept: whether ``asked`` is the mode that the server had on the host
+    :ivar kept: whether ``requested`` is the mode that the server had on the
+        host
     """
 
-    asked: Asked | None = None
+    requested: RequestedMode | None = None
     error: errors.OptionError | None = None
     refused: bool = False
     strict: bool = False
@@ -274,23 +275,25 @@ def agree(
     strict = certain and settings.strict_cache_mode
     error = None
     try:
-        asked = requested_mode(volume, settings)
+        requested = requested_mode(volume, settings)
     except errors.OptionError as not_allowed:
         replaced = earlier()
         if replaced is None:
             return Agreement(error=not_allowed, refused=certain)
-        asked = Asked(replaced.mode, None) if replaced.mode else None
+        requested = (
+            RequestedMode(replaced.mode, None) if replaced.mode else None
+        )
         error = not_allowed
-    if asked is None:
+    if requested is None:
         return Agreement(error=error, strict=strict)
     try:
-        check_offered(asked, of_connector(connector, volume.warn))
+        check_offered(requested, of_connector(connector, volume.warn))
     except errors.OptionError as not_offered:
         refusal = Agreement(error=not_offered, refused=strict, strict=strict)
         return (
             _kept_on_host(refusal, connector, earlier) if certain else refusal
         )
-    return Agreement(asked, error, strict=strict)
+    return Agreement(requested, error, strict=strict)
 
 
 def required(
@@ -328,7 +331,7 @@ def overridden(
 ) -> Agreement:
     """Return an agreement on a mode that a setting of the image overrides."""
     # Shared volumes are not refused: their mode is not a request.
-    shared = agreed.asked is not None and agreed.asked.shared
+    shared = agreed.requested is not None and agreed.requested.shared
     refused = agreed.strict and not shared
     obstructed = dataclasses.replace(agreed, error=error, refused=refused)
     if not refused:
@@ -345,5 +348,5 @@ def _kept_on_host(
     on_host = replaced.on_host(connector) if replaced else None
     if on_host is None:
         return agreed
-    asked = Asked(on_host.mode, None) if on_host.mode else None
-    return Agreement(asked, agreed.error, kept=True)
+    requested = RequestedMode(on_host.mode, None) if on_host.mode else None
+    return Agreement(requested, agreed.error, kept=True)

@@ -129,31 +129,35 @@ def _agreed(
     )
     if agreed.error:
         judge(agreed.error, agreed)
-    if agreed.asked:
+    if agreed.requested:
         try:
             agreement.check_cache(
-                agreed.asked, _cache_override(driver, volume)
+                agreed.requested, _cache_override(driver, volume)
             )
         except errors.OptionError as error:
             agreed = agreement.overridden(agreed, error, connector, earlier)
             judge(error, agreed)
     if image_record.refused_attachment(current.admin_metadata):
         user_messages.forget_refused_attachment(volume.id)
-    if not agreed.asked or _is_pending(current, connector, agreed.asked):
+    if not agreed.requested or _is_pending(
+        current, connector, agreed.requested
+    ):
         return None
-    return agreed.asked.mode
+    return agreed.requested.mode
 
 
 def _is_pending(
     volume: protocols.Volume,
     connector: protocols.Connector,
-    asked: agreement.Asked,
+    requested: agreement.RequestedMode,
 ) -> bool:
     """Return whether the guest cannot have the mode before it restarts.
 
     The attachment then has no mode, as the guest.
     """
-    if asked.shared or not replacement.runs_without_plug_in(volume, connector):
+    if requested.shared or not replacement.runs_without_plug_in(
+        volume, connector
+    ):
         return False
     LOG.warning(
         'Volume %(id)s is attached to host %(host)s without its cache '

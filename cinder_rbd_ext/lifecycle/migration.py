@@ -285,6 +285,14 @@ class Migrations:
                 f'{volume.size} GiB when its migration was requested. Request '
                 'the migration again'
             )
+        if current.migration_status != volume.migration_status:
+            # Another service took it for interrupted, or an administrator has
+            # reset it. Clients are no longer kept from the volume.
+            raise swap.CopyFailed(
+                reason=f'The migration of volume {volume.id} has ended with '
+                f'migration status {current.migration_status}. Request it '
+                'again'
+            )
         if volume.volume_attachment:
             return
         with self._images.opened(volume.name, read_only=True) as image:

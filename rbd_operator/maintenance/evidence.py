@@ -234,10 +234,10 @@ class Evidence:
 
     def moved_to(self, volume: records.Volume, pool: str) -> str:
         """Return where a volume is; empty if it is, or may be, in a pool."""
-        there = self._pool_of(volume.pool)
-        if not there and volume.pool in self.known.elsewhere:
-            there = volume.pool
-        return '' if there == pool else there
+        current = self._pool_of(volume.pool)
+        if not current and volume.pool in self.known.elsewhere:
+            current = volume.pool
+        return '' if current == pool else current
 
     def require_no_record(self, name: names.Name) -> None:
         """Check that the cloud has no record of an owner at this moment.

@@ -76,8 +76,8 @@ class GroupTestCase(base.CloudTestCase):
         """Wait for the group with a name; return its ID."""
 
         def found() -> str | None:
-            there = self.request('GET', '/groups')['groups']
-            idents = (each['id'] for each in there if each['name'] == name)
+            groups = self.request('GET', '/groups')['groups']
+            idents = (each['id'] for each in groups if each['name'] == name)
             return next(idents, None)
 
         ident: str = self.until(found)

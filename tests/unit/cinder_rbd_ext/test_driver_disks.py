@@ -140,6 +140,23 @@ class SectorSizeTest(base.DriverTestCase):
         )
         self.assertIn('when its migration was requested', str(error))
 
+    def test_volume_whose_migration_has_ended_is_not_copied(self) -> None:
+        """Another service of the same host took it for interrupted."""
+        volume = self.made_volume()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        volume.migration_status = 'migrating'
+        volume.save()
+        self.driver.before_volume_copy(self.admin, volume, target)
+        db.volume_update(self.admin, volume.id, {'migration_status': 'error'})
+        for check in (
+            self.driver.before_volume_copy,
+            self.driver.after_volume_copy,
+        ):
+            error = self.assertRaises(
+                swap.CopyFailed, check, self.admin, volume, target
+            )
+            self.assertIn('has ended', str(error))
+
     def test_volume_with_a_snapshot_is_not_copied(self) -> None:
         """Cinder would delete the former image, and its snapshots with it."""
         volume = self.made_volume()

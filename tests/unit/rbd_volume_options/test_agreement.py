@@ -141,7 +141,7 @@ class MultiattachTest(base.TestCase):
         """The mode is not a request, which a host could refuse."""
         volume = _volume({}, cinder_objects.volume_type(), multiattach=True)
         self.assertEqual(
-            agreement.Asked(CacheMode.NONE, None, shared=True),
+            agreement.RequestedMode(CacheMode.NONE, None, shared=True),
             agreement.requested_mode(
                 volume, cinder_objects.settings(**options)
             ),
@@ -176,7 +176,9 @@ class MultiattachTest(base.TestCase):
 
 
 _SAFE = frozenset(cache_modes.SAFE_CACHE_MODES)
-_ASKED = agreement.Asked(CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA)
+_ASKED = agreement.RequestedMode(
+    CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA
+)
 
 #: Connectors and the modes that they offer.
 _OFFERS: dict[str, tuple[dict[str, Any], frozenset[CacheMode] | None]] = {
@@ -242,7 +244,7 @@ class OfferTest(base.TestCase):
 class CheckTest(base.TestCase):
     @ddt.data(*CacheMode)
     def test_offered_mode_is_accepted(self, mode: CacheMode) -> None:
-        wanted = agreement.Asked(mode, errors.Origin.BACKEND)
+        wanted = agreement.RequestedMode(mode, errors.Origin.BACKEND)
         agreement.check_offered(wanted, frozenset({mode}))
 
     def _text(self, offer: agreement.HostModes | None) -> str:
@@ -270,7 +272,9 @@ class CheckTest(base.TestCase):
         self.assertIn('allowed: no cache mode', self._text(frozenset()))
 
     def test_unsafe_is_to_be_listed(self) -> None:
-        wanted = agreement.Asked(CacheMode.UNSAFE, errors.Origin.VOLUME_TYPE)
+        wanted = agreement.RequestedMode(
+            CacheMode.UNSAFE, errors.Origin.VOLUME_TYPE
+        )
         self.assertRaises(
             errors.OptionError, agreement.check_offered, wanted, _SAFE
         )
@@ -279,7 +283,7 @@ class CheckTest(base.TestCase):
     def test_shared_disks_get_none_from_nova_itself(
         self, offer: agreement.HostModes | None
     ) -> None:
-        wanted = agreement.Asked(CacheMode.NONE, None, shared=True)
+        wanted = agreement.RequestedMode(CacheMode.NONE, None, shared=True)
         agreement.check_offered(wanted, offer)
 
 
@@ -361,7 +365,7 @@ class AgreeTest(base.TestCase):
     def check(self, case: str, found: agreement.Agreement) -> None:
         """Check the agreed mode and the error."""
         *_, mode, words, _, _ = _CASES[case]
-        agreed = found.asked.mode.value if found.asked else None
+        agreed = found.requested.mode.value if found.requested else None
         self.assertEqual(mode, agreed)
         self.assertIn(words, str(found.error or ''))
         self.assertIs(bool(words), found.error is not None)
@@ -405,7 +409,7 @@ class AgreeTest(base.TestCase):
                     True,
                     mock.Mock(return_value=earlier),
                 )
-                kept = found.asked.mode if found.asked else None
+                kept = found.requested.mode if found.requested else None
                 self.assertIs(before, kept)
                 self.assertIsNotNone(found.error)
                 self.assertFalse(found.refused)
@@ -432,7 +436,8 @@ class AgreeTest(base.TestCase):
             self.assertIs(kept, not found.refused)
             if kept:
                 self.assertEqual(
-                    'writethrough', found.asked and found.asked.mode.value
+                    'writethrough',
+                    found.requested and found.requested.mode.value,
                 )
 
     def test_same_host_has_the_requested_mode(self) -> None:
@@ -444,7 +449,9 @@ class AgreeTest(base.TestCase):
             True,
             lambda: earlier,
         )
-        self.assertEqual('writeback', found.asked and found.asked.mode.value)
+        self.assertEqual(
+            'writeback', found.requested and found.requested.mode.value
+        )
         self.assertIsNone(found.error)
 
 
@@ -454,7 +461,7 @@ class OverrideTest(base.TestCase):
     def test_contradicting_setting_is_refused_for_each_mode(
         self, mode: CacheMode
     ) -> None:
-        wanted = agreement.Asked(mode, errors.Origin.VOLUME_TYPE)
+        wanted = agreement.RequestedMode(mode, errors.Origin.VOLUME_TYPE)
         agreement.check_cache(wanted, None)
         agreement.check_cache(wanted, mode.uses_rbd_cache)
         error = self.assertRaises(
@@ -468,7 +475,7 @@ class OverrideTest(base.TestCase):
 
     def test_room_for_the_longest(self) -> None:
         """The field that tenants read holds 255 characters."""
-        longest = agreement.Asked(
+        longest = agreement.RequestedMode(
             CacheMode.WRITETHROUGH, errors.Origin.BACKEND
         )
         everything = frozenset(CacheMode) - {longest.mode}

@@ -60,11 +60,11 @@ class HealthTest(base.TestCase):
     def test_full_cluster_does_not_stop_what_frees_space(self) -> None:
         report = _report('HEALTH_ERR', 'OSD_FULL', 'POOL_FULL', 'OSD_NEARFULL')
         report['checks']['POOL_APP_NOT_ENABLED'] = {'severity': 'HEALTH_WARN'}
-        there = _Connection(report)
-        self.assertEqual(3, len(health.troubles(there)))
-        self.assertEqual([], health.troubles(there, health.FULL))
+        connection = _Connection(report)
+        self.assertEqual(3, len(health.troubles(connection)))
+        self.assertEqual([], health.troubles(connection, health.FULL))
         report['checks']['PG_DAMAGED'] = {'severity': 'HEALTH_ERR'}
-        self.assertEqual(['PG_DAMAGED'], health.troubles(there, health.FULL))
+        self.assertEqual(['PG_DAMAGED'], health.troubles(connection, health.FULL))
 
     def test_no_answer(self) -> None:
         connection = _Connection(_OK)
