@@ -64,7 +64,9 @@ class HealthTest(base.TestCase):
         self.assertEqual(3, len(health.troubles(connection)))
         self.assertEqual([], health.troubles(connection, health.FULL))
         report['checks']['PG_DAMAGED'] = {'severity': 'HEALTH_ERR'}
-        self.assertEqual(['PG_DAMAGED'], health.troubles(connection, health.FULL))
+        self.assertEqual(
+            ['PG_DAMAGED'], health.troubles(connection, health.FULL)
+        )
 
     def test_no_answer(self) -> None:
         connection = _Connection(_OK)
