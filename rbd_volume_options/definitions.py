@@ -693,8 +693,8 @@ OPTIONS: dict[str, Option] = {
             summary=Phrase('contiguous bytes of a stripe in one object'),
             description=(
                 'Contiguous bytes of a stripe in one object: a factor of the '
-                'object size, at least 512 bytes (64K). Requires a stripe '
-                'count.'
+                'object size, at least 512 bytes, such as 64K. Requires a '
+                'stripe count.'
             ),
             when_to_use=Phrase(
                 'Contiguous bytes that go to one object before the next '
