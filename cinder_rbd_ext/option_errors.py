@@ -11,9 +11,9 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 
 LOG = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def of_back_end(backend: str) -> Iterator[None]:
     try:
         yield
     except errors.OptionError as error:
-        renamed = error.renamed(definitions.conf_names())
+        renamed = error.renamed(registry.conf_names())
         raise exceptions.InvalidBackendOptions(
             backend=backend,
             reason=str(renamed),

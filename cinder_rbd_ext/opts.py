@@ -11,6 +11,7 @@ from rbd_volume_options import config_type
 from rbd_volume_options import definitions
 from rbd_volume_options import limits
 from rbd_volume_options import ownership
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 #: ``SHARED_CONF_GROUP`` of Cinder, without which the options can be listed.
@@ -108,8 +109,8 @@ _OTHER_OPTS: list[cfg.Opt] = [
 def backend_opts() -> list[cfg.Opt]:
     """Return the options of a back end."""
     opts = []
-    for key in definitions.conf_names():
-        option = definitions.OPTIONS[key]
+    for key in registry.conf_names():
+        option = registry.OPTIONS[key]
         opts.append(
             cfg.Opt(
                 option.conf_name,

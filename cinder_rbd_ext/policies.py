@@ -17,6 +17,7 @@ import webob.exc
 
 from cinder_rbd_ext import protocols
 from rbd_volume_options import definitions
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
@@ -125,11 +126,11 @@ _RULES = [
 
 def list_rules() -> list[policy.DocumentedRuleDefault]:
     """Return the rules for oslopolicy-sample-generator."""
-    return [*_RULES, *map(_rule_of, definitions.policies())]
+    return [*_RULES, *map(_rule_of, registry.policies())]
 
 
 def _rule_of(each: definitions.Policy) -> policy.DocumentedRuleDefault:
-    names = ', '.join(definitions.policies()[each])
+    names = ', '.join(registry.policies()[each])
     return policy.DocumentedRuleDefault(
         name=each.name,
         check_str=base.SYSTEM_ADMIN_OR_PROJECT_MEMBER,
@@ -145,7 +146,7 @@ def register() -> None:
     for rule in _RULES:
         if rule.name not in enforcer.registered_rules:
             enforcer.register_default(rule)
-    for each in definitions.policies():
+    for each in registry.policies():
         if each.name not in enforcer.registered_rules:
             enforcer.register_default(_rule_of(each))
 
@@ -162,7 +163,7 @@ def settable(context: protocols.Context) -> frozenset[str]:
     """Return the keys that the policy lets the caller set."""
     return frozenset(
         key
-        for each, keys_of_it in definitions.policies().items()
+        for each, keys_of_it in registry.policies().items()
         if allows(context, each.name)
         for key in keys_of_it
     )
@@ -180,7 +181,7 @@ def settable_by_creator(
     :param moved: whether an operator migrates the volume unchanged
     """
     if moved:
-        return frozenset(definitions.volume_keys())
+        return frozenset(registry.volume_keys())
     # The context of the object, which the manager passed.
     context = volume._context
     if context is None or not context.roles:
@@ -208,7 +209,7 @@ def check_keys(
     :raises HTTPForbidden: with the first key that the caller may not set
     """
     for key in sorted(names):
-        option = definitions.OPTIONS.get(key)
+        option = registry.OPTIONS.get(key)
         action = option.policy.name if option and option.policy else None
         if action and not allows(context, action, target):
             raise webob.exc.HTTPForbidden(

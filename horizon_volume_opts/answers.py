@@ -17,6 +17,7 @@ import jsonschema
 
 from rbd_volume_options import definitions
 from rbd_volume_options import published
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 _NUMBERS = (definitions.ValueType.SIZE, definitions.ValueType.COUNT)
@@ -54,7 +55,7 @@ def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             f'{wire.REQUIRE_WHOLE_STRIPES!r} is not a boolean'
         )
     options: dict[str, dict[str, Any]] = {}
-    for option in definitions.with_values():
+    for option in registry.with_values():
         description = described.get(option.key, _ABSENT)
         problem = _problem(option, json.dumps(description))
         if problem:

@@ -24,7 +24,9 @@ from rbd_volume_options import options as options_module
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import wire
+from rbd_volume_options.families import limits as limit_options
 
 Answer = Mapping[str, Any]
 Origin = errors.Origin
@@ -120,7 +122,7 @@ class UserOffer:
         allowed = self.options.get(key, {}).get('allowed', ())
         return [
             (choice, text)
-            for choice, text in wording.choices(definitions.OPTIONS[key])
+            for choice, text in wording.choices(registry.OPTIONS[key])
             if choice in allowed
         ]
 
@@ -195,7 +197,7 @@ class UserOffer:
             raise errors.OptionError(
                 key, metadata[key], self.reason, keys.NO_KEY, origin
             )
-        definitions.check_tenant(requested, self.settable)
+        registry.check_tenant(requested, self.settable)
         self._check_allowed(asked)
         if size is not None:
             # A volume type can have a limit that only Cinder knows, so that
@@ -203,8 +205,7 @@ class UserOffer:
             without_limits = {
                 key: value
                 for key, value in requested.items()
-                if definitions.OPTIONS[key].policy
-                is not definitions.SET_LIMITS
+                if registry.OPTIONS[key].policy is not limit_options.SET_LIMITS
             }
             layout_and_features = options_module.parse(
                 without_limits, keys.Scope.VOLUME, origin

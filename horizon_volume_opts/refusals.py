@@ -11,9 +11,9 @@ from django.utils.translation import gettext
 from horizon_volume_opts import layouts
 from horizon_volume_opts import phrasing
 from horizon_volume_opts import qos
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 _BAD = re.compile(
@@ -78,7 +78,7 @@ def readable(text: str, key: str = '') -> str:
             return match[0]
         return match['key'] + layouts.size(int(match['number']))
 
-    option = definitions.OPTIONS.get(key)
+    option = registry.OPTIONS.get(key)
     if option and option.is_rate:
         return _NUMBER.sub(
             lambda number: qos.amount(

@@ -12,7 +12,7 @@ from openstack_dashboard.api.rest import utils
 from horizon_volume_opts import discovery
 from horizon_volume_opts import packing
 from horizon_volume_opts import source
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 UNAVAILABLE = 503
@@ -34,7 +34,7 @@ class Types(generic.View):
             by_type = discovery.by_type(request, request.GET.getlist('named'))
         except discovery.Unavailable:
             return utils.JSONResponse('unavailable', UNAVAILABLE)
-        return packing.packed(by_type, definitions.volume_keys())
+        return packing.packed(by_type, registry.volume_keys())
 
 
 class Source(generic.View):

@@ -8,12 +8,12 @@ import dataclasses
 import enum
 from typing import Any
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 
@@ -77,7 +77,7 @@ def of_volume(volume: Any) -> Made:
 
 
 def _configuration(shown: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for option in definitions.OPTIONS.values():
+    for option in registry.OPTIONS.values():
         value = shown.get(option.attribute or '')
         if option.is_item:
             value = _mapping(value).get(option.name)

@@ -15,6 +15,7 @@ from horizon_volume_opts import qos
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 UNAVAILABLE = _(
@@ -73,7 +74,7 @@ def reason(text: str | None) -> str:
 
 def label(key: str) -> str:
     """Return the label of a key, in the user's language."""
-    option = definitions.OPTIONS.get(key)
+    option = registry.OPTIONS.get(key)
     return phrasing.in_words(option.title) if option else key
 
 
@@ -82,7 +83,7 @@ _IN_BYTES = _('A number of bytes, or with a unit, such as 100M.')
 
 def help_of(key: str) -> str:
     """Return what an option is and when to change it."""
-    option = definitions.OPTIONS[key]
+    option = registry.OPTIONS[key]
     text = phrasing.sentence(option.summary)
     if option.when_to_use:
         text = phrasing.in_words(option.when_to_use)
@@ -132,7 +133,7 @@ def value_of(key: str, value: Any) -> str:
 
     :param value: a parsed value, as in responses
     """
-    option = definitions.OPTIONS[key]
+    option = registry.OPTIONS[key]
     if isinstance(value, bool):
         return str(YES if value else NO)
     if option.value_type is definitions.ValueType.SIZE or option.is_rate:
@@ -150,7 +151,7 @@ def default(value: Any, origin: str | None, key: str | None = None) -> str:
     """
     if value is None:
         return phrasing.in_words(
-            definitions.OPTIONS[key].unset if key else str(BLANK)
+            registry.OPTIONS[key].unset if key else str(BLANK)
         )
     if key:
         value = value_of(key, value)

@@ -25,10 +25,10 @@ from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
-from rbd_volume_options import definitions
 from rbd_volume_options import discard_granularity
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -266,7 +266,7 @@ def _detect_zeroes(connection_info: Any) -> str | None:
     if word is None:
         return None
     try:
-        known: str = definitions.OPTIONS[keys.DETECT_ZEROES].parse(word)
+        known: str = registry.OPTIONS[keys.DETECT_ZEROES].parse(word)
     except errors.OptionError as error:
         LOG.warning(
             'Volume %(id)s is attached without a requested option: %(error)s',

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 import dataclasses
 
 from rbd_command_line import findings
-from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 
 #: The options of librbd that limit reads and writes, and their defaults.
 _LIMITS = {
-    definitions.OPTIONS[key].item: default
+    registry.OPTIONS[key].item: default
     for each in keys.LIMITS
     for key, default in (
         *((each.limit, '0'), (each.burst, '0')),

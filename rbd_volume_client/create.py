@@ -15,6 +15,7 @@ from rbd_command_line import columns
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 
 Record = dict[str, Any]
 
@@ -134,8 +135,8 @@ class CreateRBDVolume(command.ShowOne):
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    for key in definitions.volume_keys():
-        option = definitions.OPTIONS[key]
+    for key in registry.volume_keys():
+        option = registry.OPTIONS[key]
         kind = option.value_type
         how: dict[str, Any] = {'help': option.sentence}
         if kind is definitions.ValueType.BOOLEAN:
@@ -155,7 +156,7 @@ def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
     """
     arguments = vars(parsed_args)
     metadata = {}
-    for key in definitions.volume_keys():
+    for key in registry.volume_keys():
         value = arguments.get(key.removeprefix(keys.PREFIX))
         if value is not None:
             metadata[key] = str(value)

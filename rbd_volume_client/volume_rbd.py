@@ -15,6 +15,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
@@ -131,7 +132,7 @@ def requested(volume: Record, specs: Record) -> Iterator[Row]:
 
     :param specs: the visible extra specs of the volume's type
     """
-    for option in definitions.with_values():
+    for option in registry.with_values():
         for texts, origin in (
             (volume['metadata'], errors.Origin.VOLUME_METADATA),
             (specs, errors.Origin.VOLUME_TYPE),
@@ -158,8 +159,8 @@ def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
 
     :param told: options that the volume's type offers
     """
-    of_attachments = definitions.of_kind(definitions.Kind.CONNECTION)
-    for option in definitions.with_values():
+    of_attachments = registry.of_kind(definitions.Kind.CONNECTION)
+    for option in registry.with_values():
         if option.attribute and option not in of_attachments:
             value = volume.get(option.attribute)
             if option.is_item:

@@ -12,11 +12,11 @@ from typing import Any
 from typing import TypeVar
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import sizes
 
@@ -41,7 +41,7 @@ class Acceptance:
     def reasons(self) -> str:
         """The dropped keys with their reasons, as safe text for people."""
         return ', '.join(
-            f'{definitions.shown_key(key)} ({reason})'
+            f'{registry.shown_key(key)} ({reason})'
             for key, reason in sorted(self.dropped.items())
         )
 
@@ -90,7 +90,7 @@ def of_type(
     own = options.ours(metadata)
     if settings is None:
         return Acceptance({}, dict.fromkeys(own, _FOREIGN))
-    known = definitions.volume_keys()
+    known = registry.volume_keys()
     kept = {k: v for k, v in own.items() if k in known}
     dropped = dict.fromkeys(own.keys() - kept.keys(), _UNKNOWN)
 
@@ -115,13 +115,13 @@ def _at_fault(error: errors.OptionError, kept: Mapping[str, Any]) -> list[str]:
     # The error can name a key of the type, such as a stripe unit that is not a
     # factor of the volume's object size. Keys of the same kind are dropped
     # then; a striping first, because it follows from an object size.
-    at_fault = definitions.OPTIONS.get(error.key)
+    at_fault = registry.OPTIONS.get(error.key)
     families = sorted(
-        definitions.families(),
+        registry.families(),
         key=lambda family: (
             error.key not in family,
             at_fault is None
-            or definitions.OPTIONS[family[0]].kind is not at_fault.kind,
+            or registry.OPTIONS[family[0]].kind is not at_fault.kind,
             len(family) == 1,
         ),
     )
@@ -141,7 +141,7 @@ def after_restore(
     """
     kept = {k: v for k, v in current.items() if not key_spelling.is_ours(k)}
     kept.update(own)
-    for family in definitions.families():
+    for family in registry.families():
         added = {
             k: current[k] for k in family if k in current and k not in own
         }

@@ -20,6 +20,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
@@ -37,7 +38,7 @@ Warn = Callable[[str, Mapping[str, object]], None]
 
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
-_SHARED_MODE = definitions.OPTIONS[keys.CACHE_MODE].shared_value
+_SHARED_MODE = registry.OPTIONS[keys.CACHE_MODE].shared_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +126,7 @@ def other_values(
 ) -> dict[str, Any]:
     """Return the values of the options that no host must offer, by key."""
     values: dict[str, Any] = {}
-    for option in definitions.of_kind(definitions.Kind.CONNECTION):
+    for option in registry.of_kind(definitions.Kind.CONNECTION):
         if option.offered:
             continue
         choice = None
@@ -155,7 +156,7 @@ def _choice(
 
     :param items: the metadata of the volume; empty to ignore it
     """
-    others = set(definitions.OPTIONS) - {key, keys.TENANT_OPTIONS}
+    others = set(registry.OPTIONS) - {key, keys.TENANT_OPTIONS}
 
     def chosen(items: Mapping[str, str]) -> dict[str, str]:
         relevant = options.for_attachment(items)

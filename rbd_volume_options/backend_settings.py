@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 from typing import Protocol
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -15,6 +14,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 
@@ -84,7 +84,7 @@ class BackendSettings:
         """
         texts = {
             key: str(value)
-            for key, option in definitions.conf_names().items()
+            for key, option in registry.conf_names().items()
             if (value := configuration.safe_get(option)) is not None
         }
         # Cinder would apply another value after a change or a migration.
@@ -99,7 +99,7 @@ class BackendSettings:
             )
             _check(parsed, bounds)
         except errors.OptionError as error:
-            raise error.renamed(definitions.conf_names()) from None
+            raise error.renamed(registry.conf_names()) from None
         return cls(
             options=parsed,
             limits=bounds,
@@ -128,10 +128,10 @@ def _read_limits(
             option.key: option.allowed.parse(
                 configuration.safe_get(option.allowed.option)
             )
-            for option in definitions.OPTIONS.values()
+            for option in registry.OPTIONS.values()
             if option.allowed
         },
-        tenant_options=definitions.parse_key_list(
+        tenant_options=registry.parse_key_list(
             texts.pop(keys.TENANT_OPTIONS, '')
         ),
     )

@@ -14,6 +14,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 
@@ -36,7 +37,7 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
                 definitions.as_json(value)
                 for value in option.allowed_values(settings.limits) or ()
             ]
-            for option in definitions.OPTIONS.values()
+            for option in registry.OPTIONS.values()
             if option.allowed
         },
         **{
@@ -46,7 +47,7 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
         wire.RBD_TENANT_OPTIONS: sorted(settings.limits.tenant_options),
         **{
             option.conf_name: definitions.as_capability(values.get(option.key))
-            for option in definitions.with_defaults()
+            for option in registry.with_defaults()
             # There are many of these, and hardly any is set.
             if option.key in values or not option.is_rarely_set
         },
@@ -108,7 +109,7 @@ def settings_of(
         return None
     texts = {
         option.key: definitions.as_text(value)
-        for option in definitions.with_defaults()
+        for option in registry.with_defaults()
         if (value := report.get(option.conf_name)) is not None
     }
     names = report.get(wire.RBD_DEFAULT_FEATURES)
@@ -148,7 +149,7 @@ def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
         },
         allowed={
             option.key: tuple(map(option.parse, report[option.allowed.option]))
-            for option in definitions.OPTIONS.values()
+            for option in registry.OPTIONS.values()
             if option.allowed and option.allowed.option in report
         },
         tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),

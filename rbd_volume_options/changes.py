@@ -16,6 +16,7 @@ from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import request
 
 
@@ -133,7 +134,7 @@ def disk_mismatch(
 
     :param disk: the recorded properties of the disk, by key
     """
-    for option in definitions.of_kind(definitions.Kind.DISK):
+    for option in registry.of_kind(definitions.Kind.DISK):
         choice = resolved.plain.get(option.key)
         if (
             choice is not None
@@ -204,7 +205,7 @@ def disk_of_managed(metadata: Mapping[str, str]) -> dict[str, Any]:
     )
     return {
         option.key: own.plain[option.key]
-        for option in definitions.of_kind(definitions.Kind.DISK)
+        for option in registry.of_kind(definitions.Kind.DISK)
         if option.key in own.plain
     }
 

@@ -21,6 +21,7 @@ from rbd_volume_options import offers
 from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
+from rbd_volume_options import registry
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import sizes
 from rbd_volume_options import whole_stripes
@@ -107,7 +108,7 @@ def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
     for name, value in items.items():
         if key_spelling.is_ours(name) and isinstance(value, str):
             raise errors.OptionError(
-                definitions.shown_key(name),
+                registry.shown_key(name),
                 value,
                 phrases.Phrase('not allowed in {kind} metadata', kind=kind),
                 phrases.Phrase(
@@ -150,7 +151,7 @@ def check_created(
     """
     offer.check_offered(items, errors.Origin.VOLUME_METADATA)
     if settable is None:
-        settable = frozenset(definitions.volume_keys())
+        settable = frozenset(registry.volume_keys())
     for requested, settings in offer.requests(items):
         bounds = inheritance.Bounds(
             requested.tenant_options & settable,
@@ -216,12 +217,12 @@ def check_fixed(names: Iterable[str], before: Items, after: Items) -> None:
 
     :raises OptionError: with the first fixed key that changes
     """
-    changeable = [option.key for option in definitions.changeable()]
+    changeable = [option.key for option in registry.changeable()]
     for name in sorted(names):
-        if name not in definitions.volume_keys():
+        if name not in registry.volume_keys():
             if name in after:
                 check_syntax({name: after[name]}, keys.Scope.VOLUME)
-        elif definitions.is_fixed(name):
+        elif registry.is_fixed(name):
             raise errors.OptionError(
                 name,
                 after.get(name, before.get(name)),
@@ -331,7 +332,7 @@ def attached_notice(different: frozenset[str], attachments: int) -> str | None:
     """
     changed = sorted(
         option.key
-        for option in definitions.of_kind(definitions.Kind.CONNECTION)
+        for option in registry.of_kind(definitions.Kind.CONNECTION)
         if option.key in different
     )
     if not attachments or not changed:
@@ -347,13 +348,13 @@ def ignored_notice(
 ) -> str | None:
     """Return a notice of the keys that a change has made invalid."""
     families = {
-        definitions.OPTIONS[key].family
-        for key in different & definitions.OPTIONS.keys()
+        registry.OPTIONS[key].family
+        for key in different & registry.OPTIONS.keys()
     }
     dropped = {
         key: reason
         for key, reason in ignored.items()
-        if definitions.OPTIONS[key].family in families
+        if registry.OPTIONS[key].family in families
     }
     if not dropped:
         return None

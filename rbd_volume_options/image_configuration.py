@@ -22,6 +22,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import sizes
 
@@ -37,12 +38,12 @@ CACHE_OVERRIDE = 'conf_rbd_cache'
 def configuration_keys() -> list[str]:
     """Return the keys of the options that configure an image."""
     kind = definitions.Kind.IMAGE_CONFIGURATION
-    return [option.key for option in definitions.of_kind(kind)]
+    return [option.key for option in registry.of_kind(kind)]
 
 
 def _relevant(items: Mapping[str, str]) -> dict[str, str]:
     """Return the items that matter to the configuration of an image."""
-    rules = definitions.of_kind(definitions.Kind.LIMIT_RULE)
+    rules = registry.of_kind(definitions.Kind.LIMIT_RULE)
     ours = {
         keys.TENANT_OPTIONS,
         *configuration_keys(),
@@ -92,8 +93,7 @@ def requested(
 def _entries() -> dict[str, definitions.Option]:
     kind = definitions.Kind.IMAGE_CONFIGURATION
     return {
-        f'{_PREFIX}{option.item}': option
-        for option in definitions.of_kind(kind)
+        f'{_PREFIX}{option.item}': option for option in registry.of_kind(kind)
     }
 
 
@@ -116,7 +116,7 @@ def not_inherited(image: bindings.Image) -> set[str]:
 
 def families(names: Iterable[str]) -> set[str]:
     """Return the families of keys, whose entries are changed together."""
-    return {definitions.OPTIONS[key].family for key in names}
+    return {registry.OPTIONS[key].family for key in names}
 
 
 def change(

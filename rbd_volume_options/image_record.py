@@ -20,6 +20,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
@@ -156,7 +157,7 @@ def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     :raises OptionError: for a record that was edited and is invalid
     """
     return {
-        key: definitions.OPTIONS[key].parse(admin_metadata[key])
+        key: registry.OPTIONS[key].parse(admin_metadata[key])
         for key in keys_of(definitions.Kind.DISK)
         if key in admin_metadata
     }
@@ -165,7 +166,7 @@ def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
 def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the configuration that the driver gave an image, by key."""
     values = {}
-    for option in definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
+    for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
         with contextlib.suppress(KeyError, errors.OptionError):
             values[option.key] = option.parse(admin_metadata[option.key])
     return values
@@ -173,7 +174,7 @@ def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
 
 def keys_of(kind: definitions.Kind) -> set[str]:
     """Return the keys of the options of a kind."""
-    return {option.key for option in definitions.of_kind(kind)}
+    return {option.key for option in registry.of_kind(kind)}
 
 
 def of_image(
@@ -210,10 +211,10 @@ def of_image(
             for part, origin in by_part.items()
         )
     # Keys that the image does not have any more, such as a data pool.
-    stale = {*wire.RECORD_REFUSED, *definitions.OPTIONS}
+    stale = {*wire.RECORD_REFUSED, *registry.OPTIONS}
     stale -= keys_of(definitions.Kind.DISK)
     if accepted is not None:
-        stale |= _names_accepted(definitions.OPTIONS)
+        stale |= _names_accepted(registry.OPTIONS)
     if configuration is None:
         stale -= keys_of(definitions.Kind.IMAGE_CONFIGURATION)
     return Update(entries, frozenset(stale - entries.keys()))
@@ -255,7 +256,7 @@ def of_refusal(text: str) -> Update:
 def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
     return {
         f'{wire.RECORD_ACCEPTED}{option.name}': metadata[option.key]
-        for option in definitions.changeable()
+        for option in registry.changeable()
         if metadata.get(option.key)
     }
 
@@ -263,7 +264,7 @@ def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
 def _names_accepted(of_keys: Iterable[str]) -> set[str]:
     return {
         f'{wire.RECORD_ACCEPTED}{option.name}'
-        for option in definitions.changeable()
+        for option in registry.changeable()
         if option.key in set(of_keys)
     }
 
@@ -272,7 +273,7 @@ def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
     """Return the families that the driver may have set, or begun to."""
     changing = admin_metadata.get(wire.RECORD_CONFIGURING, '')
     return {
-        definitions.OPTIONS[key].family
+        registry.OPTIONS[key].family
         for key in configuration_in(admin_metadata)
     }.union(filter(None, changing.split(',')))
 
@@ -290,7 +291,7 @@ def is_accepted(
     admin_metadata: Mapping[str, str], key: str, value: str
 ) -> bool:
     """Return whether the value of a changeable key was accepted."""
-    name = definitions.OPTIONS[key].name
+    name = registry.OPTIONS[key].name
     return admin_metadata.get(f'{wire.RECORD_ACCEPTED}{name}') == value
 
 
@@ -338,7 +339,7 @@ def attributes_of(
     state = of_backend(backend, recorded)
     values = state.values() if state else {}
     shown: dict[str, Any] = {}
-    for option in definitions.OPTIONS.values():
+    for option in registry.OPTIONS.values():
         if option.attribute is None:
             continue
         if option.is_item:

@@ -15,7 +15,6 @@ from typing import Protocol
 
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_record
@@ -25,6 +24,7 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import request
+from rbd_volume_options.families import data_pool as data_pools
 
 # Arrival has a method plan.
 _Plan = plan.ImagePlan
@@ -107,7 +107,7 @@ def plan_copy(
     return plan.ImagePlan(
         state.layout,
         own_features(source, state),
-        definitions.parse_pool(pool) if pool else settings.options.data_pool,
+        data_pools.parse_pool(pool) if pool else settings.options.data_pool,
     )
 
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -22,6 +21,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import whole_stripes
 
 Origin = errors.Origin
@@ -45,7 +45,7 @@ def level_of(origin: Origin, state: plan.ImageState) -> precedence.Level:
             plain={
                 key: value
                 for key, value in {**state.configuration, **state.disk}.items()
-                if definitions.OPTIONS[key].inherited
+                if registry.OPTIONS[key].inherited
             },
         ),
         answers_striping=origin is Origin.CLUSTER or None,

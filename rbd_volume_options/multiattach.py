@@ -10,6 +10,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 
 
 def check_shareable(
@@ -73,7 +74,7 @@ def _check_multiattach(resolved: precedence.Resolved) -> None:
                 wanted.origin,
             )
     for key, choice in resolved.plain.items():
-        option = definitions.OPTIONS[key]
+        option = registry.OPTIONS[key]
         if (
             option.shared_reason is not None
             and choice.origin in precedence.ASKED
@@ -92,7 +93,7 @@ def shared(
     key: str, choice: precedence.Choice[Any] | None
 ) -> precedence.Choice[Any] | None:
     """Return the value of a key as a multi-attach type changes it."""
-    option = definitions.OPTIONS[key]
+    option = registry.OPTIONS[key]
     if option.shared_reason is not None:
         return precedence.Choice(
             option.shared_value, precedence.Origin.VOLUME_TYPE

@@ -16,6 +16,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import multiattach
 from rbd_volume_options import options
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
@@ -93,7 +94,7 @@ class TypeOffer:
         chosen = request.Texts({}, self.specs).tenant_options
         if chosen is not None:
             return chosen
-        return frozenset(definitions.volume_keys()).intersection(
+        return frozenset(registry.volume_keys()).intersection(
             *(each.limits.tenant_options for each in self.settings)
         )
 
@@ -138,7 +139,7 @@ class TypeOffer:
         )
         backends = [each.limits for each in self.settings]
         is_shared = request.is_multiattach(self.specs)
-        for option in definitions.with_values():
+        for option in registry.with_values():
             choice = _default_of(option.key, defaults, is_shared)
             is_pool = option.kind is definitions.Kind.DATA_POOL
             if is_pool and not shows_pools:
@@ -192,7 +193,7 @@ def restricts(
         and (
             pool.settings.options.striping
             or any(
-                definitions.OPTIONS[key].kind is definitions.Kind.DISK
+                registry.OPTIONS[key].kind is definitions.Kind.DISK
                 for key in pool.settings.options.plain
             )
         )

@@ -15,6 +15,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import phrases
+from rbd_volume_options import registry
 
 # Number of parsed texts that are kept, which are those of types and requests.
 _REMEMBERED = 256
@@ -96,7 +97,7 @@ def for_attachment(items: Mapping[str, str]) -> dict[str, str]:
         k: v
         for k, v in items.items()
         if not k.startswith(keys.PREFIX)
-        or (k in definitions.OPTIONS and not definitions.is_fixed(k))
+        or (k in registry.OPTIONS and not registry.is_fixed(k))
     }
 
 
@@ -126,7 +127,7 @@ def _parsed(
         options = VolumeOptions.of(
             {
                 key: _value(option, texts)
-                for key, option in definitions.OPTIONS.items()
+                for key, option in registry.OPTIONS.items()
                 if key in texts
             }
         )
@@ -144,13 +145,13 @@ def unknown_key(
     The error has the exact spelling if the key resembles an existing one.
     """
     reason, meant = phrases.Phrase('unknown key'), key_spelling.normal(name)
-    if meant in definitions.OPTIONS:
+    if meant in registry.OPTIONS:
         reason = phrases.Phrase(
             'unknown key; the exact spelling is {key}', key=meant
         )
     # The key is untrusted input too, and its length is not limited.
     return errors.OptionError(
-        errors.shown(name), value, reason, definitions.names(scope)
+        errors.shown(name), value, reason, registry.names(scope)
     )
 
 
@@ -161,7 +162,7 @@ def check_keys(items: Mapping[str, object], scope: keys.Scope) -> None:
     :raises OptionError: for the first key that fails the check
     """
     for name, value in items.items():
-        option = definitions.OPTIONS.get(name)
+        option = registry.OPTIONS.get(name)
         if option is None:
             raise unknown_key(name, value, scope)
         if scope not in (*option.scopes, keys.Scope.BACKEND):
@@ -169,7 +170,7 @@ def check_keys(items: Mapping[str, object], scope: keys.Scope) -> None:
                 name,
                 value,
                 _NOT_OF[scope],
-                definitions.names(scope),
+                registry.names(scope),
             )
 
 
@@ -197,7 +198,7 @@ def check_allowed(
     :raises OptionError: for a value that is not in the list
     """
     for key, value in options.plain.items():
-        allowed = definitions.OPTIONS[key].allowed_values(bounds)
+        allowed = registry.OPTIONS[key].allowed_values(bounds)
         if allowed is not None and value not in allowed:
             raise errors.OptionError(
                 key,
@@ -205,7 +206,7 @@ def check_allowed(
                 phrases.Phrase('not allowed by this back end'),
                 ', '.join(
                     choice
-                    for choice in definitions.OPTIONS[key].choices
+                    for choice in registry.OPTIONS[key].choices
                     if choice in map(definitions.as_text, allowed)
                 )
                 or phrases.Phrase('no value'),

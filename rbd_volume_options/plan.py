@@ -13,8 +13,10 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
 from rbd_volume_options import qos
+from rbd_volume_options import registry
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import whole_stripes
+from rbd_volume_options.families import limits as limit_options
 
 Origin = precedence.Origin
 # In the classes below, layout is an attribute.
@@ -152,7 +154,7 @@ def configuration_of(
         for key, value in _of_kind(
             resolved, definitions.Kind.IMAGE_CONFIGURATION
         ).items()
-        if definitions.OPTIONS[key].policy is not definitions.SET_LIMITS
+        if registry.OPTIONS[key].policy is not limit_options.SET_LIMITS
     }
     return values | qos.limits_of(resolved.plain, size, is_accepted)
 
@@ -168,7 +170,7 @@ def _of_kind(
     return {
         key: choice.value
         for key, choice in resolved.plain.items()
-        if definitions.OPTIONS[key].kind is kind
+        if registry.OPTIONS[key].kind is kind
     }
 
 

@@ -18,6 +18,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import phrases
+from rbd_volume_options import registry
 
 Origin = errors.Origin
 T = TypeVar('T')
@@ -242,7 +243,7 @@ def _plain(levels: list[Level]) -> dict[str, Choice[Any]]:
     }
     for level in levels:
         if level.origin is Origin.SOURCE_VOLUME:
-            for option in definitions.of_kind(definitions.Kind.DISK):
+            for option in registry.of_kind(definitions.Kind.DISK):
                 value = level.options.plain.get(option.key)
                 _check_same(option.key, plain.pop(option.key, None), value)
                 if value is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 Document = dict[str, Any]
@@ -88,7 +89,7 @@ def option_schema(option: definitions.Option) -> Document:
             'of the type.'
         ),
     }
-    if definitions.Scope.VOLUME not in option.scopes:
+    if keys.Scope.VOLUME not in option.scopes:
         settable = {'const': False}
     required = {
         'summary': _TEXT,
@@ -144,8 +145,7 @@ QOS_LIMITS: Document = {
 def volume_type_schema() -> Document:
     """Return the JSON schema of a volume type in responses."""
     options = {
-        option.key: option_schema(option)
-        for option in definitions.with_values()
+        option.key: option_schema(option) for option in registry.with_values()
     }
     return {
         'type': 'object',
@@ -241,7 +241,7 @@ def response_schema() -> Document:
 def attribute_schemas() -> dict[str, Document]:
     """Return the schema of each attribute of a volume that shows an option."""
     found: dict[str, Document] = {}
-    for option in definitions.OPTIONS.values():
+    for option in registry.OPTIONS.values():
         if option.attribute:
             value = _or_null(VALUES[option.value_type][0])
             if option.kind is definitions.Kind.CONNECTION:
@@ -289,8 +289,8 @@ def _key_schema(option: definitions.Option) -> Document:
     return {**schema, 'x-fixed-at-creation': option.fixed}
 
 
-def _keys_schema(scope: definitions.Scope) -> Document:
-    options = [x for x in definitions.OPTIONS.values() if scope in x.scopes]
+def _keys_schema(scope: keys.Scope) -> Document:
+    options = [x for x in registry.OPTIONS.values() if scope in x.scopes]
     return {
         'type': 'object',
         'properties': {each.key: _key_schema(each) for each in options},
@@ -322,8 +322,8 @@ def keys_schema() -> Document:
             f'responses of GET {_ROUTE}.'
         ),
         '$defs': {
-            'volume_metadata': _keys_schema(definitions.Scope.VOLUME),
-            'extra_specs': _keys_schema(definitions.Scope.TYPE),
+            'volume_metadata': _keys_schema(keys.Scope.VOLUME),
+            'extra_specs': _keys_schema(keys.Scope.TYPE),
         },
         '$ref': '#/$defs/volume_metadata',
     }
@@ -355,14 +355,14 @@ def metadefs() -> Document:
         ],
         'properties': {
             option.name: _metadef(option)
-            for option in definitions.OPTIONS.values()
+            for option in registry.OPTIONS.values()
         },
     }
 
 
 def _metadef(option: definitions.Option) -> Document:
     words = [option.description]
-    if definitions.Scope.VOLUME in option.scopes:
+    if keys.Scope.VOLUME in option.scopes:
         words.append(
             'Fixed at creation of the volume.'
             if option.fixed

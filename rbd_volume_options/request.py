@@ -8,12 +8,12 @@ import functools
 from typing import Protocol
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import multiattach
 from rbd_volume_options import options
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 
 _TRUE = '<is> True'
 
@@ -121,7 +121,7 @@ class Texts:
 
         :raises OptionError: with the first key that the tenant may not set
         """
-        definitions.check_tenant(self.metadata, self._allowed(settings))
+        registry.check_tenant(self.metadata, self._allowed(settings))
 
     def _allowed(
         self, settings: backend_settings.BackendSettings

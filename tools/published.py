@@ -10,9 +10,9 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from rbd_volume_options import definitions  # noqa: E402
 from rbd_volume_options import keys  # noqa: E402
 from rbd_volume_options import published  # noqa: E402
+from rbd_volume_options import registry  # noqa: E402
 
 _TABLE = """.. list-table::
    :header-rows: 1
@@ -34,7 +34,7 @@ def _table() -> str:
     rows = [
         f'   * - ``{keys.PREFIX}{name}``\n'
         f'     - {_paragraph(each["description"])}\n'
-        f'     - ``{definitions.OPTIONS[keys.PREFIX + name].conf_name}``\n'
+        f'     - ``{registry.OPTIONS[keys.PREFIX + name].conf_name}``\n'
         for name, each in published.metadefs()['properties'].items()
     ]
     return _TABLE + ''.join(rows)

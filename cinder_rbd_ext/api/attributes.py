@@ -14,6 +14,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import definitions
 from rbd_volume_options import image_record
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 Attributes = dict[str, Any]
@@ -45,7 +46,7 @@ def _of_connections() -> Mapping[str, str]:
     """Return the attributes of connections, each with its item in them."""
     return {
         option.attribute: option.item
-        for option in definitions.of_kind(definitions.Kind.CONNECTION)
+        for option in registry.of_kind(definitions.Kind.CONNECTION)
         if option.attribute is not None
     }
 

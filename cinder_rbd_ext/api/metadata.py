@@ -28,12 +28,12 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import changes
 from rbd_volume_options import checks
-from rbd_volume_options import definitions
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import offers
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
@@ -190,7 +190,7 @@ class Changes:
         after: dict[str, str],
         different: frozenset[str],
     ) -> None:
-        fixed = frozenset(filter(definitions.is_fixed, different))
+        fixed = frozenset(filter(registry.is_fixed, different))
         if fixed and policies.allows(
             context, wire.POLICY_CORRECT_FIXED_KEYS, volume
         ):

@@ -20,11 +20,11 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import checks
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import offers
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -110,8 +110,8 @@ class ExtraSpecsController(_SpecsController):
         if key_spelling.is_ours(id):
             context = self._authorize(req, stock.DELETE_POLICY)
             existing = _existing(context, type_id)
-            if _with_partner(req) and definitions.partner(id) in existing:
-                partner = definitions.partner(id)
+            if _with_partner(req) and registry.partner(id) in existing:
+                partner = registry.partner(id)
             with refusals.bad_request():
                 checks.check_removable(id, existing, keys.Scope.TYPE)
                 self._check_removed(existing, {id, partner})
@@ -189,7 +189,7 @@ def _names_ours(items: dict[str, Any]) -> bool:
         if items[key] is None:
             with refusals.bad_request():
                 raise errors.OptionError(
-                    definitions.shown_key(key),
+                    registry.shown_key(key),
                     'null',
                     'not a string',
                     'a string; use DELETE to remove the extra spec',

@@ -20,10 +20,10 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def items(
     image = image_record.of_volume(current, current.admin_metadata)
     image_layout = image.layout if image else None
     for key, value in values.items():
-        option = definitions.OPTIONS[key]
+        option = registry.OPTIONS[key]
         for_layout = option.for_layout(value, image_layout)
         if for_layout is None:
             LOG.warning(

@@ -28,7 +28,6 @@ from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import backend_settings
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
@@ -37,6 +36,7 @@ from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import registry
 from rbd_volume_options import request
 
 LOG = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ class Maker:
                 # The extension has checked this, unless the request came
                 # through an API service without it. A repeated re-image gets
                 # the keys that the volume already has.
-                definitions.check_tenant(own, settable)
+                registry.check_tenant(own, settable)
         made = image_sources.Made(
             requested,
             self._source_of(source),

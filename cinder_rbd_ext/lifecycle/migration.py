@@ -90,7 +90,6 @@ from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import capabilities
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
@@ -100,6 +99,7 @@ from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import data_pool as data_pools
 
 LOG = logging.getLogger(__name__)
 
@@ -546,7 +546,7 @@ def copied_state(
     if pool is None:
         pool = host['capabilities'].get(wire.RBD_VOLUME_DATA_POOL)
     return dataclasses.replace(
-        state, data_pool=definitions.parse_pool(pool) if pool else None
+        state, data_pool=data_pools.parse_pool(pool) if pool else None
     )
 
 

@@ -22,12 +22,12 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import plan
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
@@ -70,7 +70,7 @@ def _check_keys(
     texts = request.Texts(metadata, request.specs_of(volume.volume_type))
     texts.check_tenant(driver.settings)
     requested = texts.request(driver.settings)
-    definitions.check_tenant(
+    registry.check_tenant(
         {key: metadata[key] for key in added},
         policies.settable_by_creator(volume, requested, moved=False),
     )
@@ -111,7 +111,7 @@ def remember(volume_id: str) -> None:
     copy = {
         f'{wire.RECORD_BEFORE_RESTORE}{key.removeprefix(keys.PREFIX)}': value
         for key, value in db.volume_metadata_get(admin, volume_id).items()
-        if key in definitions.volume_keys()
+        if key in registry.volume_keys()
     }
     copy[wire.RECORD_RESTORING] = 'True'
     db.volume_admin_metadata_update(admin, volume_id, copy, False)

@@ -17,8 +17,8 @@ from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.admin.volume_types.extras import tables
 from openstack_dashboard.dashboards.admin.volume_types.extras import views
 
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 
@@ -53,7 +53,7 @@ class ExtraSpecDelete(tables.ExtraSpecDelete):
         """
         type_id = self.table.kwargs['type_id']
         there = cinder.volume_type_extra_get(request, type_id, raw=True)
-        partner = definitions.partner(obj_id)
+        partner = registry.partner(obj_id)
         names = [each for each in (obj_id, partner) if each in there]
         if partner and obj_id not in there:
             # Both were selected; this one was deleted with the other.
@@ -80,7 +80,7 @@ class ExtraSpecsTable(tables.ExtraSpecsTable):
 
         The question and the message of success name each selected row so.
         """
-        partner = definitions.partner(datum.key)
+        partner = registry.partner(datum.key)
         if partner not in {each.key for each in self.data or ()}:
             return str(datum.key)
         both = _('%(key)s and %(partner)s')

@@ -18,10 +18,10 @@ from horizon_volume_opts import failures
 from horizon_volume_opts import refusals
 from horizon_volume_opts.type_specs import guide
 from horizon_volume_opts.type_specs import widgets
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import registry
 
 _UNREAD = _(
     'Cinder did not return the extra specs of the volume type: %(reason)s. '
@@ -149,7 +149,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
         if not key or value is None:
             return
         self.specs = {key: value}
-        other = definitions.partner(key)
+        other = registry.partner(key)
         if partner := data.get('partner'):
             if other is None:
                 self.add_error(
@@ -168,7 +168,7 @@ class CreateExtraSpec(_Checked, stock.CreateExtraSpec):
     def _field_of(error: errors.OptionError, key: str) -> str:
         if key not in guide.entries():
             return 'key'
-        other = definitions.partner(key)
+        other = registry.partner(key)
         # The partner's value is refused, or it is missing.
         missing = other is not None and other in error.reason
         return 'partner' if missing or error.key == other else 'value'

@@ -11,6 +11,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import registry
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,9 +34,7 @@ def _allowed(option: definitions.Option) -> Any:
     """Return the allowed values from an error, to define them only once."""
     specs = {option.key: option.invalid}
     if option.partner:
-        specs[option.partner] = definitions.OPTIONS[
-            option.partner
-        ].suggestions[0]
+        specs[option.partner] = registry.OPTIONS[option.partner].suggestions[0]
     try:
         options.parse(specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     except errors.OptionError as error:
@@ -52,11 +51,11 @@ def entries() -> dict[str, Entry]:
             _allowed(option),
             option.suggestions
             or (
-                (','.join(definitions.volume_keys()),)
+                (','.join(registry.volume_keys()),)
                 if option.kind is definitions.Kind.TENANTS
                 else ()
             ),
         )
-        for option in definitions.OPTIONS.values()
+        for option in registry.OPTIONS.values()
         if keys.Scope.TYPE in option.scopes
     }

@@ -24,14 +24,14 @@ from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import group
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 
 LOG = logging.getLogger(__name__)
 
 #: The option that the forms for attachments set.
-OPTION = definitions.OPTIONS[keys.CACHE_MODE]
+OPTION = registry.OPTIONS[keys.CACHE_MODE]
 FIELD = 'rbd_cache_mode'
 _AVAILABLE = 'available'
 

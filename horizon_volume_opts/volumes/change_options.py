@@ -31,6 +31,7 @@ from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import registry
 
 URL_NAME = 'rbd_options'
 _VOLUME = 'volume'
@@ -66,7 +67,7 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             fields.name_of(option.key): changeable.Choice.of(
                 option, volume, by_type
             )
-            for option in definitions.changeable()
+            for option in registry.changeable()
         }
         labels: dict[str, list[str]] = {}
         for name, choice in self._choices.items():

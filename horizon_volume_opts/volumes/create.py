@@ -24,9 +24,9 @@ from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import passed_metadata
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
@@ -58,7 +58,7 @@ def options_group(
             key
             for key in fields.kinds()
             if fields.name_of(key) in members
-            or not definitions.OPTIONS[key].is_plain
+            or not registry.OPTIONS[key].is_plain
         )
         context['data'] = packing.attribute(packing.packed(by_type, wanted))
     return group.GroupField(members, _TEMPLATE, context)

@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
 from horizon_volume_opts import wording
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import registry
 
 OTHER_BACKEND = _(
     'If the new volume type uses another back end, the volume must be '
@@ -89,7 +89,7 @@ def on_options(
     """
     values = [
         f'{wording.label(key)}: {wording.value_of(key, offer.default(key))}'
-        for key in (o.key for o in definitions.changeable() if not o.rules)
+        for key in (o.key for o in registry.changeable() if not o.rules)
         if key not in kept
         and _sets(offer, key)
         and offer.default(key) is not None

@@ -24,6 +24,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
 #: The field that enables choosing the complete set of features. Without it,
@@ -43,7 +44,7 @@ def kinds() -> dict[str, str]:
     """
     return {
         option.key: _RATE if option.is_rate else option.value_type.value
-        for option in definitions.OPTIONS.values()
+        for option in registry.OPTIONS.values()
         if keys.Scope.VOLUME in option.scopes
         and option.kind is not definitions.Kind.CONNECTION
     }

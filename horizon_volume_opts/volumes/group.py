@@ -17,7 +17,7 @@ from django.template import loader
 
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 
 NAME = 'rbd_options'
 _NOTE = 'horizon_volume_opts/_note.html'
@@ -124,7 +124,7 @@ def _row(bound: Any) -> dict[str, Any]:
     if described:
         attrs['aria-describedby'] = ' '.join(described)
     key = getattr(bound.field, 'rbd_key', None)
-    option = definitions.OPTIONS[key] if key else None
+    option = registry.OPTIONS[key] if key else None
     is_more = option is not None and option.is_plain
     return {
         'name': bound.name,

@@ -20,7 +20,7 @@ from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import change_options
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import details
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 
 
 class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
@@ -44,7 +44,7 @@ class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
             return False
         options = [
             each
-            for each in definitions.changeable()
+            for each in registry.changeable()
             if not changeable.is_shared(each, volume)
         ]
         if volume_attributes.of_volume(volume).state is not None:

@@ -17,6 +17,7 @@ from rbd_operator.audit import records
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 # In other statuses, the driver may be changing the image or its record.
@@ -24,7 +25,7 @@ _SETTLED = frozenset({'available', 'in-use', 'reserved'})
 
 
 def _options() -> list[definitions.Option]:
-    return definitions.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
+    return registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
 
 
 def _recorded(volume: records.Volume) -> dict[str, Any]:
@@ -104,7 +105,7 @@ def limits(overrides: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         that others than the driver have set
     """
     for each in keys.LIMITS:
-        text = overrides.get(definitions.OPTIONS[each.limit].item, '')
+        text = overrides.get(registry.OPTIONS[each.limit].item, '')
         # librbd takes 0 for no limit.
         if text.isdigit() and int(text):
             yield each.name, int(text)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 BACKEND_NAME = 'volume_backend_name'
@@ -100,7 +100,7 @@ def plan_named(
                 '--property',
                 f'{key}={value}',
                 'not a key of RBD volumes',
-                definitions.names(keys.Scope.TYPE),
+                registry.names(keys.Scope.TYPE),
             )
     options.parse(dict(properties), keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
     known = _reports(pools)

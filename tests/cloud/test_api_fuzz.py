@@ -9,7 +9,7 @@ import random
 from typing import Any
 from urllib import parse
 
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 from tests.cloud import base
 
 _SEEDS = range(240)
@@ -20,7 +20,7 @@ _TEXTS = (
     *('layering', 'layering,object-map', 'none', 'unsafe', ',', 'null'),
 )
 _NAMES = (
-    *definitions.OPTIONS,
+    *registry.OPTIONS,
     *('rbd:', 'rbd:\n', 'rbd:x', 'RBD:object_size', 'volume_backend_name'),
     *('multiattach', 'capabilities:rbd_volume_options', 'a', ''),
 )

@@ -11,6 +11,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import options
 from rbd_volume_options import phrases
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 KEY = 'rbd:pace_hint'
@@ -65,10 +66,10 @@ class FakeOption(fixtures.Fixture):
         self._option = option
 
     def _setUp(self) -> None:
-        definitions.OPTIONS[self._option.key] = self._option
+        registry.OPTIONS[self._option.key] = self._option
         self.addCleanup(self._remove)
         options._parsed.cache_clear()
 
     def _remove(self) -> Any:
-        del definitions.OPTIONS[self._option.key]
+        del registry.OPTIONS[self._option.key]
         options._parsed.cache_clear()

@@ -200,7 +200,7 @@ class MapTestCase(base.TestCase):
     @ddt.data(
         ('rbd_volume_options.layout:check_unit', True),
         ('rbd_volume_options.limits:Limits.max_objects', True),
-        ('rbd_volume_options.definitions:OPTIONS', True),
+        ('rbd_volume_options.registry:OPTIONS', True),
         ('rbd_volume_options.layout:check_units', False),
         ('rbd_volume_options.limit:check_unit', False),
         ('rbd_volume_options.limits:Limits.check_unit', False),

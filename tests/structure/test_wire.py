@@ -9,15 +9,14 @@ import re
 
 import ddt
 
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 from tests import tree
 from tests.unit import base
 
 #: Modules that define the names.
 _DEFINED = (
-    'rbd_volume_options/definitions.py',
     'rbd_volume_options/keys.py',
     'rbd_volume_options/wire.py',
 )
@@ -131,7 +130,7 @@ def _wire_names(words: bool, group: str = '') -> set[str]:
     return names
 
 
-_NAMES = _wire_names(words=False) | set(definitions.OPTIONS)
+_NAMES = _wire_names(words=False) | set(registry.OPTIONS)
 _PARTS = re.compile(
     '|'.join(
         rf'(?<![\w-]){re.escape(name)}(?![\w-])'

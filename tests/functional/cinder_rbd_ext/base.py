@@ -27,9 +27,9 @@ from oslo_utils import units
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import releases
-from rbd_volume_options import definitions
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from tests.functional import ceph
 
 _SHIMS = (
@@ -53,7 +53,7 @@ FIXED_KEY = 'a' * 64
 NO_KEY_ID = '00000000-0000-0000-0000-000000000000'
 
 # Parsed options keep the operator's text unchanged.
-ALL_TENANT_KEYS = ','.join(definitions.volume_keys())
+ALL_TENANT_KEYS = ','.join(registry.volume_keys())
 
 
 def _disconnect(made: Any) -> None:

@@ -10,8 +10,8 @@ from oslo_utils import units
 
 from cinder_rbd_ext import driver as driver_module
 from cinder_rbd_ext import exceptions
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
 
@@ -59,7 +59,7 @@ class EveryPathTest(base.DriverTestCase):
         recorded = {
             key: value
             for key, value in self.recorded(volume).items()
-            if key in definitions.OPTIONS
+            if key in registry.OPTIONS
         }
         features = self.features_of(volume)
         self.assertEqual(

@@ -14,8 +14,8 @@ import testtools
 
 from benchmarks import counts
 from cinder_rbd_ext import exceptions
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from tests import feature_bits
 from tests.functional.cinder_rbd_ext import base
 
@@ -221,7 +221,7 @@ class ManageTest(base.DriverTestCase):
             {
                 k: v
                 for k, v in self.recorded(volume).items()
-                if k in definitions.OPTIONS
+                if k in registry.OPTIONS
             },
         )
 

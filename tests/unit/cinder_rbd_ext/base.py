@@ -27,8 +27,8 @@ from oslo_concurrency import processutils
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import opts
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from tests.fakes import fake_commands
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
@@ -102,7 +102,7 @@ class DriverTestCase(test.TestCase):
             'rados_connection_interval': 0,
             'rados_connection_retries': 1,
             'num_shell_tries': 1,
-            'rbd_tenant_options': ','.join(definitions.volume_keys()),
+            'rbd_tenant_options': ','.join(registry.volume_keys()),
             # The limits of librbd; separate tests cover lower limits.
             'rbd_min_object_size': '4K',
             'rbd_max_objects': 1 << 31,

@@ -9,8 +9,8 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import opts
 from rbd_volume_options import backend_settings
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 _GROUP = 'ceph'
@@ -47,9 +47,7 @@ def section(**options: Any) -> Section:
 
 def settings(**options: Any) -> backend_settings.BackendSettings:
     """Return settings of a back end; by default, tenants may set all keys."""
-    options.setdefault(
-        'rbd_tenant_options', ','.join(definitions.volume_keys())
-    )
+    options.setdefault('rbd_tenant_options', ','.join(registry.volume_keys()))
     return backend_settings.BackendSettings.read(section(**options))
 
 

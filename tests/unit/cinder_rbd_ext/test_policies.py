@@ -7,8 +7,8 @@ from oslo_policy import generator
 from oslo_policy import policy
 
 from cinder_rbd_ext import policies
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -20,14 +20,14 @@ class PoliciesTest(base.ApiTestCase):
 
     def test_each_key_of_volumes_has_a_policy(self) -> None:
         with_policy = {
-            key for each in definitions.policies().values() for key in each
+            key for each in registry.policies().values() for key in each
         }
-        self.assertEqual(set(definitions.volume_keys()), with_policy)
+        self.assertEqual(set(registry.volume_keys()), with_policy)
 
     def test_each_is_documented(self) -> None:
         names = {rule.name for rule in policies.list_rules()}
         self.assertLessEqual(
-            {each.name for each in definitions.policies()},
+            {each.name for each in registry.policies()},
             names,
         )
         for rule in policies.list_rules():
@@ -111,6 +111,6 @@ class SettableTest(test.TestCase):
 
     def test_moved_as_it_is(self) -> None:
         self.assertEqual(
-            frozenset(definitions.volume_keys()),
+            frozenset(registry.volume_keys()),
             self._settable('member', moved=True),
         )

@@ -16,13 +16,13 @@ from urllib import parse
 
 import requests
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import precedence
 from rbd_volume_options import qos
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
 CINDER = 'http://cinder.example/v3/p'
@@ -90,7 +90,7 @@ def offered(name: str, **changes: Any) -> dict[str, Any]:
         },
         keys.DATA_POOL: {'type': 'pool', 'settable': False},
     }
-    for plain in definitions.with_values():
+    for plain in registry.with_values():
         if plain.key not in option:
             option[plain.key] = {
                 'type': plain.value_type.value,

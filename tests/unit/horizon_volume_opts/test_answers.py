@@ -7,8 +7,8 @@ from typing import Any
 import ddt
 
 from horizon_volume_opts import answers
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
@@ -28,7 +28,7 @@ class AnswersTestCase(base.TestCase):
         self.answer['options'] = {}
         found = answers.options_of(self.answer)
         self.assertEqual(
-            set(definitions.volume_keys()) | {keys.DATA_POOL}, set(found)
+            set(registry.volume_keys()) | {keys.DATA_POOL}, set(found)
         )
         for option in found.values():
             self.assertFalse(option['settable'])

@@ -8,8 +8,9 @@ import re
 from django.core import cache
 
 from horizon_volume_opts import packing
-from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import registry
+from rbd_volume_options.families import limits as limit_options
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
@@ -98,8 +99,8 @@ class SizeTestCase(test_rest.RestTestCase):
     def types(self, count: int) -> None:
         limits = {
             option.name: {'settable': False}
-            for option in definitions.with_values()
-            if option.policy is definitions.SET_LIMITS
+            for option in registry.with_values()
+            if option.policy is limit_options.SET_LIMITS
         }
         cache.cache.clear()
         self.cloud.asked.clear()

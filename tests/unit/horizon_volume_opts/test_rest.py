@@ -10,7 +10,7 @@ from django import urls
 from openstack_auth import utils as auth_utils
 import requests.exceptions
 
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -47,7 +47,7 @@ class TypesTestCase(RestTestCase):
         told = fake_cloud.offered('rbd')['options']
         # Scripts do not need the data pool.
         self.assertEqual(
-            set(definitions.volume_keys()), set(found['rbd']['options'])
+            set(registry.volume_keys()), set(found['rbd']['options'])
         )
         wanted = ('settable', 'default', 'allowed')
         described = {each: told['rbd:object_map'][each] for each in wanted}

@@ -6,8 +6,8 @@ import ddt
 from django.utils import translation
 
 from horizon_volume_opts import wording
-from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import registry
 from tests.unit import base
 
 # Characters that a closed list of a dialog shows.
@@ -54,7 +54,7 @@ class WordingTestCase(base.TestCase):
         with translation.override(code):
             shown = [
                 text
-                for option in definitions.changeable()
+                for option in registry.changeable()
                 for _choice, text in wording.choices(option)
             ]
         self.assertIn('writeback: ', ' '.join(shown))

@@ -5,11 +5,11 @@
 from typing import Any
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import definitions
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import registry
 
-ALL_KEYS = frozenset(definitions.volume_keys())
+ALL_KEYS = frozenset(registry.volume_keys())
 
 
 def settings(

@@ -4,7 +4,6 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -13,6 +12,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from tests.unit import base
 
 KIB = 1024
@@ -27,7 +27,7 @@ _PLAIN = layout.ImageLayout(4 * MIB)
 _LEAST = frozenset({'layering'})
 _MAP = _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'}
 _STOCK = plan.ImageState(_PLAIN, _MAP)
-_ALL_KEYS = frozenset(definitions.volume_keys())
+_ALL_KEYS = frozenset(registry.volume_keys())
 
 
 def _source(

@@ -5,12 +5,12 @@ import random
 import ddt
 
 from rbd_volume_options import cache_modes
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options import registry
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -34,7 +34,7 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
     ),
     **{
         key: ('100', {'plain': {key: 100}})
-        for key, option in definitions.OPTIONS.items()
+        for key, option in registry.OPTIONS.items()
         if option.family in {each.name for each in keys.LIMITS}
     },
     'rbd:compression_hint': (
@@ -150,7 +150,7 @@ class ParseTestCase(refusals.RefusalTestCase):
 
     def test_every_key_has_a_case_above(self) -> None:
         pair = {'rbd:stripe_unit', 'rbd:stripe_count'}
-        self.assertEqual(set(definitions.OPTIONS), set(_GOOD) | pair)
+        self.assertEqual(set(registry.OPTIONS), set(_GOOD) | pair)
 
     def test_the_unit_is_not_held_against_the_object_size_yet(self) -> None:
         # The object size may come from another source.
@@ -249,35 +249,6 @@ class ContradictionTestCase(refusals.RefusalTestCase):
         )
 
 
-@ddt.ddt
-class PoolTestCase(refusals.RefusalTestCase):
-    @ddt.data('p', 'volumes-data', 'a.b_c-1', '.rgw', '1', 'x' * 128)
-    def test_name_of_pool_is_accepted(self, name: str) -> None:
-        self.assertEqual(name, definitions.parse_pool(name))
-
-    @ddt.named_data(
-        ['empty', ''],
-        ['long', 'x' * 129],
-        ['option', '-p'],
-        ['space', 'a b'],
-        ['newline', 'a\n'],
-        ['snapshot', 'a@b'],
-        ['namespace', 'a/b'],
-        ['other_letters', 'd\xe4ta'],
-        ['other_digits', '\u0661'],
-        ['shell', 'a;b'],
-    )
-    def test_no_pool(self, name: str) -> None:
-        self.assertRefused(
-            lambda: definitions.parse_pool(name),
-            'rbd:data_pool',
-            name,
-            'not a valid pool name',
-            'the name of a pool: up to 128 letters, digits, dots, hyphens '
-            'and underscores',
-        )
-
-
 class RandomTextTestCase(refusals.RefusalTestCase):
     def test_anything_is_parsed_or_refused_in_one_line(self) -> None:
         draw = random.Random(5)
@@ -288,9 +259,9 @@ class RandomTextTestCase(refusals.RefusalTestCase):
         refused = 0
         for _ in range(3000):
             items = {
-                self._text(
-                    draw, [*definitions.OPTIONS, *words], 2
-                ): self._text(draw, words, 6)
+                self._text(draw, [*registry.OPTIONS, *words], 2): self._text(
+                    draw, words, 6
+                )
                 for _ in range(2)
             }
             try:
@@ -415,7 +386,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             named,
             '4M',
             'unknown key',
-            definitions.names(_VOLUME),
+            registry.names(_VOLUME),
             Origin.VOLUME_METADATA,
         )
 
@@ -426,7 +397,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             ascii(key),
             '4M',
             'unknown key; the exact spelling is rbd:object_size',
-            definitions.names(_VOLUME),
+            registry.names(_VOLUME),
             Origin.VOLUME_METADATA,
         )
 
@@ -442,7 +413,7 @@ class KeyTestCase(refusals.RefusalTestCase):
             key,
             value,
             'not a key of volume metadata',
-            definitions.names(_VOLUME),
+            registry.names(_VOLUME),
             Origin.VOLUME_METADATA,
         )
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
@@ -23,6 +22,7 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from tests.unit import base
 
@@ -128,9 +128,7 @@ class SharedCasesTestCase(base.TestCase):
             {code.value for code in errors.Code}, {*words['codes']}
         )
         self.assertEqual({each.code for each in Origin}, {*words['origins']})
-        self.assertEqual(
-            set(), {*words['keys']} - {*definitions.volume_keys()}
-        )
+        self.assertEqual(set(), {*words['keys']} - {*registry.volume_keys()})
 
     def test_numbers_are_those_of_the_rules(self) -> None:
         self.assertEqual(

@@ -7,10 +7,10 @@ import sys
 import jsonschema
 
 from rbd_volume_options import cache_modes
-from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import published
+from rbd_volume_options import registry
 from tests.unit import base
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -39,7 +39,7 @@ class PublishedTestCase(base.TestCase):
     ) -> None:
         namespace = published.metadefs()
         names = {f'{keys.PREFIX}{name}' for name in namespace['properties']}
-        self.assertEqual(set(definitions.OPTIONS), names)
+        self.assertEqual(set(registry.OPTIONS), names)
 
     def test_metadata_definitions_list_choices(self) -> None:
         properties = published.metadefs()['properties']
@@ -65,7 +65,7 @@ class PublishedTestCase(base.TestCase):
         volume, extra_specs = map(
             self._of_keys, ('volume_metadata', 'extra_specs')
         )
-        for option in definitions.OPTIONS.values():
+        for option in registry.OPTIONS.values():
             described = published.keys_schema()['$defs']['extra_specs'][
                 'properties'
             ][option.key]
@@ -77,7 +77,7 @@ class PublishedTestCase(base.TestCase):
                     metadata[option.partner] = '8'
                 self.assertTrue(extra_specs.is_valid(metadata), metadata)
                 self.assertEqual(
-                    definitions.Scope.VOLUME in option.scopes,
+                    keys.Scope.VOLUME in option.scopes,
                     volume.is_valid(metadata),
                     str(metadata),
                 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import sector_sizes
 from tests.unit import base
 
@@ -11,7 +11,7 @@ class SectorSizesTestCase(base.TestCase):
     def test_connection_has_both_block_sizes_as_texts(self) -> None:
         items = {
             size: sector_sizes.connection_items(size)
-            for size in definitions.OPTIONS[keys.SECTOR_SIZE].choices
+            for size in registry.OPTIONS[keys.SECTOR_SIZE].choices
         }
         self.assertEqual(
             {

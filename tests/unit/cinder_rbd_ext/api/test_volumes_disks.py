@@ -6,8 +6,8 @@ from typing import Any
 
 import fixtures
 
-from rbd_volume_options import definitions
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from tests.unit.cinder_rbd_ext.api import base
 
 _KEY = keys.SECTOR_SIZE
@@ -19,7 +19,7 @@ class SectorSizeTest(base.ApiTestCase):
     def setUp(self) -> None:
         super().setUp()
         settings = base.settings(
-            tenant_options=frozenset(definitions.volume_keys())
+            tenant_options=frozenset(registry.volume_keys())
         )
         self.get_pools.return_value = [base.pool('rbd', settings)]
 

@@ -5,11 +5,11 @@
 import ddt
 
 from horizon_volume_opts.type_specs import guide
-from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
+from rbd_volume_options import registry
 from tests.unit import base
 
 _ENTRIES = guide.entries()
@@ -20,14 +20,14 @@ class GuideTestCase(base.TestCase):
     def test_every_key_of_a_volume_type_and_no_other(self) -> None:
         wanted = {
             key.key
-            for key in definitions.OPTIONS.values()
+            for key in registry.OPTIONS.values()
             if keys.Scope.TYPE in key.scopes
         }
         self.assertEqual(wanted, set(_ENTRIES))
 
     @ddt.data(*_ENTRIES)
     def test_each_choice_is_one(self, key: str) -> None:
-        other = definitions.partner(key)
+        other = registry.partner(key)
         for choice in _ENTRIES[key].choices:
             specs = {key: choice}
             if other:

@@ -9,7 +9,7 @@ from django.core import cache
 from horizon import messages
 import requests.exceptions
 
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 from tests.fakes import fake_option
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
@@ -18,9 +18,7 @@ _PAGE = '/project/volumes/v/rbd_options/'
 _MODE = 'rbd_cache_mode'
 _HINT = 'rbd_compression_hint'
 #: No option can be set.
-_NONE = {
-    option.name: {'settable': False} for option in definitions.changeable()
-}
+_NONE = {option.name: {'settable': False} for option in registry.changeable()}
 
 
 class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
@@ -188,7 +186,7 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
             )
         ]
         form = self.client.get(_PAGE).context['form']
-        fields = [f'rbd_{option.name}' for option in definitions.changeable()]
+        fields = [f'rbd_{option.name}' for option in registry.changeable()]
         self.assertEqual(fields, list(form.fields))
         self.assertEqual(
             set(), {_MODE, _HINT, 'rbd_pace_hint'}.difference(fields)

@@ -12,6 +12,7 @@ from horizon_volume_opts.volumes import attach
 from horizon_volume_opts.volumes import changeable
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
@@ -69,7 +70,7 @@ class ChoiceTestCase(base.TestCase):
         self.assertIn(words, str(error))
 
     def test_limit_in_force_is_the_default(self) -> None:
-        option = definitions.OPTIONS['rbd:iops_limit']
+        option = registry.OPTIONS['rbd:iops_limit']
         limits: dict[str, Any] = {wire.ATTRIBUTE_LIMITS: {'iops_limit': 12000}}
         for metadata, blank in (
             ({}, 'Default: 12,000'),
@@ -84,7 +85,7 @@ class ChoiceTestCase(base.TestCase):
             self.assertEqual([('', blank)], listed)
 
     def test_other_spelling_of_a_boolean_is_in_the_list(self) -> None:
-        option = definitions.OPTIONS['rbd:discard']
+        option = registry.OPTIONS['rbd:discard']
         choice = _choice(option=option, metadata={'rbd:discard': 'no'})
         self.assertEqual('false', choice.before)
         listed = changeable.choices(option, choice.offer)
@@ -96,7 +97,7 @@ class ChoiceTestCase(base.TestCase):
         self.assertEqual('maybe', choice.before)
 
     def test_default_of_a_boolean_is_a_word(self) -> None:
-        option = definitions.OPTIONS['rbd:discard']
+        option = registry.OPTIONS['rbd:discard']
         offer = offers.UserOffer.of(
             fake_cloud.offered('rbd', discard={'default': True})
         )

@@ -7,7 +7,7 @@ from typing import Any
 from django.core import cache
 import requests.exceptions
 
-from rbd_volume_options import definitions
+from rbd_volume_options import registry
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts.volumes import test_create
 
@@ -16,7 +16,7 @@ class ExplainedTestCase(test_create.FormTestCase):
     def test_why_no_type_offers_anything(self) -> None:
         broken = fake_cloud.offered('broken')
         del broken['options']['rbd:stripe_unit']['settable']
-        words = [key.partition(':')[2] for key in definitions.volume_keys()]
+        words = [key.partition(':')[2] for key in registry.volume_keys()]
         self.cloud.types = [
             fake_cloud.not_offered('rbd'),
             fake_cloud.offered(

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""All options, by key, and what several layers ask about them.
+
+Each layer (checks, discovery, attributes, the record, options of cinder.conf,
+capabilities, policies, commands, forms, metadata definitions, documentation)
+iterates over :data:`OPTIONS`. A layer may depend on the kind of an option, but
+not on its name.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import lists
+from rbd_volume_options import phrases
+from rbd_volume_options import wire
+from rbd_volume_options.families import cache_mode
+from rbd_volume_options.families import compression
+from rbd_volume_options.families import data_pool
+from rbd_volume_options.families import discard
+from rbd_volume_options.families import features
+from rbd_volume_options.families import layout
+from rbd_volume_options.families import limits
+from rbd_volume_options.families import sector_size
+
+Phrase = phrases.Phrase
+
+
+def parse_key_list(value: str) -> frozenset[str]:
+    """Return the keys in a list; an empty list allows no keys.
+
+    :raises OptionError: for a name that is not a key of volume metadata
+    """
+    names = frozenset(lists.split(value)) if value else frozenset[str]()
+    for name in sorted(names):
+        if name not in volume_keys():
+            raise errors.OptionError(
+                keys.TENANT_OPTIONS,
+                value,
+                Phrase(
+                    '{name} is not a key that tenants can set',
+                    name=errors.shown(name),
+                ),
+                Phrase(
+                    'a comma-separated list of {names}',
+                    names=', '.join(volume_keys()),
+                ),
+            )
+    return names
+
+
+_TENANT_OPTIONS = definitions.Option(
+    key=keys.TENANT_OPTIONS,
+    kind=definitions.Kind.TENANTS,
+    value_type=definitions.ValueType.KEYS,
+    title=Phrase('Tenant options'),
+    summary=Phrase('keys that tenants may set'),
+    description=(
+        'In volume types only: the rbd: keys that tenants may set on '
+        'volumes of the type, separated by commas. If empty, tenants '
+        'may set no keys.'
+    ),
+    parse=parse_key_list,
+    conf_type='list of keys',
+    conf_help=(
+        'Comma-separated list of the keys that tenants may set in the '
+        'metadata of volumes, such as '
+        'rbd:stripe_unit,rbd:stripe_count. A volume type overrides it '
+        'with rbd:tenant_options. If empty, tenants may set no keys.'
+    ),
+    scopes=frozenset({keys.Scope.TYPE}),
+    conf_name=wire.RBD_TENANT_OPTIONS,
+    fixed=False,
+    takes_effect=Phrase('at once'),
+)
+
+#: All options, by key, in the order of responses, forms and tables.
+OPTIONS: dict[str, definitions.Option] = {
+    option.key: option
+    for option in (
+        *layout.OPTIONS,
+        *features.OPTIONS,
+        *cache_mode.OPTIONS,
+        *limits.OPTIONS,
+        *compression.OPTIONS,
+        *discard.OPTIONS,
+        *sector_size.OPTIONS,
+        *data_pool.OPTIONS,
+        _TENANT_OPTIONS,
+    )
+}
+
+
+def with_defaults() -> Iterator[definitions.Option]:
+    """Yield the options whose defaults back ends report."""
+    others = (definitions.Kind.TENANTS, definitions.Kind.LIMIT_RULE)
+    return (each for each in OPTIONS.values() if each.kind not in others)
+
+
+def with_values() -> Iterator[definitions.Option]:
+    """Yield the options whose values a volume can have."""
+    return (
+        each
+        for each in with_defaults()
+        if each.kind is not definitions.Kind.FIRMWARE
+    )
+
+
+def of_kind(kind: definitions.Kind) -> list[definitions.Option]:
+    """Return the options of a kind."""
+    return [each for each in OPTIONS.values() if each.kind is kind]
+
+
+def volume_keys() -> tuple[str, ...]:
+    """Return the keys that can be set in the metadata of a volume."""
+    return tuple(
+        each.key
+        for each in OPTIONS.values()
+        if keys.Scope.VOLUME in each.scopes
+    )
+
+
+def families() -> list[tuple[str, ...]]:
+    """Return the keys of volume metadata, each with those of its family."""
+    found: dict[str, list[str]] = {}
+    for key in volume_keys():
+        found.setdefault(OPTIONS[key].family, []).append(key)
+    return [tuple(each) for each in found.values()]
+
+
+def changeable() -> list[definitions.Option]:
+    """Return the options that can be changed on existing volumes."""
+    return [
+        each
+        for each in OPTIONS.values()
+        if keys.Scope.VOLUME in each.scopes and not each.fixed
+    ]
+
+
+def conf_names() -> dict[str, str]:
+    """Return the option of cinder.conf for each key."""
+    return {
+        each.key: each.conf_name for each in OPTIONS.values() if each.conf_help
+    }
+
+
+def policies() -> dict[definitions.Policy, list[str]]:
+    """Return the policies for volume metadata, each with its keys."""
+    found: dict[definitions.Policy, list[str]] = {}
+    for each in OPTIONS.values():
+        if each.policy:
+            found.setdefault(each.policy, []).append(each.key)
+    return found
+
+
+def is_fixed(key: str) -> bool:
+    """Return whether a key is fixed at creation; False for unknown keys."""
+    return key in OPTIONS and OPTIONS[key].fixed
+
+
+def partner(name: str) -> str | None:
+    """Return the key that must be set together with a key, if any."""
+    return OPTIONS[name].partner if name in OPTIONS else None
+
+
+def shown_key(name: str) -> str:
+    """Return a key for a message; an unknown one is untrusted text."""
+    return name if name in OPTIONS else errors.shown(name)
+
+
+def names(scope: keys.Scope) -> str:
+    """Return the keys that are allowed in a scope, for a message.
+
+    Those about a limit on reads and writes are many, and have a common start.
+    """
+    starts = {each.name: f'{keys.PREFIX}{each.name}_*' for each in keys.LIMITS}
+    return ', '.join(
+        dict.fromkeys(
+            starts.get(each.family, key)
+            for key, each in OPTIONS.items()
+            if scope in each.scopes
+        )
+    )
+
+
+def check_tenant(metadata: Mapping[str, str], allowed: frozenset[str]) -> None:
+    """Check that a tenant is allowed to set the keys in a volume's metadata.
+
+    Unknown keys are left to :mod:`.options`, whose message is more precise.
+
+    :raises OptionError: for the first key that is not allowed
+    """
+    for name in sorted(metadata.keys() & set(volume_keys()) - allowed):
+        raise errors.OptionError(
+            name,
+            metadata[name],
+            Phrase('tenants may not set this key on this volume type'),
+            ', '.join(k for k in volume_keys() if k in allowed) or keys.NO_KEY,
+            errors.Origin.VOLUME_METADATA,
+        )
