@@ -53,7 +53,9 @@ class Fault(NamedTuple):
     :ivar delay: seconds between the first request and the fault; if it is
         negative, between the fault and the first request
     :ivar changes: if it is not 0, the fault waits instead until the images of
-        the pool of our driver have changed this number of times
+        a pool have changed this number of times
+    :ivar side: the number of the driver whose pool it is: each is interrupted
+        between its steps equally often
     """
 
     kind: str
@@ -61,11 +63,13 @@ class Fault(NamedTuple):
     seconds: float
     delay: float
     changes: int = 0
+    side: int = 0
 
     def __str__(self) -> str:
         when = 'idle' if self.delay < 0 else f'after {self.delay:.1f} s'
         if self.changes:
-            when = f'after {self.changes} changes'
+            whose = ('ours', 'stock')[self.side]
+            when = f'after {self.changes} changes ({whose})'
         return f'{self.name}, {when}, {self.seconds:.0f} s'
 
     @property
@@ -84,7 +88,8 @@ def drawn(rng: random.Random, kinds: tuple[str, ...]) -> Fault:
     delay = -1.0 if rng.random() < 0.15 else _LATEST * rng.random() ** 2
     seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
     changes = rng.randint(1, 6) if delay > 0 and rng.random() < 0.5 else 0
-    return Fault(kind, rng.choice(targets), seconds, delay, changes)
+    target, side = rng.choice(targets), rng.randrange(2)
+    return Fault(kind, target, seconds, delay, changes, side)
 
 
 class Injector:

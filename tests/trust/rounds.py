@@ -276,7 +276,8 @@ class Rounds:
 
     def _wait(self, fault: faults.Fault) -> None:
         """Wait until the time of a fault."""
-        pool, deadline = sides.DRIVERS[0].pool, time.monotonic() + _CHANGES
+        pool = self._sides[fault.side].driver.pool
+        deadline = time.monotonic() + _CHANGES
         if not fault.changes:
             time.sleep(abs(fault.delay))
             return

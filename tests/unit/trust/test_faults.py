@@ -23,3 +23,10 @@ class DrawnTestCase(base.TestCase):
         )
         self.assertEqual({'cluster'}, {fault.kind for fault in drawn})
         self.assertTrue(any(fault.delay < 0 for fault in drawn))
+
+    def test_both_drivers_are_interrupted_between_their_steps(self) -> None:
+        rng = random.Random(1)
+        drawn = [faults.drawn(rng, ('kill',)) for _ in range(100)]
+        self.assertEqual(
+            {0, 1}, {fault.side for fault in drawn if fault.changes}
+        )
