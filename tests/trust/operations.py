@@ -247,6 +247,11 @@ class Run:
         request = self.operation.request(self.side, self.volume, self.name)
         self.answer = self.side.ask(*request)
 
+    @property
+    def _is_lost(self) -> bool:
+        """Whether the owner does not know if the request was accepted."""
+        return self.answer is None or self.answer.status <= 0
+
     def _record(self) -> Record | None:
         """Return the resource that shows the result."""
         kind = self.operation.watched
@@ -266,7 +271,7 @@ class Run:
         record = self._record()
         answer = self.answer
         refused = answer is not None and answer.status >= 400
-        lost = answer is None or answer.status <= 0
+        lost = self._is_lost
         status = record['status'] if record else 'gone'
         self.told = status
         if answer is not None:
@@ -321,6 +326,14 @@ class Run:
             allowed = [own] if self.operation.creates else [own, after]
             if self.outcome is Outcome.OK and not self.operation.creates:
                 allowed = [after]
+                # The status alone does not tell whether it took effect.
+                if (
+                    self._is_lost
+                    and own != after
+                    and not self.side.has_content(record, own)
+                ):
+                    self.outcome = Outcome.INTERRUPTED
+                    return
             self.wrong = self.side.has_content(record, *allowed) or ''
         if self.operation.creates and not self.wrong:
             self._check_created(after)

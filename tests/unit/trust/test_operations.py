@@ -103,3 +103,37 @@ class LookTestCase(base.TestCase):
         run = _run('extend', answer, own=_volume('available', size=2))
         self.assertTrue(run.look())
         self.assertEqual(operations.Outcome.HUNG, run.outcome)
+
+
+class CheckTestCase(base.TestCase):
+    """What a volume contains afterwards."""
+
+    def check_restore(
+        self, answer: cloud.Answer, content: dict[int, int]
+    ) -> operations.Run:
+        """Check a volume that a restore should fill, and contains this."""
+        run = _run('restore', answer, own=_volume('available'))
+        own, base_content = {0: 1}, {0: 2}
+        run.volume = side.Volume('own', own)
+        tenant: Any = run.side
+        tenant.base = side.Volume('base', base_content)
+        tenant.has_content = lambda _, *allowed: (
+            None if content in allowed else 'differs'
+        )
+        self.assertTrue(run.look())
+        run.check()
+        return run
+
+    def test_restore_whose_request_was_lost_may_not_have_begun(self) -> None:
+        run = self.check_restore(_LOST, {0: 1})
+        self.assertEqual('', run.wrong)
+        self.assertIs(operations.Outcome.INTERRUPTED, run.outcome)
+        run = self.check_restore(_LOST, {0: 2})
+        self.assertEqual('', run.wrong)
+        self.assertIs(operations.Outcome.OK, run.outcome)
+
+    def test_restore_that_was_accepted_has_replaced_the_content(self) -> None:
+        self.assertEqual(
+            'differs', self.check_restore(_ACCEPTED, {0: 1}).wrong
+        )
+        self.assertEqual('differs', self.check_restore(_LOST, {0: 3}).wrong)
