@@ -34,7 +34,8 @@ _PATIENCE = 10
 _FULL_TRY = 64
 
 # The name has the prefix of data objects, because capabilities can be limited
-# to a prefix.
+# to a prefix. It is the same for each probe of a service, so that the next one
+# removes what a killed service left.
 _OBJECT = 'rbd_data.cinder-probe.'
 
 # These errors do not depend on the user's capabilities and are ignored.
@@ -85,7 +86,9 @@ class PoolProbe:
         try:
             with contextlib.closing(client.open_ioctx(pool)) as data:
                 # This uses a native thread if eventlet is used.
-                releases.off_the_hub(_try_out)(self._driver.rados, data)
+                releases.off_the_hub(_try_out)(
+                    self._driver.rados, data, self._driver.host
+                )
         finally:
             self._driver._disconnect_from_rados(client, ioctx)
 
@@ -118,9 +121,9 @@ class PoolProbe:
         )
 
 
-def _try_out(rados: Any, ioctx: bindings.Ioctx) -> None:
+def _try_out(rados: Any, ioctx: bindings.Ioctx, host: str) -> None:
     """Write an object, overwrite a part of it and remove it."""
-    name = f'{_OBJECT}{uuid.uuid4().hex}'
+    name = f'{_OBJECT}{uuid.uuid5(uuid.NAMESPACE_DNS, host).hex}'
 
     def operate(fill: Callable[[Any], None]) -> None:
         with rados.WriteOpCtx() as operation:

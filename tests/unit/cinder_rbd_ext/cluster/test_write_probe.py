@@ -41,6 +41,13 @@ class PoolProbeTest(base.DriverTestCase):
         (name,) = self._objects()
         self.assertTrue(name.startswith('rbd_data.'))
 
+    def test_next_probe_removes_what_a_killed_service_left(self) -> None:
+        self.cluster.fail('Ioctx.remove', fake_rados.OSError(5))
+        self._check()
+        self.now += write_probe.LIFETIME
+        self._check()
+        self.assertEqual({}, self._objects())
+
     @ddt.data('Ioctx.write', 'Ioctx.write part')
     def test_pool_without_permission_is_named(self, operation: str) -> None:
         self.cluster.fail(operation, fake_rados.OSError(errno.EPERM))
