@@ -121,9 +121,9 @@ class PoolProbe:
         )
 
 
-def _try_out(rados: Any, ioctx: bindings.Ioctx, host: str) -> None:
+def _try_out(rados: Any, ioctx: bindings.Ioctx, host: str | None) -> None:
     """Write an object, overwrite a part of it and remove it."""
-    name = f'{_OBJECT}{uuid.uuid5(uuid.NAMESPACE_DNS, host).hex}'
+    name = f'{_OBJECT}{uuid.uuid5(uuid.NAMESPACE_DNS, str(host)).hex}'
 
     def operate(fill: Callable[[Any], None]) -> None:
         with rados.WriteOpCtx() as operation:
