@@ -58,6 +58,7 @@ from oslo_utils import timeutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.cluster import capacity
@@ -92,9 +93,15 @@ class Recovery:
         self._stock = stock
         self._searching = threading.Lock()
         self._purging = threading.Lock()
-        self._began = timeutils.utcnow()
         self._has_searched = False
         self._failures = failures.Failures()
+        self._begin()
+        # Cinder creates the driver once, before it forks the service. A
+        # service that was killed is forked again.
+        releases.after_fork(self._begin)
+
+    def _begin(self) -> None:
+        self._began = timeutils.utcnow()
 
     def start(self, free: object = None, total: object = None) -> None:
         """Search in the background.

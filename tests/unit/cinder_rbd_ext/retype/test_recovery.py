@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import os
 import threading
 from typing import Any
 from unittest import mock
@@ -223,6 +224,16 @@ class RecoveryTest(base.DriverTestCase):
         self.update(self.volume, {'status': 'available'})
         self._search(1)
         self.assertEqual('error', self.volume.migration_status)
+
+    def test_service_that_is_forked_again_begins_then(self) -> None:
+        """Requests were lost with a process that was killed."""
+        own = self.driver._recovery
+        own._began -= datetime.timedelta(hours=1)
+        forked = timeutils.utcnow()
+        child = os.fork()
+        if not child:
+            os._exit(0 if own._began >= forked else 1)
+        self.assertEqual((child, 0), os.waitpid(child, 0))
 
     def _search(self, seconds: int) -> None:
         """Search as a service that started after the last request."""
