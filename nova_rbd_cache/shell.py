@@ -28,6 +28,7 @@ DISTRIBUTION = 'rbd-volume-options'
 #: The program whose configuration files are read.
 _PROGRAM = 'nova-compute'
 _HEADER = ('Subject', 'Result', 'Detail')
+_STEPS = ('Step', 'Result')
 
 
 class _OfHost(command.Command):
@@ -131,7 +132,10 @@ class Recover(_OfHost, lister.Lister):
         """Show or run the steps and return them as a table.
 
         :raises NotRecoverable: with the reason
+        :raises ValueError: if the output has no such column
         """
+        # cliff refuses unknown columns after the steps.
+        self._generate_columns_and_selector(parsed_args, _STEPS)
         with contextlib.ExitStack() as stack:
             path = parsed_args.connector
             if path is None:
@@ -144,7 +148,7 @@ class Recover(_OfHost, lister.Lister):
                 self.app.stderr.write(f'{each.command}\n')
                 each.run()
         result = 'done' if parsed_args.apply else 'planned'
-        return ('Step', 'Result'), [(each.command, result) for each in steps]
+        return _STEPS, [(each.command, result) for each in steps]
 
 
 def _connector(parsed_args: argparse.Namespace) -> str:

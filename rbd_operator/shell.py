@@ -88,6 +88,9 @@ class EnsureTypes(exit_status.StatusLister):
         )
         return parser
 
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        return ('Back end', 'Volume type', 'Action', 'Extra specs')
+
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         shell: Any = self.app
         api = shell.block_storage()
@@ -115,8 +118,7 @@ class EnsureTypes(exit_status.StatusLister):
                     action = f'failed: {printable.text(str(error))}'
                     outcomes[index] = dataclasses.replace(each, action=action)
                     self.status = 1
-        headers = ('Back end', 'Volume type', 'Action', 'Extra specs')
-        return headers, [
+        return self.headers(parsed_args), [
             columns.row(
                 each.backend, each.volume_type, each.action, each.specs
             )

@@ -44,6 +44,9 @@ class ApplyTypes(exit_status.StatusLister):
         )
         return parser
 
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        return ('Volume', 'Reason')
+
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         shell: Any = self.app
         storage = shell.administrator().block_storage
@@ -76,7 +79,7 @@ class ApplyTypes(exit_status.StatusLister):
             f'{done} of {len(volumes)} volumes of {name}; '
             f'{len(failed)} could not be changed.'
         )
-        return ('Volume', 'Reason'), failed
+        return self.headers(parsed_args), failed
 
 
 def _applied(service: volume_service.VolumeService, ident: str) -> str:

@@ -115,6 +115,11 @@ class Audit(exit_status.StatusLister):
         )
         return parser
 
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        if not parsed_args.counts:
+            return _COLUMNS
+        return _COUNT_COLUMNS if parsed_args.used else _COUNT_COLUMNS[:-1]
+
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
             raise exit_status.UsageError(
@@ -141,11 +146,12 @@ class Audit(exit_status.StatusLister):
         if parsed_args.counts:
             readable = parsed_args.formatter == 'table'
             rows = list(_count_rows(audited, readable))
-            if parsed_args.used:
-                return _COUNT_COLUMNS, rows
-            return _COUNT_COLUMNS[:-1], [row[:-1] for row in rows]
-        kinds = frozenset(parsed_args.kind or findings.KINDS)
-        return _COLUMNS, list(_rows(audited, kinds))
+            if not parsed_args.used:
+                rows = [row[:-1] for row in rows]
+        else:
+            kinds = frozenset(parsed_args.kind or findings.KINDS)
+            rows = list(_rows(audited, kinds))
+        return self.headers(parsed_args), rows
 
 
 def _marked(

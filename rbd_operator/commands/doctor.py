@@ -14,7 +14,6 @@ from rbd_operator.doctor import configuration
 from rbd_operator.doctor import pools
 from rbd_operator.doctor import run
 
-_COLUMNS = ('Result', 'Subject', 'Seen', 'What to do')
 _FILES = {
     'cinder': '/etc/cinder/cinder.conf',
     'glance': '/etc/glance/glance-api.conf',
@@ -66,6 +65,9 @@ class Doctor(exit_status.StatusLister):
         )
         return parser
 
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        return ('Result', 'Subject', 'Seen', 'What to do')
+
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         read = {
             service: _configuration(
@@ -98,7 +100,7 @@ class Doctor(exit_status.StatusLister):
         )
         checked = list(doctor.check())
         self.status = int(findings.worst(checked))
-        return _COLUMNS, [
+        return self.headers(parsed_args), [
             _row(each)
             for each in checked
             if each.severity is not None or not parsed_args.problems

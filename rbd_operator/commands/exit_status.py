@@ -2,6 +2,7 @@
 
 """The exit status of commands that check something."""
 
+import abc
 import argparse
 from typing import Any
 
@@ -35,9 +36,16 @@ class StatusCommand(command.Command):
 
     status = 0
 
+    def check_output(self, parsed_args: argparse.Namespace) -> None:
+        """Check the options of the output.
+
+        :raises UsageError: if the result could not be shown
+        """
+
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Run the command; return the exit status."""
         try:
+            self.check_output(parsed_args)
             super().run(parsed_args)
         except KeyboardInterrupt:
             self.app.stderr.write('Cancelled.\n')
@@ -52,3 +60,20 @@ class StatusCommand(command.Command):
 
 class StatusLister(StatusCommand, lister.Lister):
     """A command that shows a list."""
+
+    @abc.abstractmethod
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        """Return the names of the columns."""
+
+    def check_output(self, parsed_args: argparse.Namespace) -> None:
+        """Check that the columns of ``-c`` exist.
+
+        cliff does it after the command, whose result would then be lost.
+
+        :raises UsageError: if none of them exists
+        """
+        columns = self.headers(parsed_args)
+        try:
+            self._generate_columns_and_selector(parsed_args, columns)
+        except ValueError as error:
+            raise UsageError(str(error)) from error

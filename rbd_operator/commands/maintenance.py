@@ -54,6 +54,13 @@ class Command(exit_status.StatusLister):
         ceph_arguments.add(parser)
         return parser
 
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        return self._headers
+
+    @property
+    def _headers(self) -> tuple[str, ...]:
+        return ('Status', *self.columns, 'Seconds')
+
     def rows(
         self, results: Iterable[outcomes.Outcome], interrupted: bool = False
     ) -> exit_status.Rows:
@@ -61,7 +68,7 @@ class Command(exit_status.StatusLister):
         there = list(results)
         self.status = outcomes.severity(there, interrupted)
         say(summary(there, self.what))
-        return ('Status', *self.columns, 'Seconds'), [
+        return self._headers, [
             (
                 each.status.value,
                 *(

@@ -173,6 +173,7 @@ class ShellTest(test_registration.RegistrationTestCase):
     @ddt.data(
         (('--cache-mode', 'unsafe'), 'host destination allows'),
         (('--connector', '/none'), 'is not a connector'),
+        (('--cache-mode', 'none', '-c', 'server'), 'column names'),
     )
     @ddt.unpack
     def test_recovery_with_a_wrong_option_changes_nothing(

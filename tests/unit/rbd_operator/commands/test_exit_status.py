@@ -14,6 +14,9 @@ class _Check(exit_status.StatusLister):
 
     failure: BaseException | None = None
 
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        return ('Subject',)
+
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:

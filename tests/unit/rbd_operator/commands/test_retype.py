@@ -112,6 +112,16 @@ class RetypeTest(commands.CommandTestCase):
         self.assertEqual({'d': 'refused'}, self.retype('d'))
         self.assertEqual(1, self.status)
 
+    def test_column_that_does_not_exist_is_refused_before_a_change(
+        self,
+    ) -> None:
+        self.assertEqual({}, self.retype('-c', 'volume_id'))
+        self.assertEqual(64, self.status)
+        self.assertEqual([], self.cinder.requested)
+        self.assertIn("column names in ['volume_id']", self.err.getvalue())
+        self.retype('-c', 'volume', '-c', 'status')
+        self.assertEqual(0, self.status)
+
     def test_no_such_volume(self) -> None:
         self.retype('x', 'a')
         self.assertEqual(3, self.status)
