@@ -230,6 +230,16 @@ class Shell(app.App):
             deferred_help=True,
         )
 
+    def configure_logging(self) -> None:
+        """Begin to log; a file that cannot be written is a usage error.
+
+        cliff would end the program with the status of warnings.
+        """
+        try:
+            super().configure_logging()
+        except OSError as error:
+            self.parser.error(f'argument --log-file: {error}')
+
     def initialize_app(self, argv: list[str]) -> None:
         """Prepare the arguments of a command in place.
 

@@ -4,6 +4,7 @@
 
 import abc
 import argparse
+import traceback
 from typing import Any
 
 from cliff import command
@@ -50,9 +51,14 @@ class StatusCommand(command.Command):
         except KeyboardInterrupt:
             self.app.stderr.write('Cancelled.\n')
             return UNKNOWN
+        except BrokenPipeError:
+            # The reader of the output has ended, as in "| head". cliff ends
+            # the program with the status of SIGPIPE.
+            raise
         except Exception as error:
             if self.app.options.debug:
-                raise
+                # cliff would end it with the status of warnings.
+                traceback.print_exc(file=self.app.stderr)
             self.app.stderr.write(f'{printable.text(str(error))}\n')
             return USAGE if isinstance(error, UsageError) else UNKNOWN
         return self.status

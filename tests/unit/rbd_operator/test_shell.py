@@ -241,7 +241,10 @@ class HelpTest(base.TestCase):
         self.assertEqual(64, status)
         self.assertIn('types ensure', text)
 
-    @ddt.data('audit --none-such', '--none-such audit', 'audits', 'clean')
+    @ddt.data(
+        *('audit --none-such', '--none-such audit', 'audits', 'clean'),
+        '--log-file /none/such audit',
+    )
     def test_wrong_command_line_is_not_a_finding(self, line: str) -> None:
         with contextlib.redirect_stderr(io.StringIO()):
             status, _ = self._run(*line.split())

@@ -53,10 +53,16 @@ class StatusListerTest(base.TestCase):
         self.assertEqual(exit_status.USAGE, self.run_check())
         self.assertEqual('--a needs --b.\n', self.shown.getvalue())
 
-    def test_failure_with_debug(self) -> None:
+    def test_failure_with_debug_is_unknown_with_a_traceback(self) -> None:
         self.app.options.debug = True
         self.check.failure = OSError('no cluster')
-        self.assertRaises(OSError, self.run_check)
+        self.assertEqual(exit_status.UNKNOWN, self.run_check())
+        self.assertIn('raise self.failure', self.shown.getvalue())
+
+    def test_reader_that_has_ended_is_no_failure(self) -> None:
+        self.check.failure = BrokenPipeError()
+        self.assertRaises(BrokenPipeError, self.run_check)
+        self.assertEqual('', self.shown.getvalue())
 
     def test_cancelled_run_is_unknown(self) -> None:
         self.check.failure = KeyboardInterrupt()
