@@ -2,7 +2,8 @@
 
 """Reads whole files, and writes them atomically.
 
-Readers get the old content or the new content.
+Readers get the old content or the new content. The encoding is UTF-8 in any
+locale, as node_exporter expects it.
 """
 
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ import os
 import pathlib
 import tempfile
 
+_ENCODING = 'utf-8'
 # Mode of the files. node_exporter and monitoring read them as other users.
 _MODE = 0o644
 
@@ -20,7 +22,7 @@ def read(path: pathlib.Path) -> str:
     :raises ValueError: if it cannot be read
     """
     try:
-        return path.read_text()
+        return path.read_text(_ENCODING)
     except (OSError, UnicodeError) as error:
         why = getattr(error, 'strerror', None) or error
         raise ValueError(f'Cannot read {path}: {why}') from error
@@ -55,12 +57,12 @@ def write(
     """
     parts = [text] if isinstance(text, str) else text
     if _is_special(path) and not is_new:
-        with path.open('w') as file:
+        with path.open('w', encoding=_ENCODING) as file:
             file.writelines(parts)
         return
     number, name = tempfile.mkstemp('.tmp', f'.{path.name}.', path.parent)
     try:
-        with os.fdopen(number, 'w') as file:
+        with os.fdopen(number, 'w', encoding=_ENCODING) as file:
             os.fchmod(file.fileno(), _MODE)
             file.writelines(parts)
         if is_new:

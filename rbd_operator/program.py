@@ -7,6 +7,7 @@ libraries that it needs are missing.
 """
 
 from collections.abc import Sequence
+import io
 import sys
 
 NAME = 'cinder-rbd-ext'
@@ -29,4 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return _FAILED
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names can have characters that the encoding of the locale lacks, and
+        # the result of a change has to be shown.
+        sys.stdout.reconfigure(errors='backslashreplace')
     return shell.main(sys.argv[1:] if argv is None else argv)

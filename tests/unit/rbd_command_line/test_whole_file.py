@@ -2,12 +2,21 @@
 
 import os
 import pathlib
+import subprocess
+import sys
 from unittest import mock
 
 import fixtures
 
 from rbd_command_line import whole_file
+from tests import tree
 from tests.unit import base
+
+_COPY = (
+    'import pathlib, sys; from rbd_command_line import whole_file; '
+    'path = pathlib.Path(sys.argv[1]); '
+    'whole_file.write(path, whole_file.read(path) * 2)'
+)
 
 
 class WholeFileTest(base.TestCase):
@@ -36,6 +45,17 @@ class WholeFileTest(base.TestCase):
             )
         self.path.write_text('text')
         self.assertEqual('text', whole_file.read(self.path))
+
+    def test_files_are_utf_8_in_a_locale_with_another_encoding(self) -> None:
+        self.path.write_text('größer', 'utf-8')
+        subprocess.run(
+            [sys.executable, '-c', _COPY, self.path],
+            cwd=tree.ROOT,
+            # The locale C, without Python's exception for it.
+            env={**os.environ, 'LC_ALL': 'C', 'PYTHONUTF8': '0'},
+            check=True,
+        )
+        self.assertEqual('größergrößer', self.path.read_text('utf-8'))
 
     def test_parts_are_written_in_order(self) -> None:
         null = pathlib.Path('/dev/null')

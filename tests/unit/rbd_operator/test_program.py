@@ -45,3 +45,16 @@ class ProgramTest(base.TestCase):
             status = program.main([])
         self.assertEqual(64, status)
         self.assertIn('Commands:', shown.getvalue())
+
+    def test_names_that_the_locale_cannot_encode_are_escaped(self) -> None:
+        stream = io.TextIOWrapper(io.BytesIO(), 'latin-1')
+        with (
+            mock.patch(
+                'importlib.metadata.version', autospec=True, return_value='1'
+            ),
+            contextlib.redirect_stdout(stream),
+        ):
+            program.main([])
+            print('größer 日')
+        stream.seek(0)
+        self.assertIn('größer \\u65e5', stream.read())
