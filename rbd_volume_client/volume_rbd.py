@@ -29,6 +29,8 @@ _HINT = (
     f'reason is in the log of cinder-volume.'
 )
 
+#: The origin of values that the type of a volume may have set.
+_HIDDEN = 'unknown (you may not see the volume type)'
 #: The statuses of a volume that may have no image.
 _WITHOUT_IMAGE = ('creating', 'downloading', 'error')
 
@@ -77,9 +79,25 @@ class RBDOptions(command.Lister):
 
 def _type(api: Any, name: str) -> Record:
     """Return the options that a volume type offers."""
-    path = f'{wire.ROUTE}/{parse.quote(name, safe="")}'
-    volume_type: Record = answers.record(api.get(path))['volume_type']
+    volume_type: Record = answers.record(_answer(api, name))['volume_type']
     return volume_type
+
+
+def _type_of_volume(api: Any, name: str) -> Record | None:
+    """Return the same; None if the user may not see the type.
+
+    A project can have volumes of a private type that is not, or no longer,
+    shared with it.
+    """
+    response = _answer(api, name)
+    if response.status_code == 404:
+        return None
+    volume_type: Record = answers.record(response)['volume_type']
+    return volume_type
+
+
+def _answer(api: Any, name: str) -> Any:
+    return api.get(f'{wire.ROUTE}/{parse.quote(name, safe="")}')
 
 
 class ShowRBDVolume(command.Lister):
@@ -102,7 +120,7 @@ class ShowRBDVolume(command.Lister):
         ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
         volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
         if answers.has_extension(api):
-            told = _type(api, volume['volume_type'])
+            told = _type_of_volume(api, volume['volume_type'])
             rows = rows_of_volume(volume, told)
         else:
             self.log.warning(_HINT)
@@ -154,10 +172,10 @@ def _parsed(option: definitions.Option, text: str) -> Any:
         return text
 
 
-def rows_of_volume(volume: Record, told: Record) -> Iterator[Row]:
+def rows_of_volume(volume: Record, told: Record | None) -> Iterator[Row]:
     """Return a row for each value of a volume, with its origin.
 
-    :param told: options that the volume's type offers
+    :param told: options that the volume's type offers; None if unknown
     """
     of_attachments = registry.of_kind(definitions.Kind.CONNECTION)
     for option in registry.with_values():
@@ -221,7 +239,7 @@ def _discard(volume: Record) -> Iterator[Row]:
 
 
 def _rows_of_attachments(
-    option: definitions.Option, volume: Record, told: Record
+    option: definitions.Option, volume: Record, told: Record | None
 ) -> Iterator[Row]:
     """Return rows for an option of attachments: the next one, and each.
 
@@ -229,7 +247,9 @@ def _rows_of_attachments(
     """
     next_one = volume['metadata'].get(option.key)
     origin = errors.Origin.VOLUME_METADATA.label
-    if not next_one:
+    if not next_one and told is None:
+        origin = _HIDDEN
+    elif not next_one and told:
         offered = told['options'].get(option.key) or {}
         next_one = offered.get('default')
         origin = offered.get(wire.DEFAULT_FROM) or 'compute host'
@@ -245,7 +265,9 @@ def _rows_of_attachments(
         yield f'attachment {ident}', current, when
 
 
-def _origin(option: definitions.Option, volume: Record, told: Record) -> str:
+def _origin(
+    option: definitions.Option, volume: Record, told: Record | None
+) -> str:
     """Return the origin of a value.
 
     The recorded origin comes first: the keys of a volume may have been changed
@@ -259,6 +281,8 @@ def _origin(option: definitions.Option, volume: Record, told: Record) -> str:
     asked = volume['metadata']
     if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
         return errors.Origin.VOLUME_METADATA.label
+    if told is None:
+        return _HIDDEN
     offered = told['options'].get(key) or {}
     origin: str | None = offered.get(wire.DEFAULT_FROM)
     if origin == errors.Origin.VOLUME_TYPE.label:

@@ -249,6 +249,34 @@ class ShowTest(base.TestCase):
         )
         self.assertEqual('source volume', rows[0][2])
 
+    def test_volume_of_a_type_that_the_user_may_not_see(self) -> None:
+        client = self._client(
+            {
+                'volume_type': 'private',
+                'metadata': {'rbd:object_map': 'true'},
+                wire.ATTRIBUTE_OBJECT_SIZE: 1 << 20,
+                wire.ATTRIBUTE_STRIPE_UNIT: 65536,
+                wire.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
+                wire.ATTRIBUTE_ORIGINS: {'striping': 'volume type'},
+            }
+        )
+        rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
+        hidden = 'unknown (you may not see the volume type)'
+        self.assertEqual(
+            {
+                'rbd:object_size': (1 << 20, hidden),
+                'rbd:stripe_unit': (65536, 'volume type'),
+                'rbd:stripe_count': (None, None),
+                'rbd:features': (
+                    ['layering', 'object-map'],
+                    'volume metadata',
+                ),
+                'rbd:data_pool': (None, None),
+                'rbd:cache_mode': (None, hidden),
+            },
+            {row['Key']: (row['Value'], row['From']) for row in rows},
+        )
+
     def test_limit_that_follows_from_the_size_is_that_of_the_type(
         self,
     ) -> None:
