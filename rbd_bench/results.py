@@ -2,8 +2,11 @@
 
 """Results in a folder, as JSON. They are written after each measurement."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +22,8 @@ FILE = 'results.json'
 #: Raw output of fio, one file for each measurement.
 RAW = 'fio'
 _FORMAT = 1
+#: The file that a run locks.
+_LOCK = 'lock'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +106,29 @@ def raw_name(repetition: int, cell: str) -> str:
     start = f'{repetition}-{re.sub("[^A-Za-z0-9=.]+", "-", cell)}'
     digest = hashlib.sha256(cell.encode()).hexdigest()[:8]
     return f'{start[:150]}-{digest}.json'
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path) -> Iterator[None]:
+    """Keep other runs of this host away from a folder, which is created.
+
+    Each run saves the results that it has read or measured, and would replace
+    those of the other. The lock ends with the process.
+
+    :raises OptionError: if another run has the folder
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open('w') as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise fields.refused(
+                '--output',
+                str(folder),
+                'in use by another run',
+                'another folder, or this one when that run has ended',
+            ) from None
+        yield
 
 
 def save(folder: pathlib.Path, results: Results) -> None:

@@ -117,6 +117,7 @@ class BenchControlPlane(lister.Lister):
             of the levels that have ended remain.
         """
         from rbd_bench import processes
+        from rbd_bench import results
         from rbd_bench.control_plane import cloud
         from rbd_bench.control_plane import rally
         from rbd_bench.control_plane import report
@@ -124,10 +125,12 @@ class BenchControlPlane(lister.Lister):
         shell: Any = self.app
         prefix = f'{cloud.PREFIX}{uuid.uuid4().hex[:8]}'
         folder = parsed_args.output
-        folder.mkdir(parents=True, exist_ok=True)
         measured: list[Any] = []
         try:
-            with tempfile.TemporaryDirectory(prefix=cloud.PREFIX) as scratch:
+            with (
+                results.locked(folder),
+                tempfile.TemporaryDirectory(prefix=cloud.PREFIX) as scratch,
+            ):
                 program = rally.Rally(
                     parsed_args.rally, pathlib.Path(scratch), prefix
                 )

@@ -117,6 +117,7 @@ def _measure(
     import rbd
 
     from rbd_bench import facts
+    from rbd_bench import results
     from rbd_bench import session
     from rbd_bench.paths import surroundings
 
@@ -127,6 +128,7 @@ def _measure(
     }
     with (
         rados.Rados(**client, conf=OPTIONS) as cluster,
+        results.locked(folder),
         progress.with_time_left(app.stderr) as show,
     ):
         # The options of the measured programs; the monitors store some.

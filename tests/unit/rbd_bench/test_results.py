@@ -25,6 +25,16 @@ class ResultsTest(base.TestCase):
         results.save(self.folder, self.found)
         self.assertEqual(self.found, results.load(self.folder))
 
+    def test_folder_belongs_to_one_run_at_a_time(self) -> None:
+        folder = self.folder / 'new'
+        for _ in range(2):
+            with results.locked(folder):
+                error = self.assertRaises(
+                    errors.OptionError,
+                    results.locked(folder).__enter__,
+                )
+        self.assertIn('in use by another run', str(error))
+
     def test_failed_measurements_are_repeated(self) -> None:
         cell = samples.cell().ident
         self.assertEqual({(cell, 0)}, self.found.done())

@@ -13,6 +13,7 @@ import ddt
 import fixtures
 
 from rbd_bench import processes
+from rbd_bench import results
 from rbd_bench.control_plane import rally
 from rbd_operator import shell
 from tests.unit import base
@@ -126,6 +127,12 @@ class BenchControlPlaneTest(base.TestCase):
     ) -> None:
         self.assertEqual(1, self.run_command(*words))
         self.assertIn(expected, self.err.getvalue())
+
+    def test_folder_of_another_run_is_refused(self) -> None:
+        with results.locked(self.output):
+            self.assertEqual(1, self.run_command())
+        self.assertIn('in use by another run', self.err.getvalue())
+        self.cloud.assert_not_called()
 
     def test_failure_of_rally(self) -> None:
         self.stand_in.fails('task', 'start')

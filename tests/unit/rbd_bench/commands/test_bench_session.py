@@ -13,6 +13,7 @@ import ddt
 import fixtures
 
 from rbd_bench import facts
+from rbd_bench import results
 from rbd_bench import session
 from rbd_bench.commands import bench_session
 from rbd_operator import shell
@@ -125,6 +126,13 @@ class BenchSessionTest(base.TestCase):
         self.assertEqual(1, status)
         self.assertIn(expected, text)
         self.assertTrue((self.folder / 'report.html').exists())
+
+    def test_folder_of_another_run_is_refused(self) -> None:
+        with results.locked(self.folder):
+            status, text = self.run_command()
+        self.assertEqual(1, status)
+        self.assertIn('in use by another run', text)
+        self.measure.assert_not_called()
 
     def test_nothing_measured(self) -> None:
         self.measure.side_effect = KeyboardInterrupt
