@@ -377,6 +377,12 @@ def _elsewhere(pools: Iterable[Body], cluster: str) -> Iterator[str]:
             yield pool['name']
 
 
+def clusters(pools: Iterable[Body]) -> frozenset[str]:
+    """Return the fsids of the Ceph clusters that the back ends report."""
+    places = (_place(pool['capabilities']) for pool in pools)
+    return frozenset(place[0] for place in places if place)
+
+
 def _place(report: Body) -> tuple[str, str] | None:
     """Return the cluster and the Ceph pool of a back end, if it has one."""
     # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.

@@ -83,7 +83,7 @@ class Retype(maintenance.Command):
                 maintenance.say(_kept(wanted))
             if parsed_args.dry_run:
                 return self.rows(map(_planned(wanted), volumes))
-            is_healthy = stack.enter_context(_health(parsed_args))
+            is_healthy = stack.enter_context(_health(service, parsed_args))
             show = stack.enter_context(progress.with_running(self.app.stderr))
             stack.enter_context(
                 run.stoppable(stop, maintenance.say, _STOPPING)
@@ -339,7 +339,7 @@ def _planned(
 
 @contextlib.contextmanager
 def _health(
-    parsed_args: argparse.Namespace,
+    service: volume_service.VolumeService, parsed_args: argparse.Namespace
 ) -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether the cluster is healthy.
 
@@ -347,6 +347,7 @@ def _health(
 
     :raises NotConnected: if the cluster or the user cannot be reached
     :raises HealthUnknown: if the user may not read the health
+    :raises ValueError: if the cluster is known not to be that of the cloud
     """
     obstacle = _no_access(parsed_args)
     if obstacle:
@@ -356,9 +357,22 @@ def _health(
         return
     cluster = ceph_cluster.connected(parsed_args, _TIMEOUT)
     with cluster.connection() as connection:
+        _check_cluster(service, parsed_args.ceph_conf, connection.get_fsid())
         watch = health.Watch(connection, maintenance.say)
         watch.is_healthy()
         yield watch.is_healthy
+
+
+def _check_cluster(
+    service: volume_service.VolumeService, conf: str, fsid: str
+) -> None:
+    used = service.clusters()
+    if used and fsid not in used:
+        raise ValueError(
+            f'{conf} is that of the cluster {fsid}. The running back ends of '
+            f'this cloud use {", ".join(sorted(used))}. Give the file of '
+            'their cluster with --ceph-conf, or use --ignore-health.'
+        )
 
 
 def _no_access(parsed_args: argparse.Namespace) -> str | None:

@@ -44,6 +44,17 @@ class VolumeService:
         response = self._storage.get('/scheduler-stats/get_pools')
         return bool(response.status_code != _FORBIDDEN)
 
+    def clusters(self) -> frozenset[str]:
+        """Return the fsids of the Ceph clusters of the running back ends.
+
+        It is empty if Cinder does not show them: only administrators may see
+        the back ends.
+        """
+        response = self._storage.get('/scheduler-stats/get_pools?detail=True')
+        if response.status_code >= 400:
+            return frozenset()
+        return records.clusters(answers.record(response)['pools'])
+
     def type_of(self, given: str) -> retypes.Type:
         """Return a volume type.
 

@@ -30,6 +30,7 @@ class RetypeTest(commands.CommandTestCase):
         service = self.replace(volume_service, 'VolumeService').return_value
         self.service = service
         service.type_of.side_effect = self.cinder.type_of
+        service.clusters.return_value = frozenset()
         service.volumes.side_effect = self.cinder.listed
         service.show.side_effect = self.cinder.show
         service.retype.side_effect = self.cinder.retype
@@ -214,6 +215,15 @@ class RetypeTest(commands.CommandTestCase):
         self.assertEqual(dict.fromkeys('abc', 'done'), self.retype(*words))
         shown = 'is not read' in self.err.getvalue()
         self.assertIs(case != 'not wanted', shown)
+
+    def test_ceph_conf_of_another_cloud_is_refused(self) -> None:
+        self.service.clusters.return_value = frozenset({'other'})
+        self.assertEqual({}, self.retype())
+        self.assertEqual(3, self.status)
+        self.assertEqual([], self.cinder.requested)
+        self.assertIn('this cloud use other', self.err.getvalue())
+        self.service.clusters.return_value = frozenset({'other', 'fsid'})
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype())
 
     def test_volume_without_progress_is_reported_running(self) -> None:
         real = self.cinder.retype

@@ -53,6 +53,24 @@ class VolumeServiceTest(base.TestCase):
             there = _service(fake_cloud.response(status))
             self.assertIs(expected, there.is_administrators())
 
+    def test_clusters_are_those_of_the_back_ends_that_report_one(self) -> None:
+        pools = [
+            {'name': str(number), 'capabilities': report}
+            for number, report in enumerate(
+                (
+                    {'location_info': 'ceph:/a.conf:one:cinder:volumes'},
+                    {'rbd_location_info': 'ceph:/b.conf:two:cinder:fast'},
+                    {'location_info': 'LVMVolumeDriver:h:vg:thin:0'},
+                    {},
+                )
+            )
+        ]
+        there = _service(fake_cloud.response(200, {'pools': pools}))
+        self.assertEqual({'one', 'two'}, there.clusters())
+        for status in (403, 500):
+            there = _service(fake_cloud.response(status))
+            self.assertEqual(frozenset(), there.clusters())
+
     def test_show_returns_volume_or_none(self) -> None:
         volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
         storage = _Storage(fake_cloud.response(200, {'volume': volume}))
