@@ -14,8 +14,8 @@ from rbd_bench.commands import bench_cloud
 from rbd_bench.commands import bench_session
 from rbd_bench.commands import libraries
 from rbd_command_line import ceph_arguments
+from rbd_command_line import columns
 from rbd_command_line import printable
-from rbd_volume_options import sizes
 
 _LIMIT = '10G'
 
@@ -47,7 +47,7 @@ class BenchPlans(lister.Lister):
                         name,
                         whole_plan.title,
                         len(cells),
-                        sizes.format_size(data),
+                        columns.Size(data),
                         round(minutes),
                     )
                 )

@@ -47,8 +47,11 @@ class BenchTest(base.TestCase):
         return json.loads(text[text.index('[') :])
 
     def test_plans_command_lists_shipped_plans(self) -> None:
-        names = [row['Plan'] for row in self.rows('plans')]
-        self.assertIn('cern-2013', names)
+        sizes = {row['Plan']: row['Data'] for row in self.rows('plans')}
+        # Formats for programs have bytes.
+        self.assertEqual(0, sizes['switch-object-map'])
+        self.assertEqual(0, sizes['cern-2013'] % 2**20)
+        self.assertIn(' MiB | ', self.run_command('plans')[1])
 
     def test_dry_run(self) -> None:
         status, text = self.run_command(
