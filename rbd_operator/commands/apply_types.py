@@ -13,6 +13,7 @@ from typing import Any
 
 from rbd_command_line import answers
 from rbd_command_line import printable
+from rbd_command_line import progress
 from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
 from rbd_operator.commands import volume_service
@@ -62,7 +63,10 @@ class ApplyTypes(exit_status.StatusLister):
         paced = pace.Pace(stop, parsed_args.rate)
         failed: list[tuple[str, ...]] = []
         done = 0
-        with run.stoppable(stop, maintenance.say, _STOPPING):
+        with (
+            progress.shown(self.app.stderr) as show,
+            run.stoppable(stop, maintenance.say, _STOPPING),
+        ):
             for ident in volumes:
                 if not paced.wait():
                     break
@@ -71,6 +75,7 @@ class ApplyTypes(exit_status.StatusLister):
                 done += 1
                 if reason:
                     failed.append((ident, printable.text(reason)))
+                show(printable.text(name), done, len(volumes))
         if stop.is_set():
             self.status = exit_status.UNKNOWN
         elif failed:

@@ -9,6 +9,7 @@ from unittest import mock
 from keystoneauth1 import exceptions as keystone
 import requests
 
+from rbd_command_line import progress
 from rbd_operator import shell
 from rbd_operator.commands import exit_status
 from rbd_volume_options import wire
@@ -89,6 +90,15 @@ class ApplyTypesTest(base.TestCase):
         self.assertEqual(
             [('1', {'metadata': {}}), ('3', {'metadata': {}})],
             self.cinder.applied,
+        )
+
+    def test_progress_is_shown(self) -> None:
+        with mock.patch.object(progress, 'shown', autospec=True) as shown:
+            self.run_command('fast')
+        show = shown.return_value.__enter__.return_value
+        self.assertEqual(
+            [mock.call('fast', 1, 2), mock.call('fast', 2, 2)],
+            show.call_args_list,
         )
 
     def test_volume_that_could_not_be_changed_is_listed(self) -> None:
