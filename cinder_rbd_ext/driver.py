@@ -514,6 +514,7 @@ class RBDExtDriver(rbd.RBDDriver):
         applies only before the removal of its data has begun, with which the
         image loses its name.
         """
+        volume_use.check_has_no_snapshots(volume)
         try:
             with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
                 with self._busy_after_timeout(volume.name):
@@ -570,21 +571,9 @@ class RBDExtDriver(rbd.RBDDriver):
             self.rbd.ImageBusy,
             self.rbd.Timeout,
         ) as error:
-            if isinstance(error, self.rbd.Timeout):
-                self._check_not_deleted(snapshot.volume_id, error)
             raise exception.SnapshotIsBusy(
                 snapshot_name=snapshot.name
             ) from error
-
-    def _check_not_deleted(self, volume_id: str, error: Exception) -> None:
-        """Check that a snapshot is not deleted with its volume.
-
-        After SnapshotIsBusy, Cinder would go on and delete the volume, and
-        keep the record of the snapshot for ever.
-        """
-        volume = record.stored_volume(volume_id)
-        if volume.status == fields.VolumeStatus.DELETING:
-            raise exception.VolumeIsBusy(volume_name=volume.name) from error
 
     def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         trash.release_snapshot(self, snapshot)

@@ -16,6 +16,7 @@ import time
 from typing import Any
 
 from cinder import context
+from cinder import exception
 from cinder import objects
 from cinder.objects import fields
 from cinder.volume import volume_utils
@@ -246,6 +247,23 @@ def check_not_copied(volume: protocols.Volume) -> None:
         volume.volume_attachment or volume.status not in marker.MIGRATED
     ):
         raise volume_lock.VolumeLocked(volume_id=volume.id)
+
+
+def check_has_no_snapshots(volume: protocols.Volume) -> None:
+    """Check that Cinder has no snapshots of a volume that is being deleted.
+
+    After SnapshotIsBusy, its manager goes on and deletes the volume, and would
+    keep the record of the snapshot for ever. Its API can also have accepted a
+    snapshot at the same moment.
+
+    :raises VolumeIsBusy: if it has; the volume becomes available
+    """
+    if volume.status == fields.VolumeStatus.DELETING and (
+        objects.SnapshotList.get_all_for_volume(
+            context.get_admin_context(), volume.id
+        )
+    ):
+        raise exception.VolumeIsBusy(volume_name=volume.name)
 
 
 def is_copied(volume: protocols.Volume) -> bool:

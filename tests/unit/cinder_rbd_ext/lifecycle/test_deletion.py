@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import datetime
 import errno
+import functools
 import threading
 import time
 from typing import Any
@@ -15,6 +16,7 @@ from cinder import exception
 from cinder import objects
 from cinder import service as cinder_service
 from cinder.db import api as db
+from cinder.message import api as message_api
 from cinder.objects import base as versions
 from cinder.volume import manager
 from cinder.volume import rpcapi
@@ -115,15 +117,6 @@ class DeleteTest(base.DriverTestCase):
         self.cluster.fail('RBD.remove', error)
         self.assertRaises(
             fake_images.Timeout, self.driver.delete_volume, self.clone
-        )
-
-    def test_snapshot_that_stays_ends_the_deletion_of_its_volume(self) -> None:
-        snapshot = self.new_snapshot(self.source)
-        self.source.status = 'deleting'
-        self.source.save()
-        self.cluster.fail('Image.remove_snap', fake_images.Timeout('busy'))
-        self.assertRaises(
-            exception.VolumeIsBusy, self.driver.delete_snapshot, snapshot
         )
 
     def test_deleted_clone_leaves_no_snapshot_of_its_own(self) -> None:
@@ -429,15 +422,20 @@ class PostponedTest(base.DriverTestCase):
             )
         ).mock.return_value.cast
         self.manager = mock.Mock(
-            spec=manager.VolumeManager, driver=self.driver
+            spec=manager.VolumeManager,
+            driver=self.driver,
+            db=db,
+            message_api=mock.create_autospec(message_api.API),
         )
         self.quotas = self.useFixture(
             fixtures.MockPatchObject(manager, 'QUOTAS', autospec=True)
         ).mock
 
-    def delete(self, volume: Any) -> None:
+    def delete(self, volume: Any, **how: Any) -> None:
         """Process a request to delete a volume."""
-        manager.VolumeManager.delete_volume(self.manager, self.admin, volume)
+        manager.VolumeManager.delete_volume(
+            self.manager, self.admin, volume, **how
+        )
 
     def postpone(self) -> None:
         """Delete the volume while its project has no place."""
@@ -525,6 +523,29 @@ class PostponedTest(base.DriverTestCase):
         # Usually after some seconds.
         self.line._request()
         self.cast.assert_called_once()
+
+    def test_volume_whose_snapshot_stays_is_not_deleted(self) -> None:
+        """After SnapshotIsBusy, Cinder's manager deletes the volume."""
+        snapshot = self.new_snapshot(self.volume)
+        snapshot.status = 'deleting'
+        snapshot.save()
+        self.manager.delete_snapshot.side_effect = functools.partial(
+            manager.VolumeManager.delete_snapshot, self.manager
+        )
+        self.cluster.fail('Image.remove_snap', fake_images.Timeout('busy'))
+        self.delete(self.volume, cascade=True)
+        self.manager._clear_db.assert_called_once_with(
+            self.volume, 'available'
+        )
+        snapshot.refresh()
+        self.assertEqual('available', snapshot.status)
+        self.assertEqual([snapshot.name], self.snapshots_of(self.volume.name))
+        # Cinder's API requests it again.
+        snapshot.status = 'deleting'
+        snapshot.save()
+        self.delete(self.volume, cascade=True)
+        self.assertRaises(exception.SnapshotNotFound, snapshot.refresh)
+        self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
 
     def test_whole_volume_is_available_again_without_the_lock(self) -> None:
         with self._locked(volume_lock.VolumeLocked):
