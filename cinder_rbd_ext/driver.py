@@ -514,7 +514,15 @@ class RBDExtDriver(rbd.RBDDriver):
         applies only before the removal of its data has begun, with which the
         image loses its name.
         """
-        volume_use.check_has_no_snapshots(volume)
+        try:
+            volume_use.check_has_no_snapshots(volume)
+            self._delete_alone(volume)
+        except exception.VolumeIsBusy as error:
+            if volume.status == fields.VolumeStatus.DELETING:
+                deletion.check_not_forgotten(volume.group_id, error)
+            raise
+
+    def _delete_alone(self, volume: protocols.Volume) -> None:
         try:
             with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
                 with self._busy_after_timeout(volume.name):
@@ -552,6 +560,13 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""
+        try:
+            self._delete_if_idle(snapshot)
+        except exception.SnapshotIsBusy as error:
+            deletion.check_not_forgotten(snapshot.group_snapshot_id, error)
+            raise
+
+    def _delete_if_idle(self, snapshot: protocols.Snapshot) -> None:
         try:
             with volume_use.using_snapshot(self, snapshot) as volume:
                 is_left = volume_use.is_unfinished(volume)

@@ -79,6 +79,7 @@ class Volume(Protocol):
     metadata: dict[str, str]
     admin_metadata: dict[str, str]
     source_volid: str | None
+    group_id: str | None
     provider_location: str | None
     replication_driver_data: str | None
     display_description: str | None
@@ -100,6 +101,7 @@ class Snapshot(Protocol):
     volume_name: str
     volume_size: int
     volume_type_id: str | None
+    group_snapshot_id: str | None
     _context: Any
 
     def obj_attr_is_set(self, name: str) -> bool: ...

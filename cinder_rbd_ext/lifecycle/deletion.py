@@ -281,6 +281,20 @@ class Deletions:
             LOG.exception('Could not clean up after the deletion of %s', name)
 
 
+def check_not_forgotten(group_id: str | None, busy: Exception) -> None:
+    """Check that Cinder keeps the record of what could not be deleted.
+
+    If a volume or a snapshot of a group is busy, its manager goes on, removes
+    the records of the whole group, and leaves the image or its snapshot.
+
+    :param group_id: of the group or group snapshot; None if there is none
+    :raises VolumeBackendAPIException: if there is one; Cinder then sets all to
+        ``error``, and they can be deleted again
+    """
+    if group_id:
+        raise exception.VolumeBackendAPIException(data=str(busy)) from busy
+
+
 def _request(
     volume: protocols.Volume, can_wait: bool = True
 ) -> Callable[[], None] | None:

@@ -621,6 +621,46 @@ class PostponedTest(base.DriverTestCase):
         self.assertIsNone(deletion._request(volume))
 
 
+class GroupTest(base.DriverTestCase):
+    """Cinder removes the records of a group although a part is busy."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.manager = mock.Mock(
+            spec=manager.VolumeManager,
+            driver=self.driver,
+            driver_delete_volume=self.driver.delete_volume,
+            driver_delete_snapshot=self.driver.delete_snapshot,
+        )
+        self.cluster.fail('Image.remove_snap', fake_images.Timeout('busy'))
+
+    def test_busy_snapshot_of_a_group_has_an_error(self) -> None:
+        volume = self.made_volume()
+        snapshot = self.new_snapshot(volume)
+        snapshot.group_snapshot_id = volume.id
+        delete = manager.VolumeManager._delete_group_snapshot_generic
+        update, (of_snapshot,) = delete(
+            self.manager, self.admin, mock.Mock(status='deleting'), [snapshot]
+        )
+        self.assertEqual('error', update['status'])
+        self.assertEqual('error', of_snapshot['status'])
+
+    def test_busy_volume_of_a_group_has_an_error(self) -> None:
+        volume = self.made_volume(status='deleting')
+        volume.group_id = volume.id
+        with (
+            self.cluster.connected() as ioctx,
+            self.librbd.Image(ioctx, volume.name) as image,
+        ):
+            image.create_snap(f'backup.{volume.id}.snap.1')
+        delete = manager.VolumeManager._delete_group_generic
+        update, (of_volume,) = delete(
+            self.manager, self.admin, mock.Mock(status='deleting'), [volume]
+        )
+        self.assertEqual('error', update['status'])
+        self.assertEqual('error', of_volume['status'])
+
+
 class NameTest(base.DriverTestCase):
     def test_what_stock_kept(self) -> None:
         """Purge the trash only for deleted volumes of Cinder."""
