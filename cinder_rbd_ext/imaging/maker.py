@@ -182,7 +182,10 @@ class Maker:
             Cinder continues without the entry, and a later volume fills the
             cache.
         """
-        if sources.is_cached_image(volume) and image_record.layout_requested(
+        # The temporary volume of a re-image from a snapshot has the project of
+        # the cache, too, and no quota.
+        is_entry = volume.use_quota and sources.is_cached_image(volume)
+        if is_entry and image_record.layout_requested(
             record.items_of(source.id), _BY_TENANT
         ):
             raise exceptions.ImageNotMade(

@@ -92,6 +92,17 @@ class CacheEntryTest(base.DriverTestCase):
             self.cluster.stored(entry.name).mask,
         )
 
+    def test_reimage_from_a_snapshot_copies_any_layout(self) -> None:
+        """Cinder's internal project owns the temporary volume, too."""
+        source = self.made_volume(_EIGHTHS)
+        snapshot = self.new_snapshot(source)
+        copy = self.driver._create_temp_volume_from_snapshot(
+            self.context, source, snapshot
+        )
+        self.assertEqual(
+            self.layout_of(source.name), self.layout_of(copy.name)
+        )
+
     def test_layout_that_a_tenant_requested_fills_no_cache(self) -> None:
         """Cinder logs exceptions of its own classes and continues."""
         for own in (_EIGHTHS, {keys.OBJECT_SIZE: '1M'}):
