@@ -59,6 +59,10 @@ JOIN_FOR = 2.0
 #: Seconds to wait for a lock, unless the caller sets another time.
 WAIT = 60.0
 
+#: Seconds for which a coordination back end that does not respond is tried
+#: again, such as etcd while it elects a leader.
+PATIENCE = 20.0
+
 # The shortest and the longest time in seconds between two attempts.
 _PAUSE = 0.02
 _LONGEST_PAUSE = 0.5
@@ -277,6 +281,7 @@ class _Deadline:
         self._volume_id = volume_id
         self._until = time.monotonic() + wait
         self._pause = _PAUSE
+        self._silent_since: float | None = None
 
     def wait(self) -> None:
         """Wait for a change in this process, or a while for others.
@@ -285,17 +290,29 @@ class _Deadline:
         """
         left = self._until - time.monotonic()
         if left <= 0:
-            raise VolumeLocked(volume_id=self._volume_id)
+            is_silent = self._silent_since is not None
+            kind = LockUnavailable if is_silent else VolumeLocked
+            raise kind(volume_id=self._volume_id)
         _process().changed.wait(min(left, self._pause))
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
 
-    @contextlib.contextmanager
-    def translated(self) -> Iterator[None]:
+    def take(self, name: str) -> bool:
+        """Take a lock if it is free, and the back end responds.
+
+        :raises LockUnavailable: if it has not responded for too long
+        """
         try:
-            yield
+            is_taken = _take(name)
         except (tooz.ToozError, exception.LockCreationFailed) as error:
-            LOG.exception('Could not lock volume %s', self._volume_id)
-            raise LockUnavailable(volume_id=self._volume_id) from error
+            now = time.monotonic()
+            if self._silent_since is None:
+                self._silent_since = now
+            if now >= min(self._until, self._silent_since + PATIENCE):
+                LOG.exception('Could not lock volume %s', self._volume_id)
+                raise LockUnavailable(volume_id=self._volume_id) from error
+            return False
+        self._silent_since = None
+        return is_taken
 
 
 @contextlib.contextmanager
@@ -368,9 +385,8 @@ def _close(volume_id: str, sharing: _Sharing) -> None:
 def _take_any(names: list[str], deadline: _Deadline) -> str:
     while True:
         for name in names:
-            with deadline.translated():
-                if _take(name):
-                    return name
+            if deadline.take(name):
+                return name
         with _process().changed:
             deadline.wait()
 
@@ -380,11 +396,10 @@ def _take_all(
 ) -> None:
     missing = names
     while True:
-        with deadline.translated():
-            for name in missing:
-                if _take(name):
-                    stack.callback(_release, name)
-                    missing = [other for other in missing if other != name]
+        for name in missing:
+            if deadline.take(name):
+                stack.callback(_release, name)
+                missing = [other for other in missing if other != name]
         if not missing:
             return
         with _process().changed:

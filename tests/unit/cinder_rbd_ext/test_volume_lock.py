@@ -318,6 +318,9 @@ class BackEndTest(VolumeLockTest):
     def test_unreachable_back_end_is_named(self) -> None:
         lock = self.lock()
         lock.acquire.side_effect = tooz_coordination.ToozConnectionError('no')
+        patch = mock.patch.object(volume_lock, 'PATIENCE', 0.1)
+        patch.start()
+        self.addCleanup(patch.stop)
         for how in (volume_lock.shared, volume_lock.exclusive):
             error = self.assertRaises(
                 volume_lock.LockUnavailable, how(self.volume, wait=9).__enter__
@@ -325,6 +328,14 @@ class BackEndTest(VolumeLockTest):
             self.assertIn('coordination back end', str(error))
         self.assertEqual({}, volume_lock._process().taken)
         self.assertEqual({}, volume_lock._process().sharing)
+
+    def test_back_end_that_responds_again_soon_is_waited_for(self) -> None:
+        failure = tooz_coordination.ToozConnectionError('no')
+        lock = self.lock()
+        for how in (volume_lock.shared, volume_lock.exclusive):
+            lock.acquire.side_effect = [failure] * 6 + [True] * 9
+            with how(self.volume, wait=9):
+                pass
 
     def test_release_is_repeated(self) -> None:
         lock = self.lock()
