@@ -58,7 +58,8 @@ before or after the copy, by the database or a watcher, or whose image changes
 meanwhile, fails instead. It cannot be attached during the copy. A volume that
 has snapshots, which Cinder does not copy, fails too: its API has refused those
 that were there, but the request may have been delivered long after recovery
-took it for lost.
+took it for lost. If a locked or retyped volume has got another status since,
+it keeps that status; a second volume remains then, too.
 """
 
 from collections.abc import Callable
@@ -164,7 +165,8 @@ class Migrations:
 
         announce()
         try:
-            yield settle
+            with _status_kept(volume):
+                yield settle
         except Exception:
             mark = marker.of_volume(volume.id)
             if mark and mark.request == request_id and not mark.source_id:
@@ -418,7 +420,8 @@ class Migrations:
         :raises VolumeOptionRefused: if servers could not read the data there
         """
         setattr(volume, _COPIED, self._content_of(volume.name))
-        self._check_is_unused(volume)
+        with _status_kept(volume):
+            self._check_is_unused(volume)
         with option_errors.of_volume(
             volume,
             self._driver.backend_name,
@@ -436,7 +439,8 @@ class Migrations:
             before the copy. librbd writes the time of a change at most once a
             minute.
         """
-        self._check_is_unused(volume)
+        with _status_kept(volume):
+            self._check_is_unused(volume)
         if self._content_of(volume.name) != getattr(volume, _COPIED):
             raise swap.CopyFailed(
                 reason=f'Volume {volume.id} has changed since its migration '
@@ -532,6 +536,32 @@ class Migrations:
                 'keys': accepted.reasons,
             },
         )
+
+
+@contextlib.contextmanager
+def _status_kept(volume: protocols.Volume) -> Iterator[None]:
+    """Have a failed migration keep the status that a volume has got since.
+
+    After an ``Exception``, Cinder's manager gives a volume that was locked or
+    retyped its former status. If the volume was given back before the request
+    was received, and a server uses it, another server could attach it, too.
+
+    :param volume: of the request
+    :raises Superseded: if it has another status now
+    """
+    try:
+        yield
+    except Exception as error:
+        if (
+            volume.status in (marker.RETYPING, marker.MAINTENANCE)
+            and marker.status_of(volume.id) != volume.status
+        ):
+            volume.conditional_update(
+                {'migration_status': 'error'},
+                {'migration_status': marker.MIGRATING},
+            )
+            raise retypes.Superseded(volume.id) from error
+        raise
 
 
 def copied_state(

@@ -130,7 +130,7 @@ Stock = Callable[[], tuple[bool, Update | None]]
 
 
 class Superseded(BaseException):
-    """The request of a retype no longer applies; it ends here.
+    """The request of a retype or migration no longer applies; it ends here.
 
     Its volume was returned to its former status, by recovery or by an
     administrator, and may be in use. After any ``Exception`` of a driver,
@@ -142,8 +142,8 @@ class Superseded(BaseException):
     def __init__(self, volume_id: str) -> None:
         super().__init__(volume_id)
         LOG.warning(
-            'The retype of volume %s ends: the volume no longer has the '
-            'status of a retype',
+            'The retype or migration of volume %s ends: the volume no longer '
+            'has the status of the request',
             volume_id,
         )
 

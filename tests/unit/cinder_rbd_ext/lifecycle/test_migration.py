@@ -25,6 +25,7 @@ from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import places
+from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import errors
@@ -526,6 +527,7 @@ class CopiedStateTest(unit_base.TestCase):
         self.assertRaises(errors.OptionError, self._plan, None, 'a b')
 
 
+@ddt.ddt
 class CopyByCinderTest(base.DriverTestCase):
     """A volume whose data Cinder copies to a new volume."""
 
@@ -560,6 +562,30 @@ class CopyByCinderTest(base.DriverTestCase):
     def test_volume_that_is_used_after_the_copy_is_not_migrated(self) -> None:
         db.volume_update(self.admin, self.volume.id, {'status': 'reserved'})
         self.assertRaises(swap.CopyFailed, self._completed)
+
+    @ddt.data('maintenance', 'retyping')
+    def test_status_that_a_volume_has_got_since_is_kept(
+        self, requested: str
+    ) -> None:
+        """Cinder's manager would make the volume of a server available."""
+        self.update(self.volume, {'status': requested})
+        self._completed()
+        db.volume_update(self.admin, self.volume.id, {'status': 'in-use'})
+        report = {'storage_protocol': 'iSCSI'}
+        host = {'host': 'there@lvm#lvm', 'capabilities': report}
+        for end in (
+            self._completed,
+            functools.partial(
+                self.driver.migrate_volume, self.admin, self.volume, host
+            ),
+        ):
+            changes = {'migration_status': 'migrating'}
+            db.volume_update(self.admin, self.volume.id, changes)
+            self.assertRaises(retypes.Superseded, end)
+            now = objects.Volume.get_by_id(self.admin, self.volume.id)
+            self.assertEqual(
+                ('in-use', 'error'), (now.status, now.migration_status)
+            )
 
     def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
         with self.driver.images.opened(self.volume.name) as image:
