@@ -531,17 +531,15 @@ class RBDExtDriver(rbd.RBDDriver):
                         self._retypes.leftovers.prepare_deletion(volume)
                 self._deletions.in_turn(volume, self._delete_unless_needed)
         except exception.VolumeIsBusy as error:
-            if not self.images.exists(volume.name):
+            # The former image of a volume must not become available.
+            if volume.migration_status == 'deleting' or not (
+                self.images.exists(volume.name)
+            ):
                 self._deletions.repeat(volume, error)
             raise
 
     def _delete_unless_needed(self, volume: protocols.Volume) -> None:
-        with contextlib.ExitStack() as stack:
-            try:
-                is_needed = stack.enter_context(migration.former(self, volume))
-            except volume_lock.VolumeLocked as error:
-                # The former image of a volume must not become available.
-                self._deletions.repeat(volume, error)
+        with migration.former(self, volume) as is_needed:
             if not is_needed:
                 super().delete_volume(volume)
 

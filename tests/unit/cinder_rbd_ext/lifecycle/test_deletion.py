@@ -580,6 +580,17 @@ class PostponedTest(base.DriverTestCase):
         self.volume.refresh()
         self.assertEqual('deleting', self.volume.status)
 
+    def test_former_image_that_is_open_does_not_become_available(self) -> None:
+        """Its record would be another volume of the project."""
+        self.update(
+            self.volume,
+            {'migration_status': 'deleting', '_name_id': self.volume.id},
+        )
+        self.cluster.fail('RBD.remove', fake_images.ImageBusy(), times=2)
+        self.assertRaises(turns.Postponed, self.delete, self.volume)
+        self.volume.refresh()
+        self.assertEqual('deleting', self.volume.status)
+
     def test_restart_begins_a_postponed_deletion_again(self) -> None:
         self.postpone()
         entry = self.worker()
