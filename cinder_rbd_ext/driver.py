@@ -247,6 +247,22 @@ class RBDExtDriver(rbd.RBDDriver):
             update: Update = super()._setup_volume(volume, volume_type)
         return update
 
+    def update_rbd_image_qos(
+        self, volume: protocols.Volume, qos_specs: dict[str, str]
+    ) -> None:
+        """Set those limits of QoS specs that no key replaces."""
+        names = reconfiguration.not_replaced(volume, qos_specs)
+        super().update_rbd_image_qos(
+            volume, {name: qos_specs[name] for name in names}
+        )
+
+    def delete_rbd_image_qos_keys(
+        self, volume: protocols.Volume, qos_keys: list[str]
+    ) -> None:
+        """Remove those limits of QoS specs that no key replaces."""
+        names = reconfiguration.not_replaced(volume, qos_keys)
+        super().delete_rbd_image_qos_keys(volume, names)
+
     # Attachments
 
     def initialize_connection(

@@ -114,6 +114,11 @@ def not_inherited(image: bindings.Image) -> set[str]:
     return names & dict(image.metadata_list()).keys()
 
 
+def family_of(entry: str) -> str:
+    """Return the family of the option that an entry sets."""
+    return _entries()[entry].family
+
+
 def families(names: Iterable[str]) -> set[str]:
     """Return the families of keys, whose entries are changed together."""
     return {registry.OPTIONS[key].family for key in names}

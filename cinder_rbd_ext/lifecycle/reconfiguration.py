@@ -28,6 +28,8 @@ One service of a cluster changes an image at a time
 agree. No data is read or written.
 """
 
+from collections.abc import Iterable
+
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
@@ -63,6 +65,27 @@ _KEPT = frozenset(
 )
 
 _EXTENDING = 'extending'
+
+
+def not_replaced(volume: protocols.Volume, names: Iterable[str]) -> list[str]:
+    """Return the names in QoS specs of limits that no key replaces.
+
+    The stock driver sets the limits of QoS specs also when a volume with data
+    is retyped or gets another image. It removes each limit that QoS specs do
+    not set, and fails if an entry is missing.
+    """
+    replaced = image_record.families_set(record.items_of(volume.id))
+    return [
+        name
+        for name in names
+        if name not in rbd.QOS_KEY_MAP
+        or image_configuration.family_of(_entry(name)) not in replaced
+    ]
+
+
+def _entry(name: str) -> str:
+    """Return the entry of an image for a limit in QoS specs."""
+    return f'conf_{rbd.QOS_KEY_MAP[name]["ceph_key"]}'
 
 
 class Reconfigurations:
@@ -190,7 +213,7 @@ class Reconfigurations:
     ) -> dict[str, str]:
         specs = self._driver._qos_specs_from_volume_type(volume_type) or {}
         return {
-            f'conf_{rbd.QOS_KEY_MAP[name]["ceph_key"]}': str(value)
+            _entry(name): str(value)
             for name, value in specs.items()
             if name in rbd.QOS_KEY_MAP
         }

@@ -86,7 +86,7 @@ class Leftovers:
         else:
             trash.discard(images, wait)
         self._correct_keys(volume)
-        # A retype that failed may have removed limits.
+        # A retype that failed may have changed limits.
         self._configure(volume, None)
         marker.forget(volume_id)
 

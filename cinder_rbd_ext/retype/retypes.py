@@ -51,20 +51,15 @@ the limits on reads and writes:
 ==========  ============================  ====================================
 Step        Before it                     After a kill, or a failure
 ==========  ============================  ====================================
-mark        The image has the limits of   The same.
-            the former type.
-stock       The mark says that the image  Limits are missing or those of the
-            may have other limits than    new type. Recovery compares them
-            the record.                   because of the mark, after it has
-                                          returned or completed the retype. So
-                                          does each later attachment.
-configure   The stock driver has removed  As above.
-            limits that no QoS specs set.
-features,   The image has the limits of   As above: the record has the limits
-record,     the new type.                 of the new type.
-keys
+stock       The image has the limits of   Some limits of QoS specs. The driver
+            the former type.              does not let the stock driver change
+                                          those of keys.
+features,   The image has the limits of   Recovery compares the limits with
+record,     the new QoS specs, and those  the keys after it has returned or
+keys        of the former keys.           completed the retype. So does each
+                                          later attachment.
 configure   The volume has only keys      As above.
-again       that its new type accepts.
+            that its new type accepts.
 ==========  ============================  ====================================
 
 After a failure before the swap, the copy is removed, the volume keeps its
@@ -422,14 +417,7 @@ class Retypes:
 
         :param volume: the object that is saved afterwards
         """
-        families = image_record.families_set(record.items_of(volume.id))
-        if families:
-            # The stock driver removes limits that are not of QoS specs.
-            record.configuring(volume.id, families)
         _, update = stock()
-        if families:
-            # At once: a volume that is in use has no limits meanwhile.
-            self._configure(volume, new_type)
         if decided.stock_changes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)

@@ -189,6 +189,16 @@ class Image:
         """Remove a key."""
         del self._write('Image.metadata_remove').metadata[key]
 
+    def config_set(self, key: str, value: str) -> None:
+        """Set an option for the image."""
+        self._write('Image.config_set').metadata[f'conf_{key}'] = value
+
+    def config_remove(self, key: str) -> None:
+        """Remove an option, which the image must have."""
+        metadata = self._write('Image.config_remove').metadata
+        if metadata.pop(f'conf_{key}', None) is None:
+            raise fake_images.ImageNotFound(key)
+
     # Snapshots
 
     def list_snaps(self) -> Iterator[dict[str, Any]]:

@@ -83,7 +83,13 @@ METHODS = {
         'rbd_volume_options/image_arguments.py',
     ),
     'migrate_volume': (('context', 'volume', 'host'), ('copy',), _MAKING),
-    '_setup_volume': (('volume', 'volume_type'), (), _MAKING),
+    '_setup_volume': (
+        ('volume', 'volume_type'),
+        ('update_rbd_image_qos',),
+        _MAKING,
+    ),
+    'update_rbd_image_qos': (('volume', 'qos_specs'), (), _DRIVER),
+    'delete_rbd_image_qos_keys': (('volume', 'qos_keys'), (), _DRIVER),
     '_disable_multiattach': (('volume',), (), _DRIVER),
     'initialize_connection': (('volume', 'connector'), (), _ATTACHING),
     '_attach_volume': (

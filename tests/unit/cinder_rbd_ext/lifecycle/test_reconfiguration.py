@@ -107,6 +107,26 @@ class ReconfigurationsTest(base.DriverTestCase):
         stored = self.cluster.stored(volume.name).metadata
         self.assertEqual('300', stored['conf_rbd_qos_iops_limit'])
 
+    def test_limit_of_a_key_stays_if_the_stock_driver_sets_qos_specs(
+        self,
+    ) -> None:
+        """As it does at the end of a re-image, since Cinder 29."""
+        kind = self.qos_type(
+            total_iops_sec='500',
+            total_iops_sec_max='900',
+            read_bytes_sec='1000000',
+        )
+        volume = self.made_volume({'rbd:iops_limit': '200'}, kind)
+        limits = {
+            'conf_rbd_qos_iops_limit': '200',
+            'conf_rbd_qos_read_bps_limit': '1000000',
+        }
+        self.driver._setup_volume(volume)
+        stored = self.cluster.stored(volume.name).metadata
+        self.assertEqual(
+            limits, {k: v for k, v in stored.items() if 'qos' in k}
+        )
+
     def test_unmanaged_image_has_no_limit_that_nobody_knows_of(self) -> None:
         self._set('compressible')
         self.driver.remove_export(self.context, self.volume)

@@ -21,7 +21,6 @@ from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
-from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
@@ -30,8 +29,6 @@ from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
 _LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
-
-_LIMIT = 'conf_rbd_qos_iops_limit'
 
 
 @ddt.ddt
@@ -392,66 +389,31 @@ class DefaultFeaturesTest(base.DriverTestCase):
 
 
 class LimitsTest(base.DriverTestCase):
-    """The stock driver removes each limit that no QoS specs set."""
+    """The stock driver removes each limit that the former QoS specs set."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        self.volume = self.made_volume({'rbd:iops_limit': '200'})
-        stock = mock.patch.object(
-            self.driver,
-            '_stock_retype',
-            autospec=True,
-            side_effect=self._stock,
+    def test_key_that_replaces_qos_specs_does_not_prevent_a_retype(
+        self,
+    ) -> None:
+        """The burst of the QoS specs is not in the image, so cannot go."""
+        limits = {'total_iops_sec': '500', 'total_iops_sec_max': '900'}
+        volume = self.made_volume(
+            {'rbd:iops_limit': '200'}, self.qos_type(**limits)
         )
-        stock.start()
-        self.addCleanup(stock.stop)
-
-    def _stock(self, *args: Any) -> tuple[bool, None]:
-        del self.cluster.stored(self.volume.name).metadata[_LIMIT]
-        return True, None
-
-    def _limit(self) -> str | None:
-        stored = self.cluster.stored(self.volume.name)
-        limit: str | None = stored.metadata.get(_LIMIT)
-        return limit
-
-    def _retype(self) -> Any:
-        self.update(self.volume, {'status': 'retyping'})
-        return self.driver.retype(
-            self.context, self.volume, self.make_type(), {}, None
+        self.update(volume, {'status': 'retyping'})
+        changed: dict[str, Any] = {
+            name: (value, None) for name, value in limits.items()
+        }
+        changed['consumer'] = ('back-end', 'front-end')
+        retyped, _ = self.driver.retype(
+            self.context,
+            volume,
+            self.make_type(),
+            {'qos_specs': changed},
+            None,
         )
-
-    def test_limit_is_in_force_while_the_features_change(self) -> None:
-        seen = []
-        change = retypes.Retypes._change_features
-
-        def changed(*args: Any) -> None:
-            seen.append(self._limit())
-            change(*args)
-
-        with mock.patch.object(retypes.Retypes, '_change_features', changed):
-            self._retype()
-        self.assertEqual(['200'], seen)
-        self.assertEqual('200', self._limit())
-
-    def test_limit_is_set_again_after_a_retype_that_failed(self) -> None:
-        with (
-            mock.patch.object(
-                image_configuration,
-                'change',
-                autospec=True,
-                side_effect=OSError,
-            ),
-            mock.patch.object(
-                retypes.Retypes,
-                '_change_features',
-                autospec=True,
-                side_effect=self.librbd.Error,
-            ),
-        ):
-            self.assertRaises(self.librbd.Error, self._retype)
-        self.assertIsNone(self._limit())
-        # Cinder returns the volume to its status; recovery follows.
-        self.update(self.volume, {'status': 'in-use'})
-        self.driver._retypes.leftovers.settle(self.volume.id)
-        self.assertEqual('200', self._limit())
+        self.assertTrue(retyped)
+        stored = self.cluster.stored(volume.name).metadata
+        self.assertEqual(
+            {'conf_rbd_qos_iops_limit': '200'},
+            {k: v for k, v in stored.items() if 'qos' in k},
+        )
