@@ -87,9 +87,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._uploads = turns.Uploads()
         self._deletions = deletion.Deletions(self, self._maker.creations)
         self._reconfigurations = reconfiguration.Reconfigurations(self)
-        self._migrations = migration.Migrations(
-            self, self._reconfigurations.follow
-        )
+        self._migrations = migration.Migrations(self, self._reconfigurations)
         self._retypes = self._migrations.retypes
         self._recovery = recovery.Recovery(
             self, self._retypes, self._stock_retype

@@ -83,6 +83,7 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
@@ -124,16 +125,20 @@ Move = Callable[[Any], tuple[bool, Update | None]]
 class Migrations:
     """Removes the keys that the new back end of a volume does not accept.
 
-    :param configure: configures the image of a volume for a new type
+    :param configurations: changes the configuration of images
     :ivar retypes: the retypes of the driver, which make copies, too
     """
 
     def __init__(
-        self, driver: protocols.Driver, configure: leftovers.Configure
+        self,
+        driver: protocols.Driver,
+        configurations: reconfiguration.Reconfigurations,
     ) -> None:
-        self._driver = driver
+        self._driver, self._configurations = driver, configurations
         self._images: lookup.ImageLookup = driver.images
-        self.retypes = retypes.Retypes(driver, self.remove, configure)
+        self.retypes = retypes.Retypes(
+            driver, self.remove, configurations.follow
+        )
 
     @contextlib.contextmanager
     def announced(
@@ -249,7 +254,7 @@ class Migrations:
                 copied = self._copied(request_id, volume, host, held)
                 if copied:
                     mark, state = copied
-                    record_move(volume, host, state)
+                    self._record_move(volume, host, mark.pool, state)
                     self.remove(volume, accepted)
                     held.check_is_held()
                     # Cinder has the time until this marker is stale to save.
@@ -258,12 +263,29 @@ class Migrations:
             else:
                 moved, update = move(capabilities.with_location(host))
                 if moved:
-                    record_move(volume, host, None)
+                    self._record_move(volume, host)
                     self.remove(volume, accepted)
                     return True, update or None
         self._check_is_unused(volume)
         marker.forget(volume.id)
         return False, None
+
+    def _record_move(
+        self,
+        volume: protocols.Volume,
+        host: dict[str, Any],
+        pool: str | None = None,
+        state: plan.ImageState | None = None,
+    ) -> None:
+        """Record a driver-assisted migration and the state of a copy, if any.
+
+        :param pool: of the copy
+        """
+        if capabilities.is_ours(host['capabilities']):
+            record.moved(volume.id, state, back_end_of(host))
+        else:
+            self._configurations.release(volume, pool)
+            record.forgotten(volume.id)
 
     def _check_is_unused(self, volume: protocols.Volume) -> None:
         """Check that Cinder may copy the data of a volume.
@@ -636,18 +658,6 @@ def former(
                 {'name': deleted.name, 'id': deleted.name_id},
             )
         yield is_needed
-
-
-def record_move(
-    volume: protocols.Volume,
-    host: dict[str, Any],
-    state: plan.ImageState | None,
-) -> None:
-    """Record a driver-assisted migration and the state of a copy, if any."""
-    if capabilities.is_ours(host['capabilities']):
-        record.moved(volume.id, state, back_end_of(host))
-    else:
-        record.forgotten(volume.id)
 
 
 def back_end_of(host: dict[str, Any]) -> str:

@@ -135,26 +135,29 @@ class Reconfigurations:
                 volume.id,
             )
 
-    def release(self, volume: protocols.Volume) -> None:
-        """Remove the configuration from the image of an unmanaged volume.
+    def release(
+        self, volume: protocols.Volume, pool: str | None = None
+    ) -> None:
+        """Remove the configuration from the image of a volume that leaves.
 
-        The keys that requested it go with the volume. A failure is logged: the
-        image can be given away with the entries. The mark makes the next
-        comparison set them again if the volume stays.
+        Nobody else would: its keys are lost when it is unmanaged, or migrated
+        to a back end of the stock driver. A failure is logged: the image can
+        be given away with the entries. The mark makes the next comparison set
+        them again if the volume stays.
+
+        :param pool: of the image; None for that of the back end
         """
         try:
             with (
                 volume_lock.shared(volume.id, _WAIT),
                 volume_lock.configuring(volume.id, _WAIT),
             ):
-                target = self._target(volume)
-                former = target and image_record.families_set(
-                    target.volume.admin_metadata
-                )
-                if target and former:
+                former = image_record.families_set(record.items_of(volume.id))
+                if former:
                     record.configuring(volume.id, former)
-                    with self._driver.images.opened(volume.name) as image:
-                        stock = self._stock_entries(target.volume_type)
+                    stock = self._stock_entries(volume.volume_type)
+                    images = self._driver.images
+                    with images.opened(volume.name, pool=pool) as image:
                         image_configuration.change(image, {}, former, stock)
         except Exception:
             LOG.exception(

@@ -139,6 +139,18 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual({}, self._keys_left(volume))
         self.assertEqual({}, self.recorded(volume))
 
+    @ddt.data('volumes', 'volumes2')
+    def test_image_loses_limits_that_nobody_knows_of(self, pool: str) -> None:
+        """A stock back end would keep them, without a key to remove them."""
+        volume = self.made_volume({'rbd:iops_limit': '200'})
+        stored = self.cluster.stored(volume.name).metadata
+        self.assertEqual('200', stored['conf_rbd_qos_iops_limit'])
+        stored['conf_other'] = '1'
+        self.assertEqual((True, None), self._moved(volume, pool))
+        stored = self.cluster.stored(volume.name, pool).metadata
+        self.assertNotIn('conf_rbd_qos_iops_limit', stored)
+        self.assertEqual('1', stored['conf_other'])
+
     def test_changes_of_the_owner_meanwhile(self) -> None:
         """Only the keys that are not accepted are removed."""
         volume = self.made_volume({**base.ASKED, 'colour': 'blue', 'a': 'b'})
