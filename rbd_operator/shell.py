@@ -188,7 +188,9 @@ def _types_in(path: str) -> dict[str, dict[str, str]]:
     :raises ValueError: if the file cannot be read
     """
     try:
-        content = yaml.safe_load(whole_file.read(pathlib.Path(path)))
+        text = whole_file.read(pathlib.Path(path))
+        # All values as texts: ``off`` of rbd:detect_zeroes is no boolean.
+        content = yaml.load(text, yaml.BaseLoader)  # noqa: S506
         return {
             str(name): {
                 str(key): definitions.as_text(value)

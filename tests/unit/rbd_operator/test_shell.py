@@ -110,6 +110,7 @@ class EnsureTypesTest(base.TestCase):
             'silver:\n'
             '  volume_backend_name: one\n'
             '  rbd:object_map: true\n'
+            '  rbd:detect_zeroes: off\n'
         )
         for _ in range(2):
             status = shell.main(['types', 'ensure', '--file', str(path)])
@@ -124,6 +125,7 @@ class EnsureTypesTest(base.TestCase):
                 'silver': {
                     'volume_backend_name': 'one',
                     'rbd:object_map': 'true',
+                    'rbd:detect_zeroes': 'off',
                 },
             },
             {each['name']: each['extra_specs'] for each in self.cinder.types},
