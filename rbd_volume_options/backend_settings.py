@@ -16,6 +16,7 @@ from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import sector_sizes
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 
@@ -147,3 +148,6 @@ def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
                 origin,
             )
     options.check_allowed(parsed, bounds, origin)
+    level = precedence.Level(origin, parsed)
+    # A burst below its limit would be refused with each new volume.
+    plan.configuration_of(precedence.resolve([level]), sizes.GIB)

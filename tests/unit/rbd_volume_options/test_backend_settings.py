@@ -63,6 +63,12 @@ _REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
         'true',
         'contradicts rbd_volume_features = layering',
     ),
+    'burst_below_its_limit': (
+        {'rbd_volume_iops_limit': '100', 'rbd_volume_iops_burst': '50'},
+        'rbd_volume_iops_burst',
+        '50',
+        'less than rbd_volume_iops_limit = 100',
+    ),
     'chunk_size_no_power_of_two': (
         {'rbd_store_chunk_size': 6},
         'rbd_store_chunk_size',
