@@ -76,15 +76,18 @@ SOURCES = (
 )
 
 
-def _checked(parser: Callable[[str], Any]) -> Callable[[str], str]:
-    """Return an argument's type that checks a value and keeps its text."""
+def _checked(option: definitions.Option) -> Callable[[str], str]:
+    """Return an argument's type that checks a value and keeps its text.
+
+    A value of a list, such as a size, gets its spelling there.
+    """
 
     def value(text: str) -> str:
         try:
-            parser(text)
+            parsed = option.parse(text)
         except errors.OptionError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
-        return text
+        return definitions.as_text(parsed) if option.choices else text
 
     return value
 
@@ -141,11 +144,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         how: dict[str, Any] = {'help': option.sentence}
         if kind is definitions.ValueType.BOOLEAN:
             how['action'] = argparse.BooleanOptionalAction
-        elif option.choices:
-            how['choices'] = list(option.choices)
         else:
-            how['metavar'] = _METAVARS[kind]
-            how['type'] = _checked(option.parse)
+            how['type'] = _checked(option)
+            if option.choices:
+                how['choices'] = list(option.choices)
+            else:
+                how['metavar'] = _METAVARS[kind]
         parser.add_argument(f'--{option.name.replace("_", "-")}', **how)
 
 

@@ -226,16 +226,16 @@ def _why_unset(volume: Record) -> str | None:
 
 
 def _discard(volume: Record) -> Iterator[Row]:
-    """Say which discards of a guest free space on a striped image.
+    """Say which discards of a guest remove objects of a striped image.
 
     An object holds every n-th stripe unit, so only the discard of a whole
-    object set frees objects.
+    object set does. Smaller ones free space in the objects.
     """
     object_size = volume.get(wire.ATTRIBUTE_OBJECT_SIZE)
     stripe_count = volume.get(wire.ATTRIBUTE_STRIPE_COUNT)
     if object_size and stripe_count and stripe_count > 1:
-        freed = sizes.format_size(object_size * stripe_count)
-        yield 'discards', f'free space in pieces of {freed}', 'RBD image'
+        removed = sizes.format_size(object_size * stripe_count)
+        yield 'discards', f'remove objects in pieces of {removed}', 'RBD image'
 
 
 def _rows_of_attachments(

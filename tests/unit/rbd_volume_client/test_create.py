@@ -71,6 +71,17 @@ class CreateTest(base.TestCase):
             found['metadata'],
         )
 
+    def test_size_in_a_list_may_have_another_spelling(self) -> None:
+        words = ('v', '--size', '1', '--discard-granularity')
+        for text in ('32K', '32768', '32KiB'):
+            client = _client()
+            client.run(create.CreateRBDVolume, *words, text)
+            (body,) = client.storage.posted
+            self.assertEqual(
+                {'rbd:discard_granularity': '32KiB'},
+                body['volume']['metadata'],
+            )
+
     @ddt.data(
         (('--source', 'v'), {'source_volid': '1'}),
         (('--source', '1'), {'source_volid': '1'}),

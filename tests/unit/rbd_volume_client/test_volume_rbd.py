@@ -309,7 +309,7 @@ class ShowTest(base.TestCase):
             ]
             self.assertEqual([(None, origin)] * 5, of_image, status)
 
-    def test_striped_volume_says_what_discards_free(self) -> None:
+    def test_striped_volume_says_which_discards_remove_objects(self) -> None:
         volume = {
             'metadata': {},
             'os-rbd-volume-options:object_size': 256 << 10,
@@ -318,7 +318,7 @@ class ShowTest(base.TestCase):
         rows = {
             row[0]: row[1] for row in volume_rbd.rows_of_volume(volume, _RBD)
         }
-        self.assertEqual('free space in pieces of 2 MiB', rows['discards'])
+        self.assertEqual('remove objects in pieces of 2 MiB', rows['discards'])
         volume['os-rbd-volume-options:stripe_count'] = 1
         rows = {
             row[0]: row[1] for row in volume_rbd.rows_of_volume(volume, _RBD)
