@@ -12,9 +12,9 @@ ordinary ones: a gate and :data:`PLACES` places. An exclusive holder takes the
 gate, which only exclusive holders take, and then all places. A shared holder
 takes one place. All shared operations of a process use the same place: the
 first one takes it and the last one returns it, so 64 clones of a volume cost
-as much as one. No operation joins a place that is held for longer than
-:data:`JOIN_FOR`, so an exclusive holder waits at most for that time and for
-the operations that are running.
+as much as one. An operation joins a place that is held for longer than
+:data:`JOIN_FOR` only if the gate is free, so an exclusive holder waits at most
+for that time and for the operations that are running.
 
 A killed process: the kernel releases its locks of the file driver, and those
 of etcd expire after ``lock_timeout`` (30 seconds by default). A process that
@@ -53,7 +53,8 @@ LOG = logging.getLogger(__name__)
 #: wait for them.
 PLACES = 4
 
-#: Seconds in which operations join others that hold the lock shared.
+#: Seconds in which operations join others that hold the lock shared, without
+#: a look at the gate.
 JOIN_FOR = 2.0
 
 #: Seconds to wait for a lock, unless the caller sets another time.
@@ -112,7 +113,8 @@ class LockLost(exception.VolumeBackendAPIException):
 class _Sharing:
     """The operations of this process that hold a lock shared.
 
-    :ivar since: when the first one took it; None while it takes it
+    :ivar since: when the first one took it, or when the gate was last free;
+        None while one takes the place or looks at the gate
     :ivar place: the place that it took
     """
 
@@ -337,30 +339,51 @@ def _places(volume_id: str) -> list[str]:
 
 
 def _join(volume_id: str, deadline: _Deadline) -> _Sharing:
-    """Join the operations that hold a lock shared, or take a place."""
+    """Join the operations that hold a lock shared, or take a place.
+
+    Operations can hold it for hours. If each later one took another place,
+    few of them could run at the same time.
+    """
     process = _process()
     with process.changed:
-        while True:
-            sharing = process.sharing.get(volume_id)
-            if sharing is None or not (
-                sharing.since is None or sharing.is_open
-            ):
-                break
-            if sharing.is_open:
-                sharing.holders += 1
-                return sharing
-            # The first one is taking the place.
+        while (
+            sharing := process.sharing.get(volume_id)
+        ) and sharing.since is None:
             deadline.wait()
-        sharing = process.sharing[volume_id] = _Sharing()
+        if sharing is None:
+            sharing = process.sharing[volume_id] = _Sharing()
+        else:
+            sharing.holders += 1
+            if sharing.is_open:
+                return sharing
+            sharing.since = None
+    is_open = False
     try:
-        sharing.place = _take_any(_places(volume_id), deadline)
-    except BaseException:
-        _close(volume_id, sharing)
-        raise
+        if sharing.place:
+            is_open = _is_gate_free(volume_id, deadline)
+        else:
+            sharing.place = _take_any(_places(volume_id), deadline)
+            is_open = True
+    finally:
+        if not is_open:
+            _close(volume_id, sharing)
+            if sharing.place:
+                _leave(volume_id, sharing)
+    if not is_open:
+        return _join(volume_id, deadline)
     with process.changed:
         sharing.since = time.monotonic()
         process.changed.notify_all()
     return sharing
+
+
+def _is_gate_free(volume_id: str, deadline: _Deadline) -> bool:
+    """Return whether no exclusive holder waits for the shared ones."""
+    gate = _name(volume_id, _GATE)
+    if not deadline.take(gate):
+        return False
+    _release(gate)
+    return True
 
 
 def _leave(volume_id: str, sharing: _Sharing) -> None:

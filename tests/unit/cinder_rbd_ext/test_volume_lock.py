@@ -222,6 +222,30 @@ class ThreadsTest(VolumeLockTest):
         self.assertEqual([], failed)
         taken.assert_called_once()
 
+    def test_any_number_of_long_operations_share_it(self) -> None:
+        # None of them joins the others without a look at the gate.
+        volume_lock.JOIN_FOR, before = 0.0, volume_lock.JOIN_FOR
+        self.addCleanup(setattr, volume_lock, 'JOIN_FOR', before)
+        with contextlib.ExitStack() as held:
+            ended = threading.Event()
+            for _ in range(volume_lock.PLACES + 2):
+                holds = threading.Event()
+
+                def work(holds: threading.Event = holds) -> None:
+                    with volume_lock.shared(self.volume, wait=0):
+                        holds.set()
+                        ended.wait(30)
+
+                thread = threading.Thread(target=work)
+                thread.start()
+                held.callback(thread.join)
+                held.callback(ended.set)
+                self.assertTrue(holds.wait(5))
+            # Other processes can share it, too.
+            self.other('shared').release()
+            self.assertFalse(self.can(volume_lock.exclusive))
+        self.assertTrue(self.can(volume_lock.exclusive))
+
     def test_exclusive_holder_does_not_wait_for_later_ones(self) -> None:
         volume_lock.JOIN_FOR, before = 0.2, volume_lock.JOIN_FOR
         self.addCleanup(setattr, volume_lock, 'JOIN_FOR', before)
@@ -336,6 +360,26 @@ class BackEndTest(VolumeLockTest):
             lock.acquire.side_effect = [failure] * 6 + [True] * 9
             with how(self.volume, wait=9):
                 pass
+
+    def test_back_end_that_fails_later_does_not_end_other_operations(
+        self,
+    ) -> None:
+        volume_lock.JOIN_FOR, before = 0.0, volume_lock.JOIN_FOR
+        self.addCleanup(setattr, volume_lock, 'JOIN_FOR', before)
+        lock = self.lock()
+        with volume_lock.shared(self.volume):
+            failure = tooz_coordination.ToozConnectionError('no')
+            lock.acquire.side_effect = failure
+            self.in_thread(
+                lambda: self.assertRaises(
+                    volume_lock.LockUnavailable,
+                    volume_lock.shared(self.volume, wait=0.2).__enter__,
+                )
+            )
+            lock.release.assert_not_called()
+        lock.release.assert_called_once()
+        self.assertEqual({}, volume_lock._process().taken)
+        self.assertEqual({}, volume_lock._process().sharing)
 
     def test_release_is_repeated(self) -> None:
         lock = self.lock()
