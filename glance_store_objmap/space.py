@@ -88,11 +88,15 @@ class Room:
         :raises glance_store.exceptions.StorageFull: if the pool has less
         """
         free = available(self._client, self._pool_id)
-        if free is not None and free < needed:
-            raise exceptions.StorageFull(
-                message=i18n._(
-                    'The pool has %(found)d bytes of free space, but '
-                    '%(needed)d bytes are required'
-                )
-                % {'found': free, 'needed': needed}
-            )
+        if free is None or free >= needed:
+            return
+        # Only operators may see how much is free: the owner of an image can
+        # announce any size.
+        LOG.warning(
+            'Pool %(pool)d has %(free)d bytes of free space, but an upload '
+            'requires %(needed)d bytes',
+            {'pool': self._pool_id, 'free': free, 'needed': needed},
+        )
+        raise exceptions.StorageFull(
+            message=i18n._('Not enough free space for an image of this size')
+        )

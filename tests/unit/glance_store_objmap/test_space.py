@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import ddt
+import fixtures
 from glance_store import exceptions
 
 from glance_store_objmap import space
@@ -77,11 +78,15 @@ class RoomTest(base.TestCase):
     def test_image_that_fits_is_accepted(self) -> None:
         space.Room(_Monitor(), 2).require(1000)
 
-    def test_not_enough(self) -> None:
+    def test_only_the_log_has_the_free_space(self) -> None:
+        log = self.useFixture(fixtures.FakeLogger())
         error = self.assertRaises(
             exceptions.StorageFull, space.Room(_Monitor(), 2).require, 1001
         )
-        self.assertIn('1000 bytes of free space, but 1001 bytes', str(error))
+        self.assertIn('Not enough free space', str(error))
+        self.assertNotIn('1000', str(error))
+        self.assertIn('has 1000 bytes of free space', log.output)
+        self.assertIn('requires 1001 bytes', log.output)
 
     def test_unknown_space_accepts_any_image(self) -> None:
         space.Room(_Monitor(), 3).require(1 << 60)
