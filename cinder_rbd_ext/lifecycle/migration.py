@@ -354,6 +354,7 @@ class Migrations:
         copy = copies.Copy(images)
         state = self._images.state_of(volume.name)
         target = copied_state(volume, host, state)
+        is_retyped = volume.status == marker.RETYPING
         with contextlib.ExitStack() as stack:
             if not reason:
                 place = self.retypes.places.place(
@@ -361,11 +362,14 @@ class Migrations:
                     copy,
                     target,
                     functools.partial(marker.beat, volume.id, mark, held),
-                    is_limited=False,
+                    is_limited=is_retyped,
                 )
                 reason = stack.enter_context(place)
-            if reason == places.NO_ROOM:
-                # Cinder's own copy would not fit either.
+            if reason in places.FOR_ALL_COPIES:
+                if is_retyped:
+                    user_messages.refused(
+                        volume, user_messages.Operation.RETYPE, reason
+                    )
                 raise swap.CopyFailed(reason=reason)
             if reason:
                 LOG.info(
@@ -438,9 +442,12 @@ class Migrations:
     ) -> None:
         """Check a new volume before Cinder copies the data of another to it.
 
-        :raises CopyFailed: if the volume is in use since the request
+        :raises CopyFailed: if the volume is in use since the request, or if
+            its retype was refused for a reason that applies here too
         :raises VolumeOptionRefused: if servers could not read the data there
         """
+        if reason := getattr(volume, retypes.NOT_COPIED, None):
+            raise swap.CopyFailed(reason=reason)
         setattr(volume, _COPIED, self._content_of(volume.name))
         with _status_kept(volume):
             self._check_is_unused(volume)

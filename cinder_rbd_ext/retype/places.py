@@ -3,9 +3,9 @@
 """How many copies a back end makes at the same time, and the room they need.
 
 A copy holds one of Cinder's threads for requests for hours. Tenants can
-request retypes: if too many wait, a further one leaves its image unchanged.
-Migrations, which administrators request, always wait: otherwise, Cinder itself
-would copy the data at once.
+request retypes, also those that migrate: if too many wait, a further one
+leaves its volume unchanged. Cinder must not copy the data instead, at once and
+without regard to the room. Migrations that administrators request always wait.
 """
 
 import collections
@@ -39,10 +39,12 @@ NO_ROOM = (
     'the pool has no room for a second copy of the image; free some space, or '
     'ask the administrator to add storage or to raise the quota'
 )
-_TOO_MANY = (
+TOO_MANY = (
     'too many volumes are being copied at the moment; repeat the request when '
     'they are finished'
 )
+#: Reasons that also apply to a copy that Cinder makes.
+FOR_ALL_COPIES = frozenset({NO_ROOM, TOO_MANY})
 
 
 class Places:
@@ -80,7 +82,7 @@ class Places:
                 and is_limited
                 and not self._admission.enter(project, held)
             ):
-                reason = _TOO_MANY
+                reason = TOO_MANY
             if not reason:
                 held.enter_context(self._line.turn(project, beat=beat))
                 reason = self._reserve(copy, target, beat, held)

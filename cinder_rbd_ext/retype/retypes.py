@@ -119,6 +119,10 @@ _ATTACHED = (
     fields.VolumeAttachStatus.ATTACHING,
 )
 
+#: Why Cinder must not copy a volume whose retype was refused either. An
+#: attribute and not a field: Cinder stores the fields of the volume.
+NOT_COPIED = '_rbd_not_copied'
+
 Update = dict[str, Any]
 #: The stock driver's part of a retype.
 Stock = Callable[[], tuple[bool, Update | None]]
@@ -249,6 +253,9 @@ class Retypes:
                 },
             )
             refuse(volume, reason)
+            if reason in places.FOR_ALL_COPIES:
+                # Cinder migrates the same object next, if the caller allows.
+                setattr(volume, NOT_COPIED, reason)
             self._check_applies(volume.id, mark, held)
             return False, None
 

@@ -19,7 +19,9 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
+from cinder_rbd_ext.retype import swap
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
@@ -328,6 +330,22 @@ class RetypeTest(base.DriverTestCase):
             "total_iops_sec = '1e3', which is not a whole number",
             marker.refusal(record.items_of(volume.id)) or '',
         )
+
+    def test_refused_copy_is_not_made_by_cinder_either(self) -> None:
+        volume = self.made_volume()
+        requested = self.driver._retypes.places._admission._requested
+        requested[volume.project_id] = places.MOST
+        self.assertFalse(self._retype(volume, rbd_object_size='1M'))
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        # The request of its migration, with the same object.
+        error = self.assertRaises(
+            swap.CopyFailed,
+            self.driver.before_volume_copy,
+            self.admin,
+            volume,
+            target,
+        )
+        self.assertEqual(places.TOO_MANY, str(error))
 
     def test_step_after_the_swap_is_repeated_until_the_status_is_reset(
         self,
