@@ -36,6 +36,8 @@ Record = dict[str, Any]
 # Seconds, after the fault and the recovery, for a status to change.
 _GRACE = 75.0
 _RECOVERY = 150.0
+# Seconds until a volume is requested again: RabbitMQ loses requests.
+_REQUEST_AGAIN = 20.0
 _DELETED = 60.0
 _UNCHANGED = 15.0
 # The longest time to wait for changes in a pool.
@@ -291,6 +293,7 @@ class Rounds:
         """Return the seconds until a volume can be created again."""
         began = time.monotonic()
         while time.monotonic() < began + _RECOVERY:
+            requested = time.monotonic()
             body = {
                 'name': 'probe',
                 'size': 1,
@@ -302,7 +305,7 @@ class Rounds:
                 ident = answer.body['volume']['id']
                 while (
                     status in ('', 'creating')
-                    and time.monotonic() < began + _RECOVERY
+                    and time.monotonic() < requested + _REQUEST_AGAIN
                 ):
                     time.sleep(0.1)
                     try:
