@@ -30,14 +30,11 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import itertools
-import math
 import threading
 
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
-from rbd_volume_options import bindings
-from rbd_volume_options import features
 
 LOG = logging.getLogger(__name__)
 
@@ -49,9 +46,6 @@ MOST_AT_ONCE = 10
 MOST_SLOW = 5
 #: Of both, the places that no project can take from all the others.
 FOR_OTHERS = 2
-#: Number of objects from which on a removal is slow: one of 64 GiB with
-#: objects of 4 MiB takes two to four seconds.
-MANY = 16384
 #: Maximum number of requests of a line that wait in a thread. A project of
 #: which none waits can have one more, up to twice this number. By default,
 #: Cinder has 64 threads for requests (``executor_thread_pool_size``): those
@@ -69,8 +63,6 @@ INTERVAL = 5.0
 #: Requests an operation again.
 Request = Callable[[], None]
 
-_MAP = features.to_mask(frozenset({'object-map', 'fast-diff'}))
-
 
 class Postponed(BaseException):
     """The deletion ends here and is requested again later.
@@ -83,10 +75,6 @@ class Postponed(BaseException):
 
 class Slow(Exception):
     """The deletion must wait for its turn among the slow ones."""
-
-
-class _Enough(Exception):
-    """More objects need not be counted."""
 
 
 class _Turn(threading.Event):
@@ -386,37 +374,3 @@ class Turns:
             return
         if slow:
             raise Slow(name)
-
-
-def is_slow(image: bindings.Image) -> bool:
-    """Return whether the removal of an open image removes many objects.
-
-    Without a valid object map, librbd tries each object that might exist.
-    """
-    stat = image.stat()
-    if stat['num_objs'] < MANY:
-        return False
-    if image.flags() or image.features() & _MAP != _MAP:
-        return True
-    objects = 0
-
-    def count(offset: int, length: int, exists: bool) -> None:
-        nonlocal objects
-        # Adjacent objects may be reported together.
-        objects += math.ceil(length / stat['obj_size'])
-        if objects >= MANY:
-            raise _Enough
-
-    try:
-        # This reads the object map and none of the objects.
-        image.diff_iterate(
-            0,
-            stat['size'],
-            None,
-            count,
-            include_parent=False,
-            whole_object=True,
-        )
-    except _Enough:
-        return True
-    return False

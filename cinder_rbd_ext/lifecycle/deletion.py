@@ -29,6 +29,7 @@ from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import bindings
+from rbd_volume_options import image_handles
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -350,7 +351,7 @@ def _is_slow(
     if deletion.reference is not None and deletion.reference.is_deleted:
         # The source, of any size, is removed with its last clone.
         return True
-    return turns.is_slow(image)
+    return image_handles.is_slow_to_remove(image)
 
 
 @contextlib.contextmanager

@@ -17,71 +17,10 @@ from oslo_messaging import server as messaging
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import turns
 from cinder_rbd_ext.retype import places
-from tests import feature_bits
 from tests.unit import base
 
 #: Seconds after which a test fails that would otherwise wait forever.
 _PATIENCE = 60
-_MAP = feature_bits.LOCK | feature_bits.MAP | feature_bits.FAST_DIFF
-
-
-class _Image:
-    """An image of librbd, as far as its cost is read."""
-
-    def __init__(
-        self,
-        objects: int = turns.MANY,
-        features: int = _MAP,
-        flags: int = 0,
-        found: tuple[int, ...] = (),
-    ) -> None:
-        self._objects = objects
-        self._features = features
-        self._flags = flags
-        self._found = found
-        self.counted = 0
-
-    def stat(self) -> dict[str, int]:
-        return {
-            'size': self._objects << 22,
-            'num_objs': self._objects,
-            'obj_size': 1 << 22,
-        }
-
-    def flags(self) -> int:
-        return self._flags
-
-    def features(self) -> int:
-        return self._features
-
-    def diff_iterate(
-        self, offset: int, length: int, since: None, found: Any, **_: bool
-    ) -> None:
-        for objects in self._found:
-            self.counted += 1
-            found(0, objects << 22, True)
-
-
-@ddt.ddt
-class CostTest(base.TestCase):
-    @ddt.data(
-        (_Image(objects=turns.MANY - 1, features=0), False),
-        (_Image(features=0), True),
-        (_Image(features=feature_bits.LOCK), True),
-        (_Image(flags=1), True),
-        (_Image(), False),
-        (_Image(found=(1,) * (turns.MANY - 1)), False),
-        (_Image(found=(1,) * turns.MANY), True),
-        (_Image(found=(turns.MANY,)), True),
-    )
-    @ddt.unpack
-    def test_objects_to_remove(self, image: Any, expected: bool) -> None:
-        self.assertIs(expected, turns.is_slow(image))
-
-    def test_counting_ends_early(self) -> None:
-        image: Any = _Image(found=(1,) * 3 * turns.MANY)
-        self.assertTrue(turns.is_slow(image))
-        self.assertEqual(turns.MANY, image.counted)
 
 
 class _Interrupted(BaseException):

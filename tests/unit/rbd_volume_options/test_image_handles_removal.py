@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any
+
+import ddt
+
+from rbd_volume_options import image_handles
+from tests import feature_bits
+from tests.unit import base
+
+_MAP = feature_bits.LOCK | feature_bits.MAP | feature_bits.FAST_DIFF
+
+
+class _Image:
+    """An image of librbd, as far as its cost is read."""
+
+    def __init__(
+        self,
+        objects: int = image_handles.MANY,
+        features: int = _MAP,
+        flags: int = 0,
+        found: tuple[int, ...] = (),
+    ) -> None:
+        self._objects = objects
+        self._features = features
+        self._flags = flags
+        self._found = found
+        self.counted = 0
+
+    def stat(self) -> dict[str, int]:
+        return {
+            'size': self._objects << 22,
+            'num_objs': self._objects,
+            'obj_size': 1 << 22,
+        }
+
+    def flags(self) -> int:
+        return self._flags
+
+    def features(self) -> int:
+        return self._features
+
+    def diff_iterate(
+        self, offset: int, length: int, since: None, found: Any, **_: bool
+    ) -> None:
+        for objects in self._found:
+            self.counted += 1
+            found(0, objects << 22, True)
+
+
+@ddt.ddt
+class CostTest(base.TestCase):
+    @ddt.data(
+        (_Image(objects=image_handles.MANY - 1, features=0), False),
+        (_Image(features=0), True),
+        (_Image(features=feature_bits.LOCK), True),
+        (_Image(flags=1), True),
+        (_Image(), False),
+        (_Image(found=(1,) * (image_handles.MANY - 1)), False),
+        (_Image(found=(1,) * image_handles.MANY), True),
+        (_Image(found=(image_handles.MANY,)), True),
+    )
+    @ddt.unpack
+    def test_objects_to_remove(self, image: Any, expected: bool) -> None:
+        self.assertIs(expected, image_handles.is_slow_to_remove(image))
+
+    def test_counting_ends_early(self) -> None:
+        image: Any = _Image(found=(1,) * 3 * image_handles.MANY)
+        self.assertTrue(image_handles.is_slow_to_remove(image))
+        self.assertEqual(image_handles.MANY, image.counted)
