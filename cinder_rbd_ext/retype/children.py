@@ -20,9 +20,6 @@ import time
 from typing import IO
 
 from cinder import exception
-from oslo_log import log as logging
-
-LOG = logging.getLogger(__name__)
 
 #: Seconds that an OSD may take to answer a request of a child. A pool at its
 #: quota or a full cluster does not answer writes.

@@ -20,7 +20,6 @@ from collections.abc import Callable
 import contextlib
 import errno
 import functools
-import struct
 from typing import TypeVar
 
 from cinder import exception
@@ -31,6 +30,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import bindings
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -64,21 +64,10 @@ def run(
         return result
 
 
-def _text(text: str) -> bytes:
-    """Return a string as the object class ``rbd`` encodes it."""
-    data = text.encode()
-    return struct.pack('<I', len(data)) + data
-
-
-def _decoded(data: bytes) -> str:
-    (length,) = struct.unpack_from('<I', data)
-    return data[4 : 4 + length].decode()
-
-
 def id_of(ioctx: bindings.Ioctx, name: str) -> str | None:
     """Return the id of the image with a name; None if there is none."""
     try:
-        return _decoded(ioctx.read(f'rbd_id.{name}'))
+        return ownership.decoded(ioctx.read(f'rbd_id.{name}'))
     except Exception as error:
         if getattr(error, 'errno', None) == errno.ENOENT:
             return None
@@ -227,14 +216,14 @@ class Images:
             '%(source)s to %(target)s',
             {'id': ident, 'source': source, 'target': target},
         )
-        image = _text(ident)
+        image = ownership.encoded(ident)
         _, data = ioctx.execute(_DIRECTORY, _CLASS, 'dir_get_name', image)
-        if _decoded(data) == source:
+        if ownership.decoded(data) == source:
             ioctx.execute(
                 _DIRECTORY,
                 _CLASS,
                 'dir_rename_image',
-                _text(source) + _text(target) + image,
+                b''.join(map(ownership.encoded, (source, target, ident))),
             )
         ioctx.remove_object(f'rbd_id.{source}')
 
