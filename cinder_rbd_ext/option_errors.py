@@ -12,7 +12,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import registry
 
 LOG = logging.getLogger(__name__)
@@ -54,10 +53,9 @@ def recorded(
 
     The names of pools are hidden.
     """
-    told = error.hidden() if error.key == keys.DATA_POOL else error
-    record.refused(volume.id, str(told))
+    record.refused(volume.id, str(error.for_tenants()))
     user_messages.refused(
-        volume, user_messages.Operation.CREATION, told, told_by_cinder
+        volume, user_messages.Operation.CREATION, error, told_by_cinder
     )
 
 

@@ -26,7 +26,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -110,11 +109,8 @@ def refused(
         repeated = None
         if not told_by_cinder:
             repeated = _repeated(request, volume, operation)
-        if (
-            isinstance(reason, errors.OptionError)
-            and reason.key == keys.DATA_POOL
-        ):
-            reason = reason.hidden()
+        if isinstance(reason, errors.OptionError):
+            reason = reason.for_tenants()
         text = image_record.shortened(f'{operation.label} refused: {reason}')
         record.write(
             volume.id,

@@ -5,6 +5,7 @@
 from collections.abc import Mapping
 import enum
 
+from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 #: Maximum number of characters of a value in a message. Metadata values have
@@ -123,8 +124,10 @@ class OptionError(ValueError):
             self.key, self.value, self.reason, self.allowed, origin, self.code
         )
 
-    def hidden(self) -> 'OptionError':
-        """Return a copy of this error without the value and allowed values."""
+    def for_tenants(self) -> 'OptionError':
+        """Return this error; a copy without values if they name pools."""
+        if self.key != keys.DATA_POOL:
+            return self
         return OptionError(
             self.key, _HIDDEN, self.reason, _HIDDEN, self.origin, self.code
         )

@@ -13,7 +13,6 @@ from cinder.volume import rpcapi
 import webob.exc
 
 from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 #: Reason of :func:`unavailable`.
@@ -56,8 +55,8 @@ def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
     try:
         yield
     except errors.OptionError as error:
-        if error.key == keys.DATA_POOL and not shows_pools:
-            error = error.hidden()
+        if not shows_pools:
+            error = error.for_tenants()
         text = f'{error}; {hint}' if hint else str(error)
         raise webob.exc.HTTPBadRequest(
             explanation=f'{wire.REFUSED}{text}'

@@ -104,7 +104,6 @@ from cinder_rbd_ext.retype import trash
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 
@@ -327,8 +326,7 @@ class Retypes:
         """Return why the volume cannot be retyped here; None if it can."""
         obstacle = decided.obstacle
         if obstacle and decided.is_migrated:
-            hides = obstacle.key == keys.DATA_POOL
-            return str(obstacle.hidden() if hides else obstacle)
+            return str(obstacle.for_tenants())
         if not decided.is_copied:
             return None
         if _is_attached(volume):

@@ -116,6 +116,17 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             str(self.error),
         )
 
+    def test_only_names_of_pools_are_hidden_from_tenants(self) -> None:
+        self.assertIs(self.error, self.error.for_tenants())
+        error = errors.OptionError(
+            'rbd:data_pool', 'fast', 'no such pool', 'slow', Origin.VOLUME_TYPE
+        )
+        self.assertEqual(
+            "rbd:data_pool = 'not shown' (volume type): no such pool; "
+            'allowed: not shown',
+            str(error.for_tenants()),
+        )
+
     def test_text_where_the_origin_is_not_known(self) -> None:
         error = errors.OptionError('rbd:stripe_count', 0, 'wrong', 'right')
         self.assertIsNone(error.origin)
