@@ -18,6 +18,8 @@ from rbd_volume_options import plan
 #: Number of objects from which on a removal is slow: one of 64 GiB with
 #: objects of 4 MiB takes two to four seconds.
 MANY = 16384
+#: Number of places in an image where its use is checked.
+SAMPLES = 32
 
 # The namespace of user snapshots, and the pool id that librbd returns for an
 # image without a group.
@@ -141,6 +143,19 @@ def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
 
 
 @contextlib.contextmanager
+def at(image: bindings.Image, snapshot: str | None) -> Iterator[None]:
+    """Set an image to a snapshot, if one is named, and then to its head."""
+    if snapshot is None:
+        yield
+        return
+    image.set_snap(snapshot)
+    try:
+        yield
+    finally:
+        image.set_snap(None)
+
+
+@contextlib.contextmanager
 def at_each(image: bindings.Image) -> Iterator[Iterator[str | None]]:
     """Set an image to each of its snapshots, and then to its head."""
 
@@ -224,3 +239,20 @@ def is_slow_to_remove(image: bindings.Image) -> bool:
     except _Enough:
         return True
     return False
+
+
+def used_samples(image: bindings.Image) -> int:
+    """Return in how many of :data:`SAMPLES` places an open image has data."""
+    stat = image.stat()
+    used = 0
+    for index in range(SAMPLES):
+        offsets: list[int] = []
+        image.diff_iterate(
+            index * stat['size'] // SAMPLES,
+            stat['obj_size'],
+            None,
+            lambda offset, *_, offsets=offsets: offsets.append(offset),
+            include_parent=False,
+        )
+        used += bool(offsets)
+    return used

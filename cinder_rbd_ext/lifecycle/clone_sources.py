@@ -131,7 +131,7 @@ class CloneSources:
             self._driver._try_remove_volume(self._client, name)
 
     def _drop(self, image: bindings.Image, name: str) -> None:
-        with _at(image, name):
+        with image_handles.at(image, name):
             if list(image.list_children2()):
                 return
         try:
@@ -157,7 +157,7 @@ def reference_of(
     clone may still depend on the source.
     """
     for snapshot in (None, *image_handles.snapshot_names(image)):
-        with _at(image, snapshot):
+        with image_handles.at(image, snapshot):
             try:
                 parent_pool, source, name = image.parent_info()
             except driver.rbd.ImageNotFound:
@@ -169,15 +169,3 @@ def reference_of(
         volume = source.removesuffix(wire.DELETED_SOURCE)
         return Reference(volume, name, is_deleted=source != volume)
     return None
-
-
-@contextlib.contextmanager
-def _at(image: bindings.Image, snapshot: str | None) -> Iterator[None]:
-    if snapshot is None:
-        yield
-        return
-    image.set_snap(snapshot)
-    try:
-        yield
-    finally:
-        image.set_snap(None)

@@ -45,9 +45,6 @@ _PAUSE = 1.0
 #: Below this number of objects, a removal takes less than a second.
 FEWEST_OBJECTS = 1024
 
-# Number of places in an image where its use is checked.
-_SAMPLES = 32
-
 _MAP_INVALID = 1
 
 _DELETING = 'deleting'
@@ -388,31 +385,15 @@ def rebuild_map(image: bindings.Image) -> bool:
     """
     if not image.flags() & _MAP_INVALID:
         return False
-    stat = image.stat()
-    if stat['num_objs'] < FEWEST_OBJECTS:
+    if image.stat()['num_objs'] < FEWEST_OBJECTS:
         return False
-    used = _used_samples(image, stat)
-    if used >= _SAMPLES // 2:
+    used = image_handles.used_samples(image)
+    if used >= image_handles.SAMPLES // 2:
         return False
     LOG.info(
         'The object map of the deleted image %(name)s is invalid. It is '
         'rebuilt, because %(used)s of %(all)s samples have data.',
-        {'name': image.get_name(), 'used': used, 'all': _SAMPLES},
+        {'name': image.get_name(), 'used': used, 'all': image_handles.SAMPLES},
     )
     image.rebuild_object_map()
     return True
-
-
-def _used_samples(image: bindings.Image, stat: dict[str, Any]) -> int:
-    used = 0
-    for index in range(_SAMPLES):
-        offsets: list[int] = []
-        image.diff_iterate(
-            index * stat['size'] // _SAMPLES,
-            stat['obj_size'],
-            None,
-            lambda offset, *_, offsets=offsets: offsets.append(offset),
-            include_parent=False,
-        )
-        used += bool(offsets)
-    return used

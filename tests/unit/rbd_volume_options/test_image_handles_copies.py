@@ -56,3 +56,22 @@ class ObstacleTest(base.TestCase):
     ) -> None:
         image = self._image(**changes)
         self.assertEqual(reason, image_handles.obstacle_of(image, _Librbd))
+
+
+class AtTest(base.TestCase):
+    def test_image_is_at_its_head_again_also_after_a_failure(self) -> None:
+        image: Any = mock.Mock(spec=['set_snap'])
+
+        def fail() -> None:
+            with image_handles.at(image, 'a'):
+                image.set_snap.assert_called_once_with('a')
+                raise ValueError
+
+        self.assertRaises(ValueError, fail)
+        image.set_snap.assert_called_with(None)
+
+    def test_without_a_snapshot_the_image_stays_at_its_head(self) -> None:
+        image: Any = mock.Mock(spec=['set_snap'])
+        with image_handles.at(image, None):
+            pass
+        image.set_snap.assert_not_called()

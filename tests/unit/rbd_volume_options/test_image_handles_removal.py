@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from typing import Any
+from unittest import mock
 
 import ddt
 
@@ -68,3 +69,17 @@ class CostTest(base.TestCase):
         image: Any = _Image(found=(1,) * 3 * image_handles.MANY)
         self.assertTrue(image_handles.is_slow_to_remove(image))
         self.assertEqual(image_handles.MANY, image.counted)
+
+    def test_samples_with_data_are_counted(self) -> None:
+        image: Any = mock.Mock(spec=['stat', 'diff_iterate'])
+        image.stat.return_value = {'size': 64 << 22, 'obj_size': 1 << 22}
+
+        def report(
+            offset: int, length: int, since: None, add: Any, **_: bool
+        ) -> None:
+            if offset < 10 << 22:
+                add(offset, length, True)
+
+        image.diff_iterate.side_effect = report
+        # Every second object is looked at.
+        self.assertEqual(5, image_handles.used_samples(image))
