@@ -34,20 +34,6 @@ class PoolProbeTest(base.DriverTestCase):
         self._check()
         self.assertEqual({}, self._objects())
 
-    def test_name_is_that_of_a_data_object(self) -> None:
-        """Capabilities may be limited to the prefix of data objects."""
-        self.cluster.fail('Ioctx.remove', fake_rados.OSError(5))
-        self._check()
-        (name,) = self._objects()
-        self.assertTrue(name.startswith('rbd_data.'))
-
-    def test_next_probe_removes_what_a_killed_service_left(self) -> None:
-        self.cluster.fail('Ioctx.remove', fake_rados.OSError(5))
-        self._check()
-        self.now += write_probe.LIFETIME
-        self._check()
-        self.assertEqual({}, self._objects())
-
     @ddt.data('Ioctx.write', 'Ioctx.write part')
     def test_pool_without_permission_is_named(self, operation: str) -> None:
         self.cluster.fail(operation, fake_rados.OSError(errno.EPERM))
