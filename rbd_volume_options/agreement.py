@@ -199,6 +199,13 @@ def of_connector(connector: Mapping[str, Any], warn: Warn) -> HostModes | None:
     return frozenset(_KNOWN[word] for word in words & _KNOWN.keys())
 
 
+def mode_of(
+    connection_info: Mapping[str, Any],
+) -> cache_modes.CacheMode | None:
+    """Return the mode of a connection; None for none, or an unknown one."""
+    return _KNOWN.get(str(connection_info.get(wire.CONNECTION_CACHE_MODE)))
+
+
 def host_of(connector: Mapping[str, Any]) -> str:
     """Return a host's name in a form that is safe in messages."""
     return errors.shown(connector.get('host', ''))

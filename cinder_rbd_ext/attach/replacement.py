@@ -25,8 +25,6 @@ from cinder.objects import fields
 
 from cinder_rbd_ext import protocols
 from rbd_volume_options import agreement
-from rbd_volume_options import cache_modes
-from rbd_volume_options import errors
 from rbd_volume_options import wire
 
 # Statuses of an attachment that is or was connected, if it has data of a
@@ -87,7 +85,7 @@ def of_server(
                 break
     earlier = None
     for each in reversed(connected):
-        mode = _mode_of(each.connection_info)
+        mode = agreement.mode_of(each.connection_info)
         earlier = agreement.Earlier(mode, each.attached_host, earlier)
     return earlier
 
@@ -150,11 +148,3 @@ def runs_without_plug_in(
         # An older Cinder did not store the connector.
         and each.connector
     )
-
-
-def _mode_of(connection_info: Any) -> cache_modes.CacheMode | None:
-    word = connection_info.get(wire.CONNECTION_CACHE_MODE)
-    try:
-        return cache_modes.parse_cache_mode(word) if word else None
-    except errors.OptionError:
-        return None

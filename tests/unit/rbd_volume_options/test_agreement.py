@@ -241,6 +241,21 @@ class OfferTest(base.TestCase):
 
 
 @ddt.ddt
+class ConnectionTest(base.TestCase):
+    @ddt.data(
+        ({'cache_mode': 'writeback'}, CacheMode.WRITEBACK),
+        ({'cache_mode': 'newer'}, None),
+        ({'cache_mode': None}, None),
+        ({}, None),
+    )
+    @ddt.unpack
+    def test_mode_of_a_connection(
+        self, connection_info: dict[str, Any], mode: CacheMode | None
+    ) -> None:
+        self.assertIs(mode, agreement.mode_of(connection_info))
+
+
+@ddt.ddt
 class CheckTest(base.TestCase):
     @ddt.data(*CacheMode)
     def test_offered_mode_is_accepted(self, mode: CacheMode) -> None:
