@@ -7,6 +7,8 @@ attributes of volumes and of the keys themselves, and the metadata definitions
 for Glance.
 """
 
+from collections.abc import Mapping
+import re
 from typing import Any
 
 from rbd_volume_options import definitions
@@ -120,6 +122,10 @@ def option_schema(option: definitions.Option) -> Document:
     }
 
 
+# The names that Cinder's RBD driver or Nova's libvirt driver reads. QoS specs
+# can have other entries, which are not for tenants.
+_QOS_LIMIT = '(total|read|write)_(iops|bytes)_sec(_max|_per_gb|_per_gb_min)?'
+
 #: The limits of a volume type by QoS specs.
 QOS_LIMITS: Document = {
     'type': 'object',
@@ -128,18 +134,23 @@ QOS_LIMITS: Document = {
         'limits': {
             'type': 'object',
             'minProperties': 1,
-            'propertyNames': {
-                'pattern': (
-                    '^(total|read|write)_(iops|bytes)_sec'
-                    '(_max|_per_gb|_per_gb_min)?$'
-                )
-            },
+            'propertyNames': {'pattern': f'^{_QOS_LIMIT}$'},
             'additionalProperties': _TEXT,
         },
     },
     'required': ['consumer', 'limits'],
     'additionalProperties': False,
 }
+
+
+def qos_limits(consumer: str, specs: Mapping[str, Any]) -> Document | None:
+    """Return the limits in QoS specs, as :data:`QOS_LIMITS`, or None."""
+    limits = {
+        name: value
+        for name, value in sorted(specs.items())
+        if re.fullmatch(_QOS_LIMIT, name) and value is not None
+    }
+    return {'consumer': consumer, 'limits': limits} if limits else None
 
 
 def volume_type_schema() -> Document:

@@ -9,7 +9,6 @@ specs, with the schema of :mod:`rbd_volume_options.published`.
 from collections.abc import Callable
 from collections.abc import Mapping
 import functools
-import re
 from typing import Any
 
 from cinder import exception
@@ -21,18 +20,12 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import controller
 from rbd_volume_options import offers
+from rbd_volume_options import published
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
 
 Answer = dict[str, Any]
-
-# The names that Cinder's RBD driver or Nova's libvirt driver reads. QoS specs
-# can have other entries, which are not for tenants.
-_LIMIT = re.compile(
-    '(total|read|write)_(iops|bytes)_sec(_max)?|'
-    '(total|read|write)_(iops|bytes)_sec_per_gb(_min)?'
-)
 
 
 class OptionsController(controller.Controller):
@@ -117,14 +110,9 @@ def _limits_of(
         if ident is None:
             return None
         qos_spec = qos_specs.get_qos_specs(admin, ident)
-        limits = {
-            name: value
-            for name, value in sorted((qos_spec.specs or {}).items())
-            if _LIMIT.fullmatch(name) and value is not None
-        }
-        if not limits:
-            return None
-        return {'consumer': str(qos_spec.consumer), 'limits': limits}
+        return published.qos_limits(
+            str(qos_spec.consumer), qos_spec.specs or {}
+        )
 
     return limits_of
 

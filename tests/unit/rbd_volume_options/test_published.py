@@ -61,6 +61,21 @@ class PublishedTestCase(base.TestCase):
             {**schema, '$ref': f'#/$defs/{name}'}
         )
 
+    def test_limits_of_qos_specs_follow_their_schema(self) -> None:
+        specs = {
+            'write_iops_sec_per_gb_min': '10',
+            'total_bytes_sec_max': '1048576',
+            'read_iops_sec': None,
+            'internal_tier': 'secret',
+        }
+        limits = published.qos_limits('both', specs)
+        jsonschema.validate(limits, published.QOS_LIMITS)
+        self.assertEqual(
+            {'total_bytes_sec_max', 'write_iops_sec_per_gb_min'},
+            set(limits['limits']) if limits else set(),
+        )
+        self.assertIsNone(published.qos_limits('both', {'tier': 'secret'}))
+
     def test_schema_of_keys_accepts_what_the_rules_accept(self) -> None:
         volume, extra_specs = map(
             self._of_keys, ('volume_metadata', 'extra_specs')
