@@ -10,6 +10,7 @@ not on its name.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import functools
 
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -154,6 +155,16 @@ def policies() -> dict[definitions.Policy, list[str]]:
         if each.policy:
             found.setdefault(each.policy, []).append(each.key)
     return found
+
+
+@functools.cache
+def attributes_of_connections() -> Mapping[str, str]:
+    """Return the attributes of connections, each with its item in them."""
+    return {
+        option.attribute: option.item
+        for option in of_kind(definitions.Kind.CONNECTION)
+        if option.attribute is not None
+    }
 
 
 def is_fixed(key: str) -> bool:

@@ -7,12 +7,10 @@ this and the attachments, so no query is required.
 """
 
 from collections.abc import Mapping
-import functools
 from typing import Any
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.retype import marker
-from rbd_volume_options import definitions
 from rbd_volume_options import image_record
 from rbd_volume_options import registry
 from rbd_volume_options import wire
@@ -35,19 +33,9 @@ def of_volume(
         ),
         **{
             attribute: _of_attachments(volume, item)
-            for attribute, item in _of_connections().items()
+            for attribute, item in registry.attributes_of_connections().items()
         },
         wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
-    }
-
-
-@functools.cache
-def _of_connections() -> Mapping[str, str]:
-    """Return the attributes of connections, each with its item in them."""
-    return {
-        option.attribute: option.item
-        for option in registry.of_kind(definitions.Kind.CONNECTION)
-        if option.attribute is not None
     }
 
 

@@ -120,6 +120,14 @@ class OptionsTestCase(base.TestCase):
             registry.names(_TYPE),
         )
 
+    def test_mode_is_an_attribute_with_its_item_in_a_connection(self) -> None:
+        self.assertEqual(
+            'cache_mode',
+            registry.attributes_of_connections()[
+                'os-rbd-volume-options:cache_modes'
+            ],
+        )
+
     def test_striping_keys_are_partners(self) -> None:
         self.assertEqual(keys.STRIPE_COUNT, registry.partner(keys.STRIPE_UNIT))
         self.assertEqual(keys.STRIPE_UNIT, registry.partner(keys.STRIPE_COUNT))
