@@ -242,6 +242,27 @@ def of_accepted(
     return Update(_accepted(metadata), frozenset(_names_accepted(removed)))
 
 
+def of_restore(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the record of the keys of a volume before a restore."""
+    return {
+        **{
+            wire.RECORD_BEFORE_RESTORE + key.removeprefix(keys.PREFIX): value
+            for key, value in metadata.items()
+            if key in registry.volume_keys()
+        },
+        wire.RECORD_RESTORING: 'True',
+    }
+
+
+def before_restore(admin_metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys that a volume had before a restore, with values."""
+    return {
+        keys.PREFIX + name.removeprefix(wire.RECORD_BEFORE_RESTORE): value
+        for name, value in admin_metadata.items()
+        if name.startswith(wire.RECORD_BEFORE_RESTORE)
+    }
+
+
 def of_refusal(text: str) -> Update:
     """Return the record of why a volume could not be created."""
     text = shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))

@@ -24,7 +24,6 @@ from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import plan
 from rbd_volume_options import registry
@@ -108,12 +107,7 @@ def remember(volume_id: str) -> None:
     recorded = db.volume_admin_metadata_get(admin, volume_id)
     if wire.RECORD_RESTORING in recorded:
         return
-    copy = {
-        f'{wire.RECORD_BEFORE_RESTORE}{key.removeprefix(keys.PREFIX)}': value
-        for key, value in db.volume_metadata_get(admin, volume_id).items()
-        if key in registry.volume_keys()
-    }
-    copy[wire.RECORD_RESTORING] = 'True'
+    copy = image_record.of_restore(db.volume_metadata_get(admin, volume_id))
     db.volume_admin_metadata_update(admin, volume_id, copy, False)
 
 
@@ -123,11 +117,7 @@ def repair(volume_id: str, check: accepted_keys.Check) -> None:
     recorded = db.volume_admin_metadata_get(admin, volume_id)
     if wire.RECORD_RESTORING not in recorded:
         return
-    own = {
-        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_BEFORE_RESTORE)}': value
-        for name, value in recorded.items()
-        if name.startswith(wire.RECORD_BEFORE_RESTORE)
-    }
+    own = image_record.before_restore(recorded)
     current = db.volume_metadata_get(admin, volume_id)
 
     def logged(metadata: Mapping[str, str], added: frozenset[str]) -> None:

@@ -51,3 +51,21 @@ class ReadTest(base.TestCase):
                 plan.ImageState(image_layout, names).values()
             ),
         )
+
+
+class RestoreTest(base.TestCase):
+    def test_keys_of_a_volume_are_recorded_before_a_restore(self) -> None:
+        own = {'rbd:cache_mode': 'none', 'rbd:object_size': '4M'}
+        recorded = image_record.of_restore(
+            {**own, 'rbd:unknown': 'x', 'purpose': 'y'}
+        )
+        self.assertEqual(
+            {
+                'rbd:before_restore:cache_mode': 'none',
+                'rbd:before_restore:object_size': '4M',
+                'rbd:restoring': 'True',
+            },
+            recorded,
+        )
+        recorded['rbd:object_size'] = '8388608'
+        self.assertEqual(own, image_record.before_restore(recorded))
