@@ -181,6 +181,17 @@ def _properties(words: Sequence[str]) -> dict[str, str]:
     return properties
 
 
+class _Texts(yaml.SafeLoader):
+    """Load all values as texts: ``off`` of rbd:detect_zeroes is no boolean.
+
+    Only merge keys (``<<``) have a meaning.
+    """
+
+    yaml_implicit_resolvers = {
+        '<': yaml.SafeLoader.yaml_implicit_resolvers['<']
+    }
+
+
 def _types_in(path: str) -> dict[str, dict[str, str]]:
     """Return the extra specs of the volume types in a file, by name.
 
@@ -189,8 +200,7 @@ def _types_in(path: str) -> dict[str, dict[str, str]]:
     """
     try:
         text = whole_file.read(pathlib.Path(path))
-        # All values as texts: ``off`` of rbd:detect_zeroes is no boolean.
-        content = yaml.load(text, yaml.BaseLoader)  # noqa: S506
+        content = yaml.load(text, _Texts)  # noqa: S506
         return {
             str(name): {
                 str(key): definitions.as_text(value)

@@ -446,10 +446,10 @@ class Migrations:
             its retype was refused for a reason that applies here too
         :raises VolumeOptionRefused: if servers could not read the data there
         """
-        if reason := getattr(volume, retypes.NOT_COPIED, None):
-            raise swap.CopyFailed(reason=reason)
-        setattr(volume, _COPIED, self._content_of(volume.name))
         with _status_kept(volume):
+            if reason := getattr(volume, retypes.NOT_COPIED, None):
+                raise swap.CopyFailed(reason=reason)
+            setattr(volume, _COPIED, self._content_of(volume.name))
             self._check_is_unused(volume)
         with option_errors.of_volume(
             volume,

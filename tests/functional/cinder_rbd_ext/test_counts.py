@@ -104,7 +104,7 @@ class CountsTest(base.DriverTestCase):
         volume = self._loaded()
         self.driver.create_volume(volume)
         for specs, expected in (
-            ({'rbd_cache_mode': 'none'}, (3, 2, 28)),
+            ({'rbd_cache_mode': 'none'}, (3, 2, 26)),
             # The image is opened to change its features.
             ({'rbd_object_map': 'false'}, (4, 3, 27)),
         ):

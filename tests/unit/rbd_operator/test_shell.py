@@ -104,9 +104,10 @@ class EnsureTypesTest(base.TestCase):
     def test_types_of_a_file_with_limits_by_size(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')
         path.write_text(
-            'gold:\n'
+            'gold: &gold\n'
             '  rbd:iops_limit_per_gib: 30\n'
             '  rbd:iops_limit_maximum: 5000\n'
+            'platinum: {<<: *gold, rbd:iops_limit_per_gib: 60}\n'
             'silver:\n'
             '  volume_backend_name: one\n'
             '  rbd:object_map: true\n'
@@ -120,6 +121,11 @@ class EnsureTypesTest(base.TestCase):
                 'gold': {
                     'volume_backend_name': 'one',
                     'rbd:iops_limit_per_gib': '30',
+                    'rbd:iops_limit_maximum': '5000',
+                },
+                'platinum': {
+                    'volume_backend_name': 'one',
+                    'rbd:iops_limit_per_gib': '60',
                     'rbd:iops_limit_maximum': '5000',
                 },
                 'silver': {

@@ -614,6 +614,19 @@ class CopyByCinderTest(base.DriverTestCase):
                 ('in-use', 'error'), (now.status, now.migration_status)
             )
 
+    def test_status_is_kept_if_the_retype_was_refused_before_the_copy(
+        self,
+    ) -> None:
+        self.update(self.volume, {'status': 'retyping'})
+        setattr(self.volume, retypes.NOT_COPIED, 'no room')
+        begin = functools.partial(
+            *(self.driver.before_volume_copy, self.admin),
+            *(self.volume, self.target),
+        )
+        self.assertRaises(swap.CopyFailed, begin)
+        db.volume_update(self.admin, self.volume.id, {'status': 'in-use'})
+        self.assertRaises(retypes.Superseded, begin)
+
     def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
         with self.driver.images.opened(self.volume.name) as image:
             image.write(b'late', 0)
