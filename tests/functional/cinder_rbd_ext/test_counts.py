@@ -106,7 +106,7 @@ class CountsTest(base.DriverTestCase):
         for specs, expected in (
             ({'rbd_cache_mode': 'none'}, (3, 2, 26)),
             # The image is opened to change its features.
-            ({'rbd_object_map': 'false'}, (4, 3, 27)),
+            ({'rbd_object_map': 'false'}, (4, 3, 25)),
         ):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)

@@ -9,8 +9,8 @@ import fixtures
 import rbd
 
 from benchmarks import counts
-from cinder_rbd_ext import turns
 from cinder_rbd_ext.lifecycle import deletion
+from rbd_volume_options import image_handles
 from tests.functional.cinder_rbd_ext import base
 
 _MAP = rbd.RBD_FEATURE_OBJECT_MAP | rbd.RBD_FEATURE_FAST_DIFF
@@ -87,7 +87,8 @@ class TurnTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         # A volume of 1 GiB has 256 objects.
-        self.useFixture(fixtures.MonkeyPatch(f'{turns.__name__}.MANY', 64))
+        name = f'{image_handles.__name__}.MANY'
+        self.useFixture(fixtures.MonkeyPatch(name, 64))
 
     def _opens(self, volume: Any, driver: Any = None) -> int:
         driver = driver or self.driver
