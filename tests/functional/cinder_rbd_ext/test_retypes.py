@@ -182,6 +182,7 @@ class RetypeTestCase(base.DriverTestCase):
         """Delete a volume and its snapshots, as Cinder's manager does."""
         for each in list(volume.snapshots):
             self.driver.delete_snapshot(each)
+            each.destroy()
         self.driver.delete_volume(volume)
         volume.destroy()
 
