@@ -620,8 +620,10 @@ class CopyByCinderTest(base.DriverTestCase):
         self.update(self.volume, {'status': 'retyping'})
         setattr(self.volume, retypes.NOT_COPIED, 'no room')
         begin = functools.partial(
-            *(self.driver.before_volume_copy, self.admin),
-            *(self.volume, self.target),
+            self.driver.before_volume_copy,
+            self.admin,
+            self.volume,
+            self.target,
         )
         self.assertRaises(swap.CopyFailed, begin)
         db.volume_update(self.admin, self.volume.id, {'status': 'in-use'})
