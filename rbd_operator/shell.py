@@ -200,6 +200,7 @@ def _types_in(path: str) -> dict[str, dict[str, str]]:
     """
     try:
         text = whole_file.read(pathlib.Path(path))
+        # It constructs no objects, as safe_load.
         content = yaml.load(text, _Texts)  # noqa: S506
         return {
             str(name): {

@@ -277,17 +277,17 @@ class MigrateTest(base.DriverTestCase):
     def test_retype_that_migrates_waits_only_if_few_wait(self) -> None:
         """Tenants can request any number, each in a thread."""
         volume = self.made_volume(base.ASKED, status='retyping')
-        there = self._ours(*base.ASKED)
+        target = self._ours(*base.ASKED)
         requested = self.driver._retypes.places._admission._requested
         requested[volume.project_id] = places.MOST
-        self.assertRaises(swap.CopyFailed, self._moved, volume, **there)
+        self.assertRaises(swap.CopyFailed, self._moved, volume, **target)
         self.assertEqual(
             f'retype refused: {places.TOO_MANY}',
             self.recorded(volume)[wire.RECORD_MESSAGE],
         )
         self.assertIsNone(marker.of_volume(volume.id))
         requested.clear()
-        self.assertEqual((True, None), self._moved(volume, **there))
+        self.assertEqual((True, None), self._moved(volume, **target))
 
     def test_volume_with_a_client_is_not_left_to_cinder(self) -> None:
         volume = self.made_volume(base.ASKED)

@@ -65,11 +65,11 @@ class VolumeServiceTest(base.TestCase):
                 )
             )
         ]
-        there = _service(fake_cloud.response(200, {'pools': pools}))
-        self.assertEqual({'one', 'two'}, there.clusters())
+        service = _service(fake_cloud.response(200, {'pools': pools}))
+        self.assertEqual({'one', 'two'}, service.clusters())
         for status in (403, 500):
-            there = _service(fake_cloud.response(status))
-            self.assertEqual(frozenset(), there.clusters())
+            service = _service(fake_cloud.response(status))
+            self.assertEqual(frozenset(), service.clusters())
 
     def test_show_returns_volume_or_none(self) -> None:
         volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
