@@ -35,7 +35,6 @@ _CONNECTED = (
     fields.VolumeAttachStatus.DELETED,
 )
 
-
 #: Statuses of an attachment that was created and is not connected yet.
 WAITING = (
     fields.VolumeAttachStatus.RESERVED,
@@ -131,7 +130,8 @@ def runs_without_plug_in(
     Only in a live migration does a server have a connected attachment on
     another host while the new one is being connected. The XML of the running
     guest is written by the source host, which ignores cache modes if it has no
-    plug-in.
+    plug-in. The connector of nova-manage has none either, but its attachment
+    keeps the mode.
     """
     waiting = {
         each.instance_uuid
@@ -142,6 +142,7 @@ def runs_without_plug_in(
         each.instance_uuid in waiting
         and each.attached_host != connector.get('host')
         and wire.CONNECTOR_CACHE_MODES not in each.connector
+        and agreement.mode_of(each.connection_info or {}) is None
         for each in volume.volume_attachment
         if each.instance_uuid
         and each.attach_status == fields.VolumeAttachStatus.ATTACHED

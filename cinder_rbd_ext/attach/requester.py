@@ -35,7 +35,6 @@ _FREE = (
 # does not show this if the volume is not locked.
 MOVING = ('starting', 'migrating', 'completing')
 
-
 #: Statuses of a volume to which a backup is restored. The second one is that
 #: of a volume that Cinder creates for the restore.
 RESTORING = (

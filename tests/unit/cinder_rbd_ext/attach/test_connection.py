@@ -465,12 +465,29 @@ class ReplacedTest(AttachingTestCase):
         """The guest and its record have no mode until the guest restarts."""
         self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
         self.attached.connector = {'host': 'compute-0'}
+        self.attached.connection_info = {'name': 'image'}
         self.attached.save()
         self.reserve(self.volume)
         self.assertNotIn('cache_mode', self.data(self.volume, _PLUGGED))
         self.assertIn('next attachment gets the mode', self.log.output)
         # A cold migration creates the guest again.
         self.detach()
+        data = self.data(self.volume, _PLUGGED)
+        self.assertEqual('writeback', data['cache_mode'])
+
+    def test_live_migration_after_nova_manage_keeps_the_mode(self) -> None:
+        """Its connector has no modes, although the host has the plug-in."""
+        self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
+        self.reserve(self.volume)
+        self.detach()
+        kept = self.data(self.volume, {'host': 'compute-0'})
+        (refreshed,) = requester.current(self.volume).volume_attachment
+        refreshed.attach_status = 'attached'
+        refreshed.connection_info = kept
+        refreshed.attached_host = 'compute-0'
+        refreshed.connector = {'host': 'compute-0'}
+        refreshed.save()
+        self.reserve(self.volume)
         data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
 
