@@ -108,6 +108,7 @@ class Recovery:
     :ivar compute: Nova's API, as an administrator
     :ivar storage: Cinder's API, as an administrator
     :ivar connector: a file with the connector of the server's host
+    :ivar shown: the file in commands, which can be that of another run
     :ivar options: the options of nova-manage before its command
     :ivar cache_mode: the mode for volumes that request one that the host does
         not allow
@@ -118,6 +119,7 @@ class Recovery:
     storage: Service
     server: str
     connector: pathlib.Path
+    shown: str
     host: str
     modes: frozenset[str]
     options: tuple[str, ...] = ()
@@ -328,13 +330,11 @@ class Recovery:
         )
 
     def _refresh(self, volume: str) -> Step:
-        words = (
-            *('volume_attachment', 'refresh', self.server, volume),
-            str(self.connector),
-        )
-        return Step(
-            ' '.join(('nova-manage', *words)), lambda: self._manage(*words)
-        )
+        words = 'volume_attachment', 'refresh', self.server, volume
+        return Step(self._shown(words), lambda: self._manage(*words))
+
+    def _shown(self, words: Iterable[str]) -> str:
+        return ' '.join(('nova-manage', *self.options, *words, self.shown))
 
     def _program(self) -> str:
         beside = pathlib.Path(sys.executable).with_name('nova-manage')
@@ -348,15 +348,15 @@ class Recovery:
 
     def _manage(self, *words: str) -> None:
         done = subprocess.run(
-            [self._program(), *self.options, *words],
+            [self._program(), *self.options, *words, self.connector],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
         if done.returncode:
             raise NotRecoverable(
-                f'nova-manage {" ".join(words)} ended with status '
-                f'{done.returncode}: {done.stdout.strip()}'
+                f'{self._shown(words)} ended with status {done.returncode}: '
+                f'{done.stdout.strip()}'
             )
 
     def _unlock(self, server: Mapping[str, Any]) -> Iterator[Step]:

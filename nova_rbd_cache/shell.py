@@ -184,15 +184,19 @@ def _recovery(
             f'--cache-mode {parsed_args.cache_mode}: host {host} allows '
             f'{", ".join(sorted(modes)) or "no mode"}.'
         )
+    given = tuple(_given(parsed_args))
+    own = ('nova-rbd-cache', 'connector', *given)
     cloud = openstack.connect(cloud=parsed_args.os_cloud)
     return recovery.Recovery(
         cloud.compute,
         cloud.block_storage,
         parsed_args.server,
         path,
+        # The file of this host's connector ends with the command.
+        str(parsed_args.connector or f'<({" ".join(own)})'),
         host,
         modes,
-        tuple(_given(parsed_args)),
+        given,
         parsed_args.cache_mode,
     )
 

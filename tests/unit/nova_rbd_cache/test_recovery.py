@@ -214,6 +214,7 @@ class Cloud:
             self,
             server,
             pathlib.Path('connector.json'),
+            'connector.json',
             **{
                 'host': 'destination',
                 'modes': frozenset({'none', 'writethrough'}),
@@ -469,7 +470,8 @@ class ManageTest(base.TestCase):
             cloud,
             cloud,
             SERVER,
-            pathlib.Path('connector.json'),
+            pathlib.Path('/run/connector.json'),
+            'connector.json',
             'destination',
             frozenset({'writeback'}),
             ('--config-file', 'nova.conf'),
@@ -478,11 +480,12 @@ class ManageTest(base.TestCase):
     def test_output_of_a_failed_refresh_is_shown(self) -> None:
         error = self.refresh('echo "$@"; echo broken >&2; exit 5')
         self.assertIn('ended with status 5', error)
-        self.assertIn(
+        words = (
             '--config-file nova.conf volume_attachment refresh '
-            f'{SERVER} volume connector.json\nbroken',
-            error,
+            f'{SERVER} volume'
         )
+        self.assertIn(f'{words} /run/connector.json\nbroken', error)
+        self.assertIn(f'nova-manage {words} connector.json ended', error)
 
     def test_missing_program_is_named_before_any_step(self) -> None:
         error = self.assertRaises(

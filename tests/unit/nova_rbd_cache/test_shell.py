@@ -161,6 +161,16 @@ class ShellTest(test_registration.RegistrationTestCase):
         self.assertEqual('ERROR', self.cloud.server['status'])
         self.assertEqual(['writeback'], self.cloud.modes['refused'])
 
+    def test_shown_steps_name_no_file_that_is_removed(self) -> None:
+        _, rows, _ = self._recover('--cache-mode', 'none')
+        options = ' '.join(self.options_given)
+        self.assertIn(
+            f'nova-manage {options} volume_attachment refresh '
+            f'{test_recovery.SERVER} refused '
+            f'<(nova-rbd-cache connector {options})',
+            [row['Step'] for row in rows],
+        )
+
     def test_recovery_is_applied_with_the_connector_of_this_host(self) -> None:
         status, rows, told = self._recover('--cache-mode', 'none', '--apply')
         self.assertEqual(0, status, told)
