@@ -223,8 +223,25 @@ def _contradicts(chosen: features.Features) -> phrases.Phrase:
 def check_contradictions(options: VolumeOptions) -> None:
     """Check that the values of one origin do not contradict each other.
 
-    :raises OptionError: if ``rbd:object_map`` contradicts ``rbd:features``
+    :raises OptionError: if ``rbd:object_map`` contradicts ``rbd:features``, or
+        a maximum is less than the minimum
     """
+    for option in registry.OPTIONS.values():
+        low, high = (
+            options.plain.get(option.rules.get(bound, ''))
+            for bound in ('minimum', 'maximum')
+        )
+        if low and high and high < low:
+            raise errors.OptionError(
+                option.rules['maximum'],
+                high,
+                phrases.Phrase(
+                    'less than {key} = {limit}',
+                    key=option.rules['minimum'],
+                    limit=low,
+                ),
+                phrases.Phrase('{limit} or more', limit=low),
+            )
     chosen, wanted = options.image_features, options.object_map
     if chosen is None or wanted is None:
         return

@@ -16,6 +16,7 @@ import openstack
 import requests
 
 from rbd_operator import shell
+from rbd_volume_options import keys
 from tests.unit import base
 
 _POOLS = [
@@ -186,11 +187,14 @@ class EnsureTypesTest(base.TestCase):
 
     def test_named_type_that_is_refused(self) -> None:
         name = ['--name', 'new']
+        limit = keys.LIMITS[0]
+        bounds = (limit.per_gib, 1), (limit.minimum, 3), (limit.maximum, 2)
         for expected, words in (
             (64, ['--property', 'rbd:object_map=true']),
             (64, [*name, '--property', 'rbd:object_map']),
             (3, [*name, '--property', 'rbd:object_map=maybe']),
             (3, [*name, '--property', 'other=1']),
+            (3, [*name, *(f'--property={k}={v}' for k, v in bounds)]),
             (3, [*name, '--backend', 'two']),
         ):
             status = shell.main(['types', 'ensure', *words])

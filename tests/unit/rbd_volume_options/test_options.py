@@ -248,6 +248,21 @@ class ContradictionTestCase(refusals.RefusalTestCase):
             Origin.VOLUME_TYPE,
         )
 
+    @ddt.data(*keys.LIMITS)
+    def test_minimum_of_a_limit_above_its_maximum_is_refused(
+        self, each: keys.LimitKeys
+    ) -> None:
+        texts = {each.per_gib: '1', each.minimum: '5', each.maximum: '5'}
+        _parse(texts)
+        self.assertRefused(
+            lambda: _parse({**texts, each.minimum: '6'}),
+            each.maximum,
+            5,
+            f'less than {each.minimum} = 6',
+            '6 or more',
+            Origin.VOLUME_TYPE,
+        )
+
 
 class RandomTextTestCase(refusals.RefusalTestCase):
     def test_anything_is_parsed_or_refused_in_one_line(self) -> None:

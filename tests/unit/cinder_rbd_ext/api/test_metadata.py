@@ -521,6 +521,14 @@ class ImageConfigurationTest(base.ApiTestCase):
                 'set together with',
             ),
             ({'rbd:iops_limit': '9', 'rbd:iops_burst': '8'}, 'less than'),
+            (
+                {
+                    'rbd:iops_limit_per_gib': '1',
+                    'rbd:iops_limit_minimum': '9',
+                    'rbd:iops_limit_maximum': '8',
+                },
+                'less than',
+            ),
         ):
             body = {'extra_specs': specs}
             self.refused(400, reason, 'POST', path, body, app=self.admin)
