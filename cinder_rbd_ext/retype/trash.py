@@ -132,15 +132,19 @@ def purge(
 
     :raises rbd.ImageBusy: if a client has it open, or if it has clones
     """
-    trash = driver.rbd.RBD().trash_list(ioctx)
-    if all(entry['id'] != image_id for entry in trash):
+
+    def is_there(snapshot: object = None) -> bool:
+        trash = driver.rbd.RBD().trash_list(ioctx)
+        return any(entry['id'] == image_id for entry in trash)
+
+    if not is_there():
         return
     try:
         with (
             contextlib.suppress(driver.rbd.ImageNotFound),
             driver.rbd.Image(ioctx, image_id=image_id) as image,
         ):
-            for each in list(image.list_snaps()):
+            for each in filter(is_there, list(image.list_snaps())):
                 if image.is_protected_snap(each['name']):
                     image.unprotect_snap(each['name'])
                 image.remove_snap(each['name'])
@@ -274,10 +278,8 @@ def is_needed(driver: protocols.Driver, entry: Kept) -> bool:
         return False
     admin = context.get_admin_context(read_deleted='yes')
     volume = objects.Volume.get_by_id(admin, entry.volume_id)
-    if (
-        swap.run(driver, lambda ioctx: swap.id_of(ioctx, volume.name))
-        is not None
-    ):
+    there = swap.run(driver, lambda ioctx: swap.id_of(ioctx, volume.name))
+    if there is not None:
         return False
     if marker.read(volume.admin_metadata) or marker.is_migrating(volume):
         # Its image has no name at this moment.
@@ -325,8 +327,7 @@ def remove(
                 if is_needed(driver, entry):
                     continue
             LOG.info('Removing %s from the trash', entry.name)
-            step = functools.partial(purge, driver, entry.image_id)
-            swap.run(driver, step)
+            swap.run(driver, functools.partial(purge, driver, entry.image_id))
         except volume_lock.VolumeLocked:
             LOG.debug('Volume %s is in use', entry.volume_id)
         except driver.rbd.Error as error:
@@ -370,6 +371,5 @@ def release_snapshot(
             }
 
     with contextlib.suppress(driver.rbd.ImageNotFound):
-        image_ids = swap.run(driver, blocking)
-        if image_ids:
+        if image_ids := swap.run(driver, blocking):
             remove(driver, lambda entry: entry.image_id in image_ids)

@@ -41,25 +41,40 @@ class OwnershipTest(base.TestCase):
 
 
 class PurgeTest(base.TestCase):
-    def test_client_that_was_killed_keeps_an_image_in_the_trash(self) -> None:
-        """librbd tells the clients, also killed ones, about a removal."""
-        image = mock.MagicMock()
-        image.__enter__.return_value = image
-        image.list_snaps.return_value = [{'name': 'a'}]
-        image.remove_snap.side_effect = fake_images.Timeout('no answer')
-        driver = mock.Mock(spec_set=['rbd'])
-        driver.rbd = mock.Mock(
+    def setUp(self) -> None:
+        super().setUp()
+        self.image = mock.MagicMock()
+        self.image.__enter__.return_value = self.image
+        self.image.list_snaps.return_value = [{'name': 'a'}, {'name': 'b'}]
+        self.driver = mock.Mock(spec_set=['rbd'])
+        self.driver.rbd = mock.Mock(
             spec_set=['Image', 'ImageBusy', 'ImageNotFound', 'RBD', 'Timeout'],
-            Image=mock.Mock(return_value=image),
+            Image=mock.Mock(return_value=self.image),
             ImageBusy=fake_images.ImageBusy,
             ImageNotFound=fake_images.ImageNotFound,
             Timeout=fake_images.Timeout,
         )
-        driver.rbd.RBD().trash_list.return_value = [{'id': '102ea3'}]
-        ioctx = mock.Mock(spec_set=[])
+        self.trash = [{'id': '102ea3'}]
+        self.driver.rbd.RBD().trash_list.side_effect = lambda ioctx: [
+            *self.trash
+        ]
+        self.ioctx = mock.Mock(spec_set=[])
+
+    def test_client_that_was_killed_keeps_an_image_in_the_trash(self) -> None:
+        """librbd tells the clients, also killed ones, about a removal."""
+        self.image.remove_snap.side_effect = fake_images.Timeout('no answer')
         self.assertRaises(
-            fake_images.ImageBusy, trash.purge, driver, '102ea3', ioctx
+            fake_images.ImageBusy,
+            *(trash.purge, self.driver, '102ea3', self.ioctx),
         )
+
+    def test_image_that_is_restored_meanwhile_keeps_its_snapshots(
+        self,
+    ) -> None:
+        """An operator may need it at this moment."""
+        self.image.remove_snap.side_effect = lambda name: self.trash.clear()
+        trash.purge(self.driver, '102ea3', self.ioctx)
+        self.image.remove_snap.assert_called_once_with('a')
 
 
 def _located(place: tuple[str, str] | None) -> dict[str, str]:
