@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import json
 import pathlib
 import tempfile
 import time
 from typing import Any
 import uuid
 
+from cliff import columns
 from cliff import lister
 from osc_lib import exceptions
 
@@ -32,6 +34,13 @@ _LEVELS = {
     'at-once': 'Numbers of iterations that run at the same time',
     'servers-at-once': 'The same, for scenarios that boot servers',
 }
+
+
+class _Task(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """A task of rally."""
+
+    def human_readable(self) -> str:
+        return json.dumps(self._value, indent=1, ensure_ascii=False)
 
 
 class BenchControlPlane(lister.Lister):
@@ -96,10 +105,10 @@ class BenchControlPlane(lister.Lister):
                         f'{each.name}: not run; it needs --image and --flavor'
                     )
             if parsed_args.dry_run:
-                for level in tasks.levels(whole_plan, choices):
-                    task = tasks.text(tasks.task(whole_plan, choices, level))
-                    self.app.stdout.write(task)
-                return report.HEADERS, []
+                return ('At once', 'Task'), [
+                    (level, _Task(tasks.task(whole_plan, choices, level)))
+                    for level in tasks.levels(whole_plan, choices)
+                ]
             samples = self._measure(parsed_args, whole_plan, choices)
             for name in report.NAMES:
                 self._say(str(parsed_args.output / name))

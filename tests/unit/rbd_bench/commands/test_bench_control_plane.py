@@ -113,6 +113,13 @@ class BenchControlPlaneTest(base.TestCase):
         self.cloud.assert_not_called()
         self.assertFalse(self.output.exists())
 
+    def test_dry_run_as_json(self) -> None:
+        self.assertEqual(0, self.run_command('--dry-run', '-f', 'json'))
+        (row,) = json.loads(self.out.getvalue())
+        self.assertEqual(2, row['At once'])
+        self.assertEqual(2, row['Task']['version'])
+        self.assertIn('subtasks', row['Task'])
+
     @ddt.data(
         (('--at-once', '0'), 'options.at_once'),
         (('--size', '0'), 'options.size'),
