@@ -65,15 +65,18 @@ class Images:
     def created_names(self) -> frozenset[str]:
         """The names of all images that runs with this folder created."""
         try:
-            return frozenset(self._journal.read_text().split())
+            names = self._journal.read_text().split()
         except FileNotFoundError:
             return frozenset()
+        # A person may have kept a list in a file of this name.
+        return frozenset(name for name in names if name.startswith(PREFIX))
 
     def _write_name(self, name: str) -> None:
         """Write the name of an image that will be created."""
         self._journal.parent.mkdir(parents=True, exist_ok=True)
         with self._journal.open('a') as file:
-            file.write(f'{name}\n')
+            # A full disk may have cut off the last name.
+            file.write(f'\n{name}\n')
             file.flush()
             os.fsync(file.fileno())
 

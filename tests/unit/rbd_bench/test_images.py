@@ -83,6 +83,20 @@ class ImagesTest(base.TestCase):
         self.assertIn(f'another folder created them: {other}.', self.said[1])
         self.assertRaises(ValueError, self.images.remove, other)
 
+    def test_list_of_other_images_in_the_folder_removes_none(self) -> None:
+        """An operator may have kept such a list in a file of this name."""
+        self.journal.write_text('volume-1\n')
+        self.make('volume-1')
+        self.images.sweep()
+        self.assertEqual(['volume-1'], self.cluster.names())
+        self.assertRaises(ValueError, self.images.remove, 'volume-1')
+
+    def test_name_that_a_full_disk_has_cut_off_hides_no_other(self) -> None:
+        self.journal.write_text(images.PREFIX)
+        with self.images.created(2**20, 0, {}) as name:
+            self.assertIn(name, self.images.created_names)
+        self.assertEqual([], self.cluster.names())
+
     def test_name_is_in_the_journal_before_the_image_exists(self) -> None:
         def create(*args: Any, **kwargs: Any) -> None:
             self.assertIn(args[2], self.journal.read_text().split())
