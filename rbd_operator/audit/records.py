@@ -132,7 +132,7 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         if body['status'] == 'available':
             available.setdefault(body['volume_id'], []).append(body['id'])
     images, incomplete = {}, {}
-    for image in _images(cloud.image):
+    for image in glance_images(cloud.image):
         images[image.id] = pools_of_image(_urls(image), cluster, image.id)
         if image.status in _INCOMPLETE:
             incomplete[image.id] = image.status
@@ -176,7 +176,7 @@ def volumes(cinder: Any) -> Iterator[Volume]:
         yield of_body(body)
 
 
-def _images(glance: Any) -> Iterator[Any]:
+def glance_images(glance: Any) -> Iterator[Any]:
     """Yield all images.
 
     Without these filters, Glance lists neither hidden images nor community

@@ -2,19 +2,26 @@
 
 """Checks the running parts through the APIs of the cloud."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import datetime
 from typing import Any
 
 from rbd_command_line import answers
 from rbd_command_line import findings
+from rbd_operator.audit import records
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 
 # The endpoints may belong to different services.
 _INTERFACES = ('public', 'internal', 'admin')
-# Maximum number of volumes that a finding lists.
+# Maximum number of IDs that a finding lists.
 _SHOWN = 5
+# Statuses of a migration in progress, and the time without a change of the
+# volume after which it is reported.
+_MIGRATING = ('starting', 'migrating', 'completing')
+_UNCHANGED = datetime.timedelta(days=1)
 _BACKEND_NAME = 'volume_backend_name'
 _LIMIT_KEYS = frozenset(
     key
@@ -48,6 +55,7 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
             None if ours else Severity.WARNING,
             '' if ours else 'Set volume_driver and restart cinder-volume.',
         )
+    yield _check_migrations(cinder)
     yield _check_retypes(cinder)
     yield from _check_limits(cinder)
     yield from _check_compression(cinder)
@@ -112,16 +120,45 @@ def _check_retypes(cinder: Any) -> Finding:
     Only our driver can complete a retype that it has begun.
     """
     volumes = _get(cinder, '/volumes?all_tenants=1&status=retyping')['volumes']
-    if not volumes:
-        return Finding('volumes in a retype', 'none')
-    shown = ', '.join(each['id'] for each in volumes[:_SHOWN])
-    return Finding(
+    return listed(
         'volumes in a retype',
-        f'{len(volumes)}: {shown}',
+        [each['id'] for each in volumes],
         Severity.NOTICE,
         'Before you remove the suite or replace the driver, wait until they '
         'have ended.',
     )
+
+
+def _check_migrations(cinder: Any) -> Finding:
+    """Check that no migration has stopped, as after the end of its service.
+
+    Nobody else completes it, and Cinder refuses to delete the volume.
+    """
+    path = '/volumes/detail?all_tenants=1&migration_status='
+    before = datetime.datetime.now(datetime.timezone.utc) - _UNCHANGED
+    return listed(
+        f'volumes in a migration, unchanged for {_UNCHANGED.days} day',
+        [
+            each['id']
+            for status in _MIGRATING
+            for each in _get(cinder, f'{path}{status}')['volumes']
+            if records.utc(each['updated_at'] or each['created_at']) < before
+        ],
+        Severity.WARNING,
+        'See the log of cinder-volume on their hosts. If no migration runs: '
+        'cinder reset-state --reset-migration-status <volume>.',
+    )
+
+
+def listed(
+    subject: str, idents: Iterable[str], severity: Severity, remedy: str
+) -> Finding:
+    """Return the finding about resources; without problem if none exist."""
+    (*there,) = idents
+    if not there:
+        return Finding(subject, 'none')
+    shown = ', '.join(there[:_SHOWN])
+    return Finding(subject, f'{len(there)}: {shown}', severity, remedy)
 
 
 def _check_extension(cinder: Any, url: str) -> Finding:

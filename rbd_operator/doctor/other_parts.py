@@ -10,6 +10,8 @@ import pathlib
 from typing import Any
 
 from rbd_command_line import findings
+from rbd_operator.audit import records
+from rbd_operator.doctor import api_parts
 from rbd_operator.doctor import cinder_parts
 from rbd_operator.doctor import configuration
 from rbd_operator.doctor import pools
@@ -17,6 +19,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import wire
 
 STORE = wire.STORE_TYPE
+_STOCK_STORE = 'rbd'
 ENABLED = wire.DASHBOARD_ENABLED
 #: Folders of Horizon in distributions and virtual environments.
 ENABLED_FOLDERS = (
@@ -53,7 +56,7 @@ def check_glance(conf: configuration.Configuration) -> Iterator[Finding]:
     for name, kind in stores.items():
         if kind == STORE:
             yield Finding(f'Glance store {name}', kind)
-        elif kind == 'rbd':
+        elif kind == _STOCK_STORE:
             yield Finding(
                 f'Glance store {name}',
                 'type rbd, of the stock driver',
@@ -70,12 +73,40 @@ def check_glance(conf: configuration.Configuration) -> Iterator[Finding]:
         )
 
 
+def check_locations(
+    conf: configuration.Configuration, glance: Any
+) -> Iterator[Finding]:
+    """Check that Glance finds the data of its images.
+
+    Glance searches locations without a store in stock stores only, and shows
+    the stores of an image. An image of a server with volumes has no data.
+
+    :param glance: Glance's API, as an administrator
+    """
+    kinds = glance_stores(conf).values()
+    if STORE not in kinds or _STOCK_STORE in kinds:
+        return
+    yield api_parts.listed(
+        'Glance images without a store',
+        (
+            each.id
+            for each in records.glance_images(glance)
+            if each.status == 'active'
+            and each.size
+            and 'stores' not in (each.properties or {})
+        ),
+        Severity.WARNING,
+        'They cannot be read, and their RBD images remain when they are '
+        'deleted. Enable a stock store on the pool of their locations.',
+    )
+
+
 def glance_accesses(
     conf: configuration.Configuration,
 ) -> Iterator[cinder_parts.Access]:
     """Yield the Ceph users and pools of Glance's stores."""
     for name, kind in glance_stores(conf).items():
-        if kind in (STORE, 'rbd'):
+        if kind in (STORE, _STOCK_STORE):
             yield cinder_parts.Access(
                 f'Glance [{name}]',
                 conf.get(name, 'rbd_store_ceph_conf') or _CONF,

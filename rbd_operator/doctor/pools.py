@@ -184,7 +184,7 @@ class Clients:
             # An erasure-coded pool may refuse an overwrite.
             ioctx.write(name, _CONTENT[:1], 0)
             ioctx.read(name)
-        except self._rados.Error:
+        except BaseException:
             with contextlib.suppress(self._rados.Error):
                 ioctx.remove_object(name)
             raise

@@ -122,6 +122,10 @@ class Doctor:
             cinder = cloud().block_storage
             self._data_pools = api_parts.data_pools(cinder)
             yield from api_parts.check(cinder, self._nodes)
+            if self._host.glance is not None:
+                yield from other_parts.check_locations(
+                    self._host.glance, cloud().image
+                )
         except Exception as error:
             # The host can be checked even if the cloud fails.
             yield Finding(

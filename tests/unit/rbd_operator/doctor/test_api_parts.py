@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import datetime
+
 from rbd_command_line import findings
 from rbd_operator.doctor import api_parts
 from rbd_volume_options import keys
@@ -10,6 +12,7 @@ from tests.unit.rbd_operator.doctor import hosts
 
 _POOLS = '/scheduler-stats/get_pools?detail=True'
 _RETYPING = '/volumes?all_tenants=1&status=retyping'
+_MIGRATING = '/volumes/detail?all_tenants=1&migration_status='
 _TYPES = '/types?is_public=None'
 _S = findings.Severity
 
@@ -24,6 +27,8 @@ class ApiPartsTest(base.TestCase):
         self.cinder = fake_cloud.Service()
         self.answer('/extensions', extensions=[{'alias': wire.ALIAS}])
         self.answer(_RETYPING, volumes=[])
+        for status in ('starting', 'migrating', 'completing'):
+            self.answer(f'{_MIGRATING}{status}', volumes=[])
         self.answer(_TYPES, volume_types=[])
 
     def answer(self, path: str, **body: object) -> None:
@@ -40,7 +45,7 @@ class ApiPartsTest(base.TestCase):
             ],
         )
         found = list(api_parts.check(self.cinder))
-        self.assertEqual(5, len(found))
+        self.assertEqual(6, len(found))
         self.assertEqual(
             [('running back end h@b#b', _S.WARNING)], hosts.problems(found)
         )
@@ -87,6 +92,27 @@ class ApiPartsTest(base.TestCase):
         *_, last = api_parts.check(self.cinder)
         self.assertEqual(_S.NOTICE, last.severity)
         self.assertEqual('2: a, b', last.seen)
+
+    def test_migrations_that_have_stopped_are_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        running = {
+            'id': 'running',
+            'created_at': '2020-01-01T00:00:00.000000',
+            'updated_at': now.replace(tzinfo=None).isoformat(),
+        }
+        old = {**running, 'id': 'old', 'updated_at': None}
+        self.answer(f'{_MIGRATING}migrating', volumes=[running, old])
+        stopped = {**running, 'id': 'b', 'updated_at': running['created_at']}
+        self.answer(f'{_MIGRATING}completing', volumes=[stopped])
+        (found,) = (
+            each
+            for each in api_parts.check(self.cinder)
+            if 'migration' in each.subject
+        )
+        self.assertEqual(
+            (_S.WARNING, '2: old, b'), (found.severity, found.seen)
+        )
 
     def test_each_service_without_the_extension_is_named(self) -> None:
         self.answer(_POOLS, pools=[])

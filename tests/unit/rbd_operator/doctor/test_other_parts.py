@@ -2,10 +2,12 @@
 
 import json
 import pathlib
+from typing import Any
 import uuid
 
 import ddt
 import fixtures
+from openstack.image.v2 import image
 
 from rbd_command_line import findings
 from rbd_operator.doctor import other_parts
@@ -16,6 +18,22 @@ from tests.unit.rbd_operator.doctor import hosts
 _S = findings.Severity
 _MODES = 'Nova [libvirt] disk_cachemodes'
 _MACHINE = 'Nova [libvirt] hw_machine_type'
+_STORELESS = ('Glance images without a store', _S.WARNING)
+
+
+class Glance:
+    """Glance's API, without hidden images."""
+
+    def __init__(self, *bodies: dict[str, Any]) -> None:
+        self._bodies = bodies
+
+    def images(self, is_hidden: bool, **filters: object) -> list[Any]:
+        """Return the images."""
+        return [
+            image.Image.existing(**each)
+            for each in self._bodies
+            if not is_hidden
+        ]
 
 
 @ddt.ddt
@@ -39,6 +57,30 @@ class OtherPartsTest(base.TestCase):
             [('Glance stores', _S.NOTICE)],
             hosts.problems(other_parts.check_glance(conf)),
         )
+
+    @ddt.data(
+        ('fast:rbd_objmap, files:file', [_STORELESS]),
+        ('fast:rbd_objmap, old:rbd', []),
+        ('old:rbd', []),
+        ('', []),
+    )
+    @ddt.unpack
+    def test_images_without_a_store_are_named(
+        self, stores: str, problems: list[object]
+    ) -> None:
+        """A stock store finds them."""
+        conf = hosts.conf(
+            self.folder, f'[DEFAULT]\nenabled_backends = {stores}'
+        )
+        glance = Glance(
+            {'id': 'lost', 'size': 1, 'status': 'active'},
+            {'id': 'found', 'size': 1, 'status': 'active', 'stores': 'fast'},
+            {'id': 'of-volumes', 'size': 0, 'status': 'active'},
+            {'id': 'begun', 'size': 1, 'status': 'uploading'},
+        )
+        found = list(other_parts.check_locations(conf, glance))
+        self.assertEqual(problems, hosts.problems(found))
+        self.assertEqual(['1: lost'] * len(problems), [x.seen for x in found])
 
     def test_horizon_plugin_is_looked_for(self) -> None:
         root = pathlib.Path(self.folder)

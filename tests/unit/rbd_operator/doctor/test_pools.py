@@ -95,6 +95,16 @@ class PoolsTest(base.TestCase):
         self.assertEqual('shutdown', self.ceph.done[-1])
         self.assertEqual('10', self.ceph.options['rados_osd_op_timeout'])
 
+    def test_interrupted_check_leaves_no_object(self) -> None:
+        def interrupt(name: str) -> None:
+            raise KeyboardInterrupt
+
+        self.ceph.read = interrupt  # type: ignore[attr-defined]
+        self.assertRaises(
+            KeyboardInterrupt, list, self.clients.check_pools(_ACCESS)
+        )
+        self.assertIn('remove_object', self.ceph.done)
+
     @ddt.data(
         ('', 'unset'),
         ('none', 'any value has no effect'),

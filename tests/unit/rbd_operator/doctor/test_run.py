@@ -2,14 +2,17 @@
 
 import errno
 import pathlib
+import types
 
 import fixtures
 
 from rbd_command_line import findings
+from rbd_operator.doctor import api_parts
 from rbd_operator.doctor import pools
 from rbd_operator.doctor import run
 from tests.unit import base
 from tests.unit.rbd_operator.doctor import hosts
+from tests.unit.rbd_operator.doctor import test_other_parts
 from tests.unit.rbd_operator.doctor import test_pools
 
 _S = findings.Severity
@@ -59,6 +62,25 @@ class RunTest(base.TestCase):
 
         found = self.found(cloud=cloud)
         self.assertEqual(('APIs of the cloud', _S.WARNING), found[0])
+
+    def test_locations_of_glance_images_are_checked(self) -> None:
+        conf = hosts.conf(
+            self.folder,
+            '[DEFAULT]\nenabled_backends = fast:rbd_objmap\n[fast]',
+        )
+        self.host = run.Host(glance=conf, root=pathlib.Path(self.folder))
+        self.patch(api_parts, 'data_pools', lambda cinder: {})
+        self.patch(api_parts, 'check', lambda cinder, nodes: [])
+        cloud = types.SimpleNamespace(
+            block_storage=None,
+            image=test_other_parts.Glance(
+                {'id': 'lost', 'size': 1, 'status': 'active'}
+            ),
+        )
+        self.assertIn(
+            ('Glance images without a store', _S.WARNING),
+            self.found(cloud=lambda: cloud),
+        )
 
     def test_compute_host(self) -> None:
         nova = hosts.conf(self.folder, hosts.NOVA)
