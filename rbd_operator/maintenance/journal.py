@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import pathlib
+import stat
 from typing import Any
 
 from rbd_operator.maintenance import outcomes
@@ -44,6 +45,8 @@ class Journal:
         except OSError as error:
             raise JournalError(f'Could not open {path}: {error}') from error
         try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise JournalError(f'{path} is not a regular file.')
             self._lock()
             header = {
                 'version': VERSION,
@@ -149,6 +152,8 @@ class Journal:
             raise self._foreign() from error
         if not all(isinstance(entry, dict) for entry in entries):
             raise self._foreign()
+        if not all(entry.keys() >= _NAMES for entry in entries[1:]):
+            raise self._foreign()
         if entries:
             self._check(entries[0], header)
         elif not _is_start(content, header):
@@ -182,11 +187,17 @@ class Journal:
         now = datetime.datetime.now(datetime.timezone.utc)
         line = json.dumps({**entry, 'at': now.isoformat()}) + '\n'
         rest = memoryview(line.encode())
-        while rest:
-            rest = rest[os.write(self._file, rest) :]
-        os.fsync(self._file)
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError as error:
+            raise JournalError(
+                f'Could not write {self._path}: {error}'
+            ) from error
 
 
+_NAMES = {'pool', 'image', 'ident', 'status', 'at'}
 _FINAL = {status.value for status in outcomes.FINAL}
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import errno
 import json
+import os
 import pathlib
+from unittest import mock
 
 import ddt
 import fixtures
@@ -92,6 +95,28 @@ class JournalTest(base.TestCase):
         self.path.write_bytes(content)
         self.assertRaises(journal.JournalError, self.open)
         self.assertEqual(content, self.path.read_bytes())
+
+    def test_entry_that_was_edited_is_named(self) -> None:
+        self.write(outcomes.Status.DONE)
+        whole = self.path.read_text()
+        for name in ('ident', 'status', 'at'):
+            self.path.write_text(whole.replace(f'"{name}": "', '"x": "'))
+            error = self.assertRaises(journal.JournalError, self.open)
+            self.assertIn('is not a journal', str(error))
+
+    def test_full_disk_is_told_with_the_file(self) -> None:
+        with self.open() as written:
+            full = OSError(errno.ENOSPC, 'No space left on device')
+            self.patch(os, 'write', mock.Mock(side_effect=full))
+            error = self.assertRaises(
+                journal.JournalError, written.begin, *_KEY
+            )
+        self.assertIn(f'write {self.path}: [Errno 28]', str(error))
+
+    def test_device_is_refused(self) -> None:
+        self.path = pathlib.Path(os.devnull)
+        error = self.assertRaises(journal.JournalError, self.open)
+        self.assertIn('/dev/null is not a regular file', str(error))
 
     def test_other_command(self) -> None:
         self.write()
