@@ -51,7 +51,7 @@ def run(
             workers,
             with_usage=with_usage,
         )
-        for pool in pools
+        for pool in dict.fromkeys(pools)
     ]
     known = read_records()
     suspected: list[findings.Finding] = []

@@ -119,7 +119,7 @@ def targets(
     """
     chosen_images: list[Target] = []
     unreadable: list[tuple[str, str, str]] = []
-    for pool in pools:
+    for pool in dict.fromkeys(pools):
         scanned = cluster.scan(
             pool,
             functools.partial(progress, pool),

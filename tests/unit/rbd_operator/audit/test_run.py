@@ -28,6 +28,11 @@ class RunTest(base.TestCase):
         )
         self.assertEqual(['configuration-override'], self.kinds(None))
 
+    def test_pool_that_is_named_twice_is_audited_once(self) -> None:
+        pools = ['volumes', 'volumes']
+        audited = run.run(self.cluster, pools, facts.known)
+        self.assertEqual(1, audited.number)
+
     def test_volume_that_was_deleted_after_the_scan(self) -> None:
         def read_records() -> records.Records:
             self.pool.images.clear()
