@@ -21,6 +21,7 @@ from rbd_operator.audit import scan
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
+from rbd_operator.commands import projects
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import examination
@@ -194,13 +195,10 @@ class Plan(maintenance.Command):
             help='Names of images, with * and ?; repeat the option for '
             'several patterns',
         )
-        parser.add_argument(
-            '--project',
-            metavar='<id>',
-            action='append',
-            default=[],
-            help='Project of the deleted owner, as far as a database or an '
-            'API shows it; repeat the option for several projects',
+        projects.add(
+            parser,
+            'Project of the deleted owner, as far as a database or an API '
+            'shows it',
         )
         parser.add_argument(
             '--limit',
@@ -241,10 +239,10 @@ class Plan(maintenance.Command):
         parser.add_argument(
             '--older-than',
             metavar='<hours>',
-            type=maintenance.number_from(1),
+            type=maintenance.number_from(1, most=_MOST_HOURS),
             default=24.0,
             help='Minimum time since the last sign of life, in hours, at '
-            'least 1 (default: %(default)s)',
+            'least 1 and at most ten years (default: %(default)s)',
         )
         return parser
 
@@ -264,6 +262,7 @@ class Plan(maintenance.Command):
         shell: Any = self.app
         cloud = shell.administrator()
         _require_clock(cloud)
+        selected = projects.selected(cloud, parsed_args.project)
         cluster = ceph_cluster.connected(parsed_args)
         read = functools.cache(
             functools.partial(records.of_cloud, cloud, cluster.fsid())
@@ -290,13 +289,14 @@ class Plan(maintenance.Command):
                 plans.Filter(
                     frozenset(parsed_args.kind),
                     tuple(parsed_args.name),
-                    frozenset(parsed_args.project),
+                    selected.idents,
                     parsed_args.limit,
                 ),
                 _examiner(cluster, cloud, header, known, stored, approved),
             )
         )
         items = [x.item for x in examined if isinstance(x, removal.Removal)]
+        selected.check({each.project for each in maintenance.dry(examined)})
         try:
             whole_file.write(path, plans.text(header, items), is_new=True)
         except FileExistsError as error:

@@ -10,6 +10,7 @@ from rbd_operator.audit import records
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
+from rbd_operator.commands import projects
 from rbd_operator.maintenance import databases
 from rbd_operator.maintenance import decisions
 from rbd_operator.maintenance import map_changes
@@ -36,14 +37,7 @@ class _ObjectMap(maintenance.Command):
             default=[],
             help='Volumes of this type; repeat the option for several types',
         )
-        parser.add_argument(
-            '--project',
-            metavar='<id>',
-            action='append',
-            default=[],
-            help='Volumes of this project; repeat the option for several '
-            'projects',
-        )
+        projects.add(parser, 'Volumes of this project')
         parser.add_argument(
             '--volumes', action='store_true', help='All volumes'
         )
@@ -67,14 +61,17 @@ class _ObjectMap(maintenance.Command):
         return parser
 
     def targets(
-        self, parsed_args: argparse.Namespace, cluster: Any, known: Any
+        self,
+        parsed_args: argparse.Namespace,
+        chosen: selection.Selection,
+        cluster: Any,
+        known: Any,
     ) -> tuple[list[selection.Target], list[Any]]:
         """Return the selected images, and the outcomes of unreadable ones.
 
-        :raises ValueError: if nothing was selected, a volume has no image, or
-            there is no such volume type
+        :raises ValueError: if a volume has no image, or there is no such
+            volume type
         """
-        chosen = _chosen(parsed_args)
         for name in sorted(chosen.types - known.types.keys()):
             raise ValueError(
                 f'There is no volume type {name}. Volume types: '
@@ -120,8 +117,11 @@ class Check(_ObjectMap):
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         shell: Any = self.app
         cluster = ceph_cluster.connected(parsed_args)
-        known = records.of_cloud(shell.administrator(), cluster.fsid())
-        chosen_images, unreadable = self.targets(parsed_args, cluster, known)
+        cloud = shell.administrator()
+        chosen, known = _chosen(parsed_args, cloud, cluster.fsid())
+        chosen_images, unreadable = self.targets(
+            parsed_args, chosen, cluster, known
+        )
         return self.rows([*unreadable, *map_changes.checked(chosen_images)])
 
 
@@ -163,10 +163,12 @@ class _Change(_ObjectMap):
             record = recorded.recorder(config)
         cluster = ceph_cluster.connected(parsed_args)
         cloud = shell.administrator()
-        known = records.of_cloud(cloud, cluster.fsid())
+        chosen, known = _chosen(parsed_args, cloud, cluster.fsid())
         if config:
             maintenance.require_volumes(stored, config, known)
-        chosen_images, unreadable = self.targets(parsed_args, cluster, known)
+        chosen_images, unreadable = self.targets(
+            parsed_args, chosen, cluster, known
+        )
         planned = [
             *unreadable,
             *map_changes.planned(
@@ -219,10 +221,13 @@ class Rebuild(_Change):
     _action = decisions.Action.REBUILD
 
 
-def _chosen(parsed_args: argparse.Namespace) -> selection.Selection:
-    """Return the selection of the options.
+def _chosen(
+    parsed_args: argparse.Namespace, cloud: Any, fsid: str
+) -> tuple[selection.Selection, records.Records]:
+    """Return the selection of the options, and the cloud's records.
 
     :raises UsageError: if no option selects images
+    :raises ValueError: if there is no such project
     """
     narrow = bool(
         parsed_args.volume or parsed_args.volume_type or parsed_args.project
@@ -236,11 +241,15 @@ def _chosen(parsed_args: argparse.Namespace) -> selection.Selection:
         )
     if narrow and parsed_args.volumes:
         raise exit_status.UsageError('--volumes already includes all volumes.')
-    return selection.Selection(
+    selected = projects.selected(cloud, parsed_args.project)
+    known = records.of_cloud(cloud, fsid)
+    selected.check({each.project for each in known.volumes.values()})
+    chosen = selection.Selection(
         frozenset(parsed_args.volume),
         frozenset(parsed_args.volume_type),
-        frozenset(parsed_args.project),
+        selected.idents,
         parsed_args.volumes or everything,
         parsed_args.images or everything,
         parsed_args.servers or everything,
     )
+    return chosen, known

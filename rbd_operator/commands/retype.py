@@ -18,6 +18,7 @@ from rbd_operator.audit import records
 from rbd_operator.commands import ceph_cluster
 from rbd_operator.commands import exit_status
 from rbd_operator.commands import maintenance
+from rbd_operator.commands import projects
 from rbd_operator.commands import volume_service
 from rbd_operator.maintenance import health
 from rbd_operator.maintenance import journal
@@ -67,17 +68,19 @@ class Retype(maintenance.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         shell: Any = self.app
-        service = volume_service.VolumeService(shell.block_storage())
+        cloud = shell.cloud()
+        service = volume_service.VolumeService(cloud.block_storage)
         self._sees_all = (
             bool(parsed_args.volume) or service.is_administrators()
         )
         wanted = _wanted(service, parsed_args)
+        selected = projects.selected(cloud, parsed_args.project)
         stop = threading.Event()
         with contextlib.ExitStack() as stack:
             written = None
             if parsed_args.journal and not parsed_args.dry_run:
                 written = stack.enter_context(_journal(parsed_args, wanted))
-            chosen = _Choice(service, wanted, parsed_args, written)
+            chosen = _Choice(service, wanted, selected, parsed_args, written)
             earlier, volumes = chosen.volumes()
             if wanted.unset:
                 maintenance.say(_kept(wanted))
@@ -135,14 +138,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         required=True,
         help='New volume type (name or ID)',
     )
-    parser.add_argument(
-        '--project',
-        metavar='<id>',
-        action='append',
-        default=[],
-        help='Volumes of this project; repeat the option for several projects '
-        '(default: all projects)',
-    )
+    projects.add(parser, 'Volumes of this project')
     parser.add_argument(
         '--limit',
         metavar='<number>',
@@ -252,6 +248,7 @@ class _Choice:
 
     service: volume_service.VolumeService
     wanted: retypes.Wanted
+    selected: projects.Projects
     parsed_args: argparse.Namespace
     written: journal.Journal | None
 
@@ -260,8 +257,8 @@ class _Choice:
     ) -> tuple[list[outcomes.Outcome], list[records.Volume]]:
         """Return the outcomes of earlier runs, and the volumes of this run.
 
-        :raises ValueError: if a volume does not exist, or is not of the
-            projects that were chosen
+        :raises ValueError: if a volume or a project does not exist, or a
+            volume is not of the projects that were chosen
         """
         earlier, waiting = [], []
         for each in self._named() or self._listed():
@@ -290,16 +287,18 @@ class _Choice:
         return volumes
 
     def _listed(self) -> list[records.Volume]:
+        volumes = list(self.service.volumes())
+        self.selected.check({each.project for each in volumes})
         return [
             each
-            for each in self.service.volumes()
+            for each in volumes
             if self._is_chosen(each)
             and (each.volume_type == self.wanted.former or self._begun(each))
         ]
 
     def _is_chosen(self, volume: records.Volume) -> bool:
-        projects = self.parsed_args.project
-        return not projects or volume.project in projects
+        idents = self.selected.idents
+        return not idents or volume.project in idents
 
     def _begun(self, volume: records.Volume) -> bool:
         return bool(self.written and volume.ident in self.written.begun)

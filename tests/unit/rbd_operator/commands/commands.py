@@ -6,10 +6,12 @@ from importlib import metadata
 import io
 import json
 import pathlib
+import types
 from typing import Any
 from unittest import mock
 
 import fixtures
+from openstack import exceptions
 
 from rbd_operator import shell
 from rbd_operator.audit import records
@@ -33,12 +35,20 @@ class CommandTestCase(base.TestCase):
         )
         self.replace(records, 'of_cloud', side_effect=lambda *args: self.known)
         self.cloud = self.replace(shell.Shell, 'cloud')
+        find = self.cloud.return_value.identity.find_project
+        find.side_effect = self._project
         self.replace(metadata, 'version', return_value='1')
         self.out, self.err = io.StringIO(), io.StringIO()
         self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
         self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.journal = folder / 'journal'
+
+    def _project(self, given: str, ignore_missing: bool) -> Any:
+        """Return the only project that was not deleted."""
+        if given not in ('other', 'Ümlaut'):
+            raise exceptions.NotFoundException(given)
+        return types.SimpleNamespace(id='other')
 
     def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
         """Replace a function for the test."""

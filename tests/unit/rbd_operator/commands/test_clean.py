@@ -45,7 +45,9 @@ class CleanTest(commands.CommandTestCase):
         self.answer = 200
         storage = types.SimpleNamespace(get=self.answered)
         self.cloud.return_value = types.SimpleNamespace(
-            config=config, block_storage=storage
+            config=config,
+            block_storage=storage,
+            identity=self.cloud.return_value.identity,
         )
         self.path = self.journal.with_name('plan.json')
 
@@ -113,6 +115,12 @@ class CleanTest(commands.CommandTestCase):
         self.pool.forbidden = stubs.PermissionError('listing')
         self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
         self.assertIn('Pool volumes was not', self.err.getvalue())
+
+    def test_unknown_project_is_refused(self) -> None:
+        self.assertEqual(3, self.plan('--project', 'name'))
+        self.assertIn('--project name: ', self.err.getvalue())
+        self.assertFalse(self.path.exists())
+        self.assertEqual(0, self.plan('--project', 'other'))
 
     def test_existing_file_is_not_overwritten(self) -> None:
         self.path.touch()
@@ -187,6 +195,7 @@ class CleanTest(commands.CommandTestCase):
         for number in ('0', '-1'):
             self.assertEqual(64, self.apply('--limit', number))
             self.assertEqual(64, self.plan('--limit', number))
+            self.assertEqual(64, self.plan('--older-than', f'{number}e300'))
         self.assertEqual(0, self.apply('--limit', '1'))
         self.removed.assert_called_once()
 

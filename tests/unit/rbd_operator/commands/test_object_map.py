@@ -67,6 +67,12 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertEqual(3, self.object_map(*words))
         self.assertIn('no volume type sdd', self.err.getvalue())
 
+    def test_unknown_project_is_refused(self) -> None:
+        for status, project in ((0, 'project'), (3, 'name')):
+            words = ('enable', '--project', project, '--dry-run')
+            self.assertEqual(status, self.object_map(*words), project)
+        self.assertIn('--project name: ', self.err.getvalue())
+
     def test_dry_run(self) -> None:
         words = ('enable', facts.IDENT, '--dry-run')
         self.assertEqual(0, self.object_map(*words))

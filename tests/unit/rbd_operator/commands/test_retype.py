@@ -80,6 +80,8 @@ class RetypeTest(commands.CommandTestCase):
 
     @ddt.data(
         (('--project', 'other'), 'c'),
+        (('--project', 'Ümlaut'), 'c'),
+        (('--project', 'deleted'), 'b'),
         (('c', 'a'), 'ac'),
         (('--limit', '1'), 'a'),
     )
@@ -87,7 +89,14 @@ class RetypeTest(commands.CommandTestCase):
     def test_volumes_are_chosen_by_project_id_and_limit(
         self, words: tuple[str, ...], expected: str
     ) -> None:
+        self.cinder.change('b', project='deleted')
         self.assertEqual(dict.fromkeys(expected, 'done'), self.retype(*words))
+
+    def test_unknown_project_is_refused(self) -> None:
+        self.retype('--project', 'other', '--project', 'name')
+        self.assertEqual(3, self.status)
+        self.assertIn('--project name: ', self.err.getvalue())
+        self.assertEqual([], self.cinder.requested)
 
     def test_other_user_is_told_which_volumes_were_not_seen(self) -> None:
         self.service.is_administrators.return_value = False

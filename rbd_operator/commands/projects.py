@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The option ``--project``: names or IDs of projects."""
+
+import argparse
+from collections.abc import Container
+from collections.abc import Iterable
+import dataclasses
+from typing import Any
+
+from openstack import exceptions
+
+
+@dataclasses.dataclass(frozen=True)
+class Projects:
+    """Projects that an operator selects.
+
+    :ivar idents: their IDs; empty for all projects
+    :ivar unknown: those of them that Keystone does not show. A project that
+        was deleted can have resources.
+    """
+
+    idents: frozenset[str] = frozenset()
+    unknown: frozenset[str] = frozenset()
+
+    def check(self, there: Container[str]) -> None:
+        """Check that each project exists, or has resources.
+
+        :param there: IDs of projects in the records of resources
+        :raises ValueError: if one does not
+        """
+        for each in sorted(self.unknown):
+            if each not in there:
+                raise ValueError(
+                    f'--project {each}: neither Keystone nor a record has '
+                    'such a project; allowed: the name or the ID of a '
+                    'project. Keystone shows the names to administrators only.'
+                )
+
+
+def add(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option to the parser of a command.
+
+    :param what: what it selects
+    """
+    parser.add_argument(
+        '--project',
+        metavar='<project>',
+        action='append',
+        default=[],
+        help=f'{what} (name or ID); repeat the option for several projects',
+    )
+
+
+def selected(cloud: Any, given: Iterable[str]) -> Projects:
+    """Return the projects of the option.
+
+    :param cloud: a connection of openstacksdk
+    :raises SDKException: if several projects have a name, or Keystone does not
+        answer
+    """
+    idents, unknown = set(), set()
+    for each in given:
+        try:
+            found = cloud.identity.find_project(each, ignore_missing=False)
+        except (exceptions.NotFoundException, exceptions.ForbiddenException):
+            unknown.add(each)
+        else:
+            idents.add(found.id)
+    return Projects(frozenset(idents | unknown), frozenset(unknown))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import argparse
+import types
+from typing import Any
+
+from openstack import exceptions
+
+from rbd_operator.commands import projects
+from tests.unit import base
+
+
+class ProjectsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.errors: dict[str, Exception] = {
+            'unknown': exceptions.NotFoundException('none'),
+            'hidden': exceptions.ForbiddenException('no administrator'),
+            'twice': exceptions.DuplicateResource('More than one Project'),
+        }
+        identity = types.SimpleNamespace(find_project=self._find)
+        self.cloud = types.SimpleNamespace(identity=identity)
+
+    def _find(self, given: str, ignore_missing: bool) -> Any:
+        """Return a project, as Keystone with two names for one ID."""
+        if given in self.errors:
+            raise self.errors[given]
+        return types.SimpleNamespace(id='id')
+
+    def selected(self, *given: str) -> projects.Projects:
+        parser = argparse.ArgumentParser()
+        projects.add(parser, 'Volumes')
+        words = [word for each in given for word in ('--project', each)]
+        return projects.selected(self.cloud, parser.parse_args(words).project)
+
+    def test_name_is_resolved(self) -> None:
+        self.assertEqual({'id'}, self.selected('name', 'id').idents)
+        self.assertEqual(frozenset(), self.selected().idents)
+
+    def test_project_that_keystone_does_not_show_needs_a_record(self) -> None:
+        for given in ('unknown', 'hidden'):
+            found = self.selected(given, 'name')
+            self.assertEqual({given, 'id'}, found.idents)
+            found.check({given})
+            error = self.assertRaises(ValueError, found.check, {'id'})
+            self.assertIn(f'--project {given}: ', str(error))
+
+    def test_name_of_several_projects_is_refused(self) -> None:
+        self.assertRaises(exceptions.DuplicateResource, self.selected, 'twice')
