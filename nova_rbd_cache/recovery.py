@@ -21,7 +21,8 @@ each changes the state, so that a repetition continues after a kill:
   deleted after nova-manage has run again, or, if it is connected, which Cinder
   does not accept beside a new connection, after another one was reserved.
 - A stopped server with complete attachments is recovered, and is started only
-  by the run that completed them, or by its user.
+  by the run that completed them, or by its user. A server that was stopped
+  before Nova moved it is not started at all.
 """
 
 from collections.abc import Callable
@@ -49,6 +50,11 @@ _CINDER = '3.27'
 _CONNECTED = 'attached'
 _RESERVED = 'reserved'
 _INCOMPLETE = frozenset({_RESERVED, 'attaching', 'error_attaching'})
+#: Nova's actions in which an attachment can be refused.
+_MOVES = frozenset({'migrate', 'resize', 'evacuate'})
+#: Nova's actions after which a server is stopped or running.
+_STOP = 'stop'
+_POWER = frozenset({_STOP, 'start', 'create', 'reboot', 'restore', 'unshelve'})
 #: How nova-manage explains its lock.
 _LOCK = 'Refreshing connection_info for BDM'
 _SECONDS = 300
@@ -148,11 +154,7 @@ class Recovery:
             *itertools.chain.from_iterable(map(self._replaced, broken)),
             *self._forgotten(attachments),
             *unlock,
-            self._action(
-                f'openstack server start {self.server}',
-                {'os-start': None},
-                'ACTIVE',
-            ),
+            *self._start(),
         ]
 
     def _check_idle(self, server: Mapping[str, Any]) -> None:
@@ -238,6 +240,19 @@ class Recovery:
                 f'openstack server stop {self.server}',
                 {'os-stop': None},
                 'SHUTOFF',
+            )
+
+    def _start(self) -> Iterator[Step]:
+        path = f'/servers/{self.server}/os-instance-actions'
+        listed = _body(self.compute.get(path, microversion=_NOVA)) or {}
+        # The newest first. Those after the move are of earlier runs.
+        names = (each['action'] for each in listed.get('instanceActions', ()))
+        before = itertools.dropwhile(lambda name: name not in _MOVES, names)
+        if next((name for name in before if name in _POWER), None) != _STOP:
+            yield self._action(
+                f'openstack server start {self.server}',
+                {'os-start': None},
+                'ACTIVE',
             )
 
     def _replaced(self, each: _Attachment) -> Iterator[Step]:

@@ -36,6 +36,7 @@ class Cloud:
     :ivar statuses: volume and status of each attachment
     :ivar volumes: status of each volume
     :ivar freed: volumes that became available
+    :ivar actions: Nova's actions, the newest first
     """
 
     def __init__(self) -> None:
@@ -68,6 +69,7 @@ class Cloud:
                 'dest_compute': 'destination',
             }
         ]
+        self.actions = ['resize', 'create']
         self.fails = ''
         self.created = 0
 
@@ -105,6 +107,9 @@ class Cloud:
                     for volume, ident in self.known.items()
                 ],
             )
+        if path.endswith('os-instance-actions'):
+            actions = [{'action': each} for each in self.actions]
+            return _response(200, instanceActions=actions)
         return _response(200, server=self.server)
 
     def post(
@@ -133,6 +138,7 @@ class Cloud:
             'unlock': {'locked_reason': None},
         }
         self.server |= changes[action]
+        self.actions.insert(0, action.removeprefix('os-'))
         return _response(202)
 
     def delete(self, path: str, /, *, microversion: str) -> requests.Response:
@@ -330,6 +336,26 @@ class RecoveryTest(base.TestCase):
         for each in steps[:killed_after]:
             each.run()
         self.finish()
+        self.check_recovered()
+
+    @ddt.data(
+        (['resize', 'stop', 'create'], 'SHUTOFF'),
+        (['migrate', 'attach_volume', 'stop', 'create'], 'SHUTOFF'),
+        (['evacuate', 'stop', 'create'], 'SHUTOFF'),
+        # An earlier run was interrupted.
+        (['stop', 'migrate', 'stop', 'create'], 'SHUTOFF'),
+        (['stop', 'migrate', 'create'], 'ACTIVE'),
+        (['migrate', 'start', 'stop', 'create'], 'ACTIVE'),
+        (['migrate', 'reboot', 'stop', 'create'], 'ACTIVE'),
+        ([], 'ACTIVE'),
+    )
+    @ddt.unpack
+    def test_server_that_was_stopped_before_it_was_moved_is_not_started(
+        self, actions: list[str], status: str
+    ) -> None:
+        self.cloud.actions = actions
+        self.finish()
+        self.assertEqual(status, self.cloud.server['status'])
         self.check_recovered()
 
     def _forgotten(self) -> recovery.Step:
