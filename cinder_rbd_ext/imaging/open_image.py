@@ -136,10 +136,14 @@ class Image(Delegate):
         releases.off_main_thread(run)()
 
     def resize(self, size: int, *args: object, **kwargs: object) -> None:
-        """Resize the image, after a check of the new size if there is one."""
+        """Resize the image, after a check of the new size if there is one.
+
+        A late extension must not truncate what was extended since.
+        """
         check = self._librbd.size_checks.get(self._name)
         if check is not None:
             check(self._wrapped, size)
+            kwargs['allow_shrink'] = False
         self._wrapped.resize(size, *args, **kwargs)
 
     def update_features(self, *args: object, **kwargs: object) -> None:

@@ -283,9 +283,11 @@ class Image:
         if stored.start and not offset:
             found(0, min(length, 1 << stored.order), True)
 
-    def resize(self, size: int) -> None:
+    def resize(self, size: int, allow_shrink: bool = True) -> None:
         """Resize the image."""
         stored = self._write('Image.resize')
+        if size < stored.size and not allow_shrink:
+            raise fake_images.InvalidArgument('error resizing image')
         fake_images.check_map_size(stored, size)
         stored.size = size
 

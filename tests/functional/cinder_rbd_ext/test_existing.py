@@ -32,6 +32,17 @@ class ExtendTest(base.DriverTestCase):
         self.assertEqual(0, self.flags_of(volume))
         self.assertEqual(3 * units.Gi, self.size_of(volume))
 
+    def test_late_request_truncates_nothing(self) -> None:
+        volume = self.made_volume()
+        self.driver.extend_volume(volume, 3)
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            self.driver.extend_volume,
+            volume,
+            2,
+        )
+        self.assertEqual(3 * units.Gi, self.size_of(volume))
+
     def test_too_many_objects_for_an_object_map(self) -> None:
         volume = self.made_volume(
             {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}

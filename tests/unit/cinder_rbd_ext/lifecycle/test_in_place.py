@@ -24,6 +24,20 @@ class ExtendTest(base.DriverTestCase):
         self.driver.extend_volume(volume, '3')
         self.assertEqual(3 * base.GIB, self._size(volume))
 
+    def test_late_request_does_not_truncate_what_was_extended_since(
+        self,
+    ) -> None:
+        """A service was stopped, and an administrator reset the status."""
+        volume = self.made_volume()
+        self.driver.extend_volume(volume, '3')
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            self.driver.extend_volume,
+            volume,
+            '2',
+        )
+        self.assertEqual(3 * base.GIB, self._size(volume))
+
     def _refused(self, volume: Any, size: int, text: str) -> None:
         error = self.assertRaises(
             exceptions.VolumeOptionRefused,
