@@ -27,6 +27,8 @@ from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import bindings
 from rbd_volume_options import image_handles
@@ -95,16 +97,21 @@ class Deletions:
 
         The stock driver also deletes an image to replace it. That is part of a
         creation and does not wait.
+
+        :raises Superseded: if its status was reset meanwhile
         """
+
+        def run() -> None:
+            is_request = _request(volume, can_wait=False) is not None
+            if is_request and marker.status_of(volume.id) != _DELETING:
+                raise retypes.Superseded(volume.id)
+            delete(volume)
+
         if self._under_way.get(volume.name) is not None:
             delete(volume)
         else:
-            self.turns.run(
-                volume.name,
-                volume.project_id,
-                functools.partial(delete, volume),
-                _request(volume),
-            )
+            project = volume.project_id
+            self.turns.run(volume.name, project, run, _request(volume))
 
     def repeat(self, volume: protocols.Volume, error: Exception) -> NoReturn:
         """End the deletion of a volume that must not become available.

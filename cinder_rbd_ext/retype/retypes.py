@@ -128,20 +128,20 @@ Stock = Callable[[], tuple[bool, Update | None]]
 
 
 class Superseded(BaseException):
-    """The request of a retype or migration no longer applies; it ends here.
+    """A retype, migration or deletion no longer applies; it ends here.
 
     Its volume was returned to its former status, by recovery or by an
     administrator, and may be in use. After any ``Exception`` of a driver,
-    Cinder's volume manager would migrate the volume, or write the former
-    status. Only if its thread is ended otherwise, it writes nothing. The quota
-    reservations of the request expire.
+    Cinder's volume manager would migrate the volume, or write a status. Only
+    if its thread is ended otherwise, it writes nothing. The quota reservations
+    of the request expire.
     """
 
     def __init__(self, volume_id: str) -> None:
         super().__init__(volume_id)
         LOG.warning(
-            'The retype or migration of volume %s ends: the volume no longer '
-            'has the status of the request',
+            'The request for volume %s ends: the volume no longer has the '
+            'status of the request',
             volume_id,
         )
 

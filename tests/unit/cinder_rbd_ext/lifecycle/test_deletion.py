@@ -479,6 +479,27 @@ class PostponedTest(base.DriverTestCase):
         self.assertRaises(exception.WorkerNotFound, self.worker)
         self.quotas.commit.assert_called_once()
 
+    def test_volume_that_was_reset_while_its_deletion_waited_stays(
+        self,
+    ) -> None:
+        """It may be in use again, and the deletion can wait for hours."""
+        project = self.volume.project_id
+        with concurrent.futures.ThreadPoolExecutor() as executor:
+            with contextlib.ExitStack() as running:
+                for _ in range(turns.MOST_AT_ONCE - turns.FOR_OTHERS):
+                    running.enter_context(self.line.turn(project))
+                waiting = executor.submit(self.delete, self.volume)
+                while not self.line._threads():
+                    time.sleep(0.01)
+                db.volume_update(
+                    self.admin, self.volume.id, {'status': 'available'}
+                )
+            self.assertIsNotNone(waiting.exception(_PATIENCE))
+        self.assertEqual([self.volume.name], self.cluster.names())
+        stored = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.assertEqual('available', stored.status)
+        self.cast.assert_not_called()
+
     def test_volume_that_lost_data_stays_in_deletion_while_a_client_is_there(
         self,
     ) -> None:
