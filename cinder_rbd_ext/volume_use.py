@@ -147,16 +147,19 @@ def using_image(
     image_id = volume_utils.extract_id_from_volume_name(name)
     if not uuidutils.is_uuid_like(image_id):
         return contextlib.nullcontext()
-    # After a migration by Cinder, the image has the id of another volume. So
-    # has the former image, which is deleted.
-    migrated = [
-        each.id
-        for each in objects.VolumeList.get_all(
-            context.get_admin_context(), filters={'_name_id': image_id}
-        )
-        if each.migration_status != 'deleting'
-    ]
-    return volume_lock.shared(migrated[0] if migrated else image_id, wait)
+    migrated = [each.id for each in renamed(image_id)]
+    return volume_lock.shared([*migrated, image_id][0], wait)
+
+
+def renamed(image_id: str) -> list[Any]:
+    """Return the volumes whose images have this id, of another volume.
+
+    They have been migrated by Cinder. Former images are left out.
+    """
+    volumes = objects.VolumeList.get_all(
+        context.get_admin_context(), filters={'_name_id': image_id}
+    )
+    return [each for each in volumes if each.migration_status != 'deleting']
 
 
 @contextlib.contextmanager

@@ -631,38 +631,40 @@ def finished(deleted: protocols.Volume) -> None:
 def former(
     driver: protocols.Driver, deleted: protocols.Volume
 ) -> Iterator[bool]:
-    """Keep a migrated volume away while its former image is deleted.
+    """Keep migrated volumes away while an image of a migration is deleted.
 
-    That image has the name that the volume's own has if it comes back.
+    The former image of a volume has the name that the volume's own has if it
+    comes back. The second volume of a migration that was interrupted while
+    Cinder completed it can have the only image of the migrated volume.
 
     :returns: whether the image to delete is the one of the migrated volume
     :raises VolumeLocked: if the volume could not be locked
     """
     is_needed = False
     with contextlib.ExitStack() as stack:
-        if (
-            deleted.migration_status == 'deleting'
-            and deleted.name_id != deleted.id
-        ):
+        if deleted.migration_status == 'deleting' or not deleted.use_quota:
             stack.enter_context(volume_lock.naming(deleted.name_id))
+            volumes = volume_use.renamed(deleted.name_id)
             with contextlib.suppress(exception.VolumeNotFound):
-                volume = record.stored_volume(deleted.name_id)
+                volumes.append(record.stored_volume(deleted.name_id))
+            for volume in volumes:
+                if volume.id == deleted.id:
+                    continue
                 mark = marker.read(volume.admin_metadata)
                 if marker.is_migrating(volume) or (
                     mark and marker.is_unsaved(volume, mark)
                 ):
                     # Cinder may be about to save that it is back.
                     raise volume_lock.VolumeLocked(volume_id=volume.id)
-                is_needed = (
-                    volume.name == deleted.name
-                    and image_record.backend_of(volume)
+                is_needed |= volume.name == deleted.name and (
+                    # Cinder may not have saved the back end of its image.
+                    volume.id != deleted.name_id
+                    or image_record.backend_of(volume)
                     == marker.back_end_of(driver)
                 )
         if is_needed:
             LOG.warning(
-                'Image %(name)s is kept, because volume %(id)s has come back '
-                'to this back end',
-                {'name': deleted.name, 'id': deleted.name_id},
+                'Image %s is kept, because another volume has it', deleted.name
             )
         yield is_needed
 

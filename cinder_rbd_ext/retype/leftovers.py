@@ -100,9 +100,10 @@ class Leftovers:
         """Remove the former image of a migrated volume, or else the copy.
 
         The database has the volume on the back end that it leaves until Cinder
-        saves the new one. Any other back end, such as that of a later
-        migration or a host with a new name, proves nothing: both images stay,
-        and the audit reports them.
+        saves the new one. Without its image there, as after the restore of an
+        older database, or with any other back end, such as that of a later
+        migration or a host with a new name, nothing is proved: both images
+        stay, and the audit reports them.
         """
         if mark.left != marker.back_end_of(self._driver):
             return
@@ -111,7 +112,7 @@ class Leftovers:
             # The migration has not begun.
             marker.forget(volume.id)
             return
-        if back_end == mark.left:
+        if back_end == mark.left and self._driver.images.exists(volume.name):
             self._discard_in_other_pool(mark, images, wait)
             if mark.copy_id:
                 state = self._driver.images.state_of(volume.name)

@@ -417,6 +417,17 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual([volume.name], self.cluster.names())
         self.assertEqual([volume.name], self.cluster.names('volumes2'))
 
+    def test_copy_is_kept_if_the_image_of_the_volume_is_missing(self) -> None:
+        """The database can be older than the images, after a restore."""
+        volume = self.made_volume(base.ASKED)
+        self.assertEqual((True, None), self._moved(volume))
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().remove(ioctx, volume.name)
+        self.driver._retypes.leftovers.settle(volume.id)
+        self.assertEqual([volume.name], self.cluster.names('volumes2'))
+        self.assertIn('cinder-rbd-ext audit', self.log.output)
+        self.assertIsNone(marker.of_volume(volume.id))
+
     def test_volume_is_not_used_before_cinder_saves_after_a_reset(
         self,
     ) -> None:
@@ -677,6 +688,39 @@ class CopyByCinderTest(base.DriverTestCase):
             )
             self.driver.delete_volume(former)
             self.assertIs(left, self.volume.name in self.cluster.names())
+
+    def test_second_volume_of_an_interrupted_migration_keeps_the_image(
+        self,
+    ) -> None:
+        """Operators delete it; the image can be that of the migrated volume.
+
+        Nova has copied the data, and Cinder was killed between the two changes
+        of its database. It then has both volumes with the image.
+        """
+        second = self.made_volume(
+            use_quota=False, migration_status=f'target:{self.volume.id}'
+        )
+        self.update(
+            self.volume, {'_name_id': second.id, 'migration_status': 'error'}
+        )
+        self.update(second, {'migration_status': None, 'status': 'deleting'})
+        self.driver.delete_volume(second)
+        self.assertIn(self.volume.name, self.cluster.names())
+        self.driver.delete_volume(self.volume)
+        self.assertNotIn(self.volume.name, self.cluster.names())
+
+    def test_second_volume_stays_while_cinder_completes_its_migration(
+        self,
+    ) -> None:
+        second = self.made_volume(use_quota=False)
+        self.update(
+            self.volume,
+            {'_name_id': second.id, 'migration_status': 'completing'},
+        )
+        self.assertRaises(
+            volume_lock.VolumeLocked, self.driver.delete_volume, second
+        )
+        self.assertIn(second.name, self.cluster.names())
 
     def test_former_image_stays_while_its_volume_may_come_back(self) -> None:
         former = self.new_volume(
