@@ -154,9 +154,9 @@ class Image(fake_handle.Image):
         self._data[offset : offset + len(data)] = data
         return len(data)
 
-    def resize(self, size: int) -> None:
+    def resize(self, size: int, allow_shrink: bool = True) -> None:
         """Resize the image."""
-        super().resize(size)
+        super().resize(size, allow_shrink)
         data = self._data
         del data[size:]
         data.extend(bytes(size - len(data)))
