@@ -96,13 +96,13 @@ def problems(host: str, clauses: Iterable[Clause | Passage]) -> list[str]:
     :param host: distribution of the host service
     """
     version = importlib.metadata.version(host)
-    found = []
+    lines = []
     for clause in clauses:
         if not (tree.ROOT / clause.used_in).exists():
-            found.append(f'{clause.used_in} does not exist')
+            lines.append(f'{clause.used_in} does not exist')
         if problem := clause.problem():
-            found.append(f'{host} {version} {problem}: see {clause.used_in}')
-    return found
+            lines.append(f'{host} {version} {problem}: see {clause.used_in}')
+    return lines
 
 
 def _problem(clause: Clause) -> str | None:
@@ -110,21 +110,21 @@ def _problem(clause: Clause) -> str | None:
         holder: Any = importlib.import_module(clause.module)
         *outer, name = clause.name.split('.')
         holder = functools.reduce(getattr, outer, holder)
-        found: Any = getattr(holder, name)
+        member: Any = getattr(holder, name)
     except (ImportError, AttributeError):
         return f'no longer has {clause.shown}'
-    if inspect.isclass(holder) and inspect.isfunction(found):
-        found = _written(holder, name) or found
+    if inspect.isclass(holder) and inspect.isfunction(member):
+        member = _written(holder, name) or member
     if clause.takes is not None:
-        taken = [each for each in _taken(found) if each not in _IMPLICIT]
+        taken = [each for each in _taken(member) if each not in _IMPLICIT]
         if taken[: len(clause.takes)] != list(clause.takes):
             return (
                 f'no longer has {clause.shown} but {name}({", ".join(taken)})'
             )
     for key in clause.holds:
-        if key not in found:
+        if key not in member:
             return f'no longer has {key} in {clause.shown}'
-    missing = _missing_call(found, clause.calls) if clause.calls else None
+    missing = _missing_call(member, clause.calls) if clause.calls else None
     if missing:
         return (
             f'no longer calls {missing} in {clause.module}.{clause.name}, '
@@ -150,18 +150,18 @@ def _written(cls: type, name: str) -> ast.FunctionDef | None:
 
 
 @functools.cache
-def _parsed(found: Any) -> ast.Module:
-    return ast.parse(textwrap.dedent(inspect.getsource(found)))
+def _parsed(member: Any) -> ast.Module:
+    return ast.parse(textwrap.dedent(inspect.getsource(member)))
 
 
-def _taken(found: Any) -> list[str]:
-    if isinstance(found, ast.FunctionDef):
-        return [each.arg for each in found.args.args]
-    return list(inspect.signature(found).parameters)
+def _taken(member: Any) -> list[str]:
+    if isinstance(member, ast.FunctionDef):
+        return [each.arg for each in member.args.args]
+    return list(inspect.signature(member).parameters)
 
 
-def _missing_call(found: Any, wanted: Sequence[str]) -> str | None:
-    made = iter(_calls(found))
+def _missing_call(member: Any, wanted: Sequence[str]) -> str | None:
+    made = iter(_calls(member))
     for name in wanted:
         # ``in`` continues after the previous match.
         if name not in made:
@@ -169,9 +169,9 @@ def _missing_call(found: Any, wanted: Sequence[str]) -> str | None:
     return None
 
 
-def _calls(found: Any) -> list[str]:
+def _calls(member: Any) -> list[str]:
     """Return the names that a function calls, in source order."""
-    tree = found if isinstance(found, ast.FunctionDef) else _parsed(found)
+    tree = member if isinstance(member, ast.FunctionDef) else _parsed(member)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     # Sort by the end of the name, so that a chain's first call is first.
     calls.sort(

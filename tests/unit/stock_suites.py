@@ -93,13 +93,13 @@ class Adopted:
         self, module: str, loader: unittest.TestLoader
     ) -> unittest.TestSuite:
         """Return the stock tests as tests of one of our modules."""
-        found = unittest.TestSuite()
+        adopted = unittest.TestSuite()
         for name in self._theirs:
             suite = self._on_ours(name, module, self._left_out(name))
-            found.addTests(loader.loadTestsFromTestCase(suite))
+            adopted.addTests(loader.loadTestsFromTestCase(suite))
         for each in self._impossible:
-            found.addTest(self._no_longer_than_needed(each, module))
-        return found
+            adopted.addTest(self._no_longer_than_needed(each, module))
+        return adopted
 
     def _left_out(self, name: str) -> set[str]:
         return {

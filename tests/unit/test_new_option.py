@@ -87,8 +87,8 @@ class DriverTest(base.DriverTestCase):
 
     def _entry(self, volume: Any) -> str | None:
         stored = self.cluster.stored(volume.name)
-        found: str | None = stored.metadata.get(_ENTRY)
-        return found
+        entry: str | None = stored.metadata.get(_ENTRY)
+        return entry
 
     @ddt.data(*creation_paths.ALL)
     def test_each_way_of_creation_configures_and_records_it(

@@ -65,10 +65,10 @@ class SplitTestCase(base.TestCase):
         self.assertFalse((self.whole / 'RECORD').exists())
 
     def test_all_are_found_by_name(self) -> None:
-        found = {
+        dists = {
             each.name: each
             for each in metadata.distributions(path=[str(self.site)])
         }
-        self.assertEqual({'rbd-volume-options', 'one', 'two'}, set(found))
-        self.assertEqual('1.2.0', found['two'].version)
-        self.assertEqual(['rbd-volume-options==1.2.0'], found['two'].requires)
+        self.assertEqual({'rbd-volume-options', 'one', 'two'}, set(dists))
+        self.assertEqual('1.2.0', dists['two'].version)
+        self.assertEqual(['rbd-volume-options==1.2.0'], dists['two'].requires)

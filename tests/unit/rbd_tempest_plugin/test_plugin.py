@@ -36,9 +36,9 @@ class PluginTest(base.TestCase):
             pathlib.Path(folder),
             pathlib.Path(top) / 'rbd_tempest_plugin' / 'tests',
         )
-        found = list(pathlib.Path(folder).rglob('test_*.py'))
-        self.assertNotEqual([], found)
-        for path in found:
+        paths = list(pathlib.Path(folder).rglob('test_*.py'))
+        self.assertNotEqual([], paths)
+        for path in paths:
             for parent in path.relative_to(top).parents:
                 package = pathlib.Path(top, parent, '__init__.py')
                 self.assertTrue(parent == pathlib.Path() or package.exists())

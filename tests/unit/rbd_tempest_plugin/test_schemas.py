@@ -47,8 +47,8 @@ class SchemasTest(base.TestCase):
 
     def _refused(self, schema: Any, volume: dict[str, Any]) -> bool:
         """Whether the schema rejects a volume's attributes."""
-        found = {**schema, 'required': []}
-        return not jsonschema.Draft7Validator(found).is_valid(volume)
+        optional = {**schema, 'required': []}
+        return not jsonschema.Draft7Validator(optional).is_valid(volume)
 
     def test_tempest_refuses_what_it_does_not_know(self) -> None:
         # The reason for the module. If this fails, remove the module.
@@ -59,9 +59,9 @@ class SchemasTest(base.TestCase):
 
     def test_our_attributes_are_taken(self) -> None:
         schemas.add_attributes()
-        found = list(schemas._volumes())
-        self.assertEqual(2 * len(_VERSIONS), len(found))
-        for schema in found:
+        of_volumes = list(schemas._volumes())
+        self.assertEqual(2 * len(_VERSIONS), len(of_volumes))
+        for schema in of_volumes:
             self.assertFalse(self._refused(schema, _MADE))
             self.assertFalse(self._refused(schema, {}))
 

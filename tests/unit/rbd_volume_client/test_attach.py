@@ -101,10 +101,10 @@ class Cloud:
         self._left -= 1
         if self._left >= 0:
             return
-        asked = self.metadata.get('rbd:cache_mode')
+        mode = self.metadata.get('rbd:cache_mode')
         self.status = 'available'
-        if asked and asked not in (self.offers or ()):
-            self.refused = {'reason': f'{asked}: {_TOLD}', 'at': 'now'}
+        if mode and mode not in (self.offers or ()):
+            self.refused = {'reason': f'{mode}: {_TOLD}', 'at': 'now'}
         elif not self.fails:
             self.status = 'in-use'
             self.attachments = [
@@ -115,7 +115,7 @@ class Cloud:
                     'device': str(self.device),
                 },
             ]
-            self.modes = {'x': None, 'a-id': asked}
+            self.modes = {'x': None, 'a-id': mode}
 
 
 @ddt.ddt
@@ -134,8 +134,8 @@ class AttachTest(base.TestCase):
 
     def _attach(self, *words: str) -> dict[str, Any]:
         attachment = attach.Attachment(self.cloud, self.cloud, 'v-id', 's-id')
-        found = attach.attach(attachment, self._parsed(*words))
-        return dict(zip(attach.COLUMNS, found, strict=True))
+        values = attach.attach(attachment, self._parsed(*words))
+        return dict(zip(attach.COLUMNS, values, strict=True))
 
     def _fails(self, *words: str) -> str:
         error = self.assertRaises(
@@ -158,18 +158,18 @@ class AttachTest(base.TestCase):
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
 
     def test_without_a_mode(self) -> None:
-        found = self._attach()
+        row = self._attach()
         self.assertEqual(
             ('/dev/vdb', None, None),
-            (found['device'], found['asked_cache_mode'], found['cache_mode']),
+            (row['device'], row['asked_cache_mode'], row['cache_mode']),
         )
         self.assertEqual({}, self.cloud.metadata)
 
     def test_mode_that_the_volume_asks_for(self) -> None:
         self.cloud.metadata = {'rbd:cache_mode': 'none', 'a': 'b'}
-        found = self._attach()
+        row = self._attach()
         self.assertEqual(
-            ('none', 'none'), (found['asked_cache_mode'], found['cache_mode'])
+            ('none', 'none'), (row['asked_cache_mode'], row['cache_mode'])
         )
 
     @ddt.data({}, {'rbd:cache_mode': 'none'}, {'a': 'b'})
@@ -214,9 +214,9 @@ class AttachTest(base.TestCase):
 
     def test_no_wait(self) -> None:
         self.cloud.offers = None
-        found = self._attach('--cache-mode', 'writeback', '--no-wait')
+        row = self._attach('--cache-mode', 'writeback', '--no-wait')
         self.assertEqual(
-            ('writeback', None), (found['asked_cache_mode'], found['device'])
+            ('writeback', None), (row['asked_cache_mode'], row['device'])
         )
         self.assertEqual('reserved', self.cloud.status)
         self.assertEqual({'rbd:cache_mode': 'writeback'}, self.cloud.metadata)
@@ -232,9 +232,9 @@ class AttachTest(base.TestCase):
     def test_server_on_no_host(self) -> None:
         """A shelved server gets the volume when it is unshelved."""
         self.cloud.server_status = 'SHELVED_OFFLOADED'
-        found = self._attach('--cache-mode', 'writeback')
-        self.assertIsNone(found['attachment_id'])
-        self.assertEqual('writeback', found['asked_cache_mode'])
+        row = self._attach('--cache-mode', 'writeback')
+        self.assertIsNone(row['attachment_id'])
+        self.assertEqual('writeback', row['asked_cache_mode'])
 
     def test_without_the_extension(self) -> None:
         """Refuse to attach: without the extension the result is unknown."""
@@ -255,9 +255,9 @@ class AttachTest(base.TestCase):
         client = fake_cloud.Client()
         client.storage.names = {'Volume': {'v': 'v-id'}}
         client.compute.names = {'Server': {'s': 's-id'}}
-        found = ('s-id', 'v-id', '\x1b', 'a-id', None, None)
+        values = ('s-id', 'v-id', '\x1b', 'a-id', None, None)
         with mock.patch.object(
-            attach, 'attach', autospec=True, return_value=found
+            attach, 'attach', autospec=True, return_value=values
         ):
             text = client.run(attach.AttachRBDVolume, 's', 'v')
             rows = client.rows(attach.AttachRBDVolume, 's', 'v')

@@ -55,7 +55,7 @@ class CreateTest(base.TestCase):
         )
 
     def test_options_become_metadata(self) -> None:
-        found = self._request(
+        body = self._request(
             *('v', '--size', '8', '--type', 'rbd', '--object-size', '4M'),
             *('--stripe-unit', '64K', '--stripe-count', '1'),
             *('--no-object-map', '--cache-mode', 'writeback'),
@@ -68,7 +68,7 @@ class CreateTest(base.TestCase):
                 'rbd:object_map': 'false',
                 'rbd:cache_mode': 'writeback',
             },
-            found['metadata'],
+            body['metadata'],
         )
 
     def test_size_in_a_list_may_have_another_spelling(self) -> None:

@@ -167,12 +167,12 @@ class ShowTest(base.TestCase):
 
     def test_without_the_extension(self) -> None:
         """Only the driver is installed: the requested values are shown."""
-        asked = {
+        metadata = {
             'rbd:stripe_unit': '64K',
             'rbd:features': 'layering,exclusive-lock',
             'rbd:object_size': 'huge',
         }
-        client = self._client({'metadata': asked}, extension=False)
+        client = self._client({'metadata': metadata}, extension=False)
         types = [
             {'name': 'lvm', 'extra_specs': {'rbd:stripe_count': '2'}},
             {
@@ -223,7 +223,7 @@ class ShowTest(base.TestCase):
             'os-rbd-volume-options:cache_modes': {'1': 'writeback'},
         }
         rows = list(volume_rbd.rows_of_volume(volume, _RBD))
-        found = {key: (value, origin) for key, value, origin in rows}
+        shown = {key: (value, origin) for key, value, origin in rows}
         self.assertEqual(
             {
                 'rbd:object_size': (1 << 20, 'backend configuration'),
@@ -242,7 +242,7 @@ class ShowTest(base.TestCase):
                     'none',
                 ),
             },
-            found,
+            shown,
         )
         rows = list(
             volume_rbd.rows_of_volume({**volume, 'snapshot_id': '2'}, _RBD)
@@ -351,12 +351,12 @@ class ShowTest(base.TestCase):
     def test_attachments_show_current_and_pending_mode(self) -> None:
         """Attachments without and with the requested mode."""
         modes = {'1': None, '2': 'writeback'}
-        for asked, first in (
+        for mode, first in (
             ('writeback', 'pending until the next attachment: writeback'),
             (None, 'set at attachment'),
         ):
             volume = {
-                'metadata': {'rbd:cache_mode': asked} if asked else {},
+                'metadata': {'rbd:cache_mode': mode} if mode else {},
                 'os-rbd-volume-options:cache_modes': modes,
             }
             rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))

@@ -88,21 +88,21 @@ _CASES: dict[
 class OfTypeTest(base.TestCase):
     @ddt.data(*_CASES)
     def test_keys_that_type_refuses_are_dropped(self, case: str) -> None:
-        given, specs, options, dropped = _CASES[case]
-        found = accepted_keys.of_type(
-            {'colour': 'blue', **given},
+        metadata, specs, options, dropped = _CASES[case]
+        accepted = accepted_keys.of_type(
+            {'colour': 'blue', **metadata},
             specs,
             cinder_objects.settings(**options),
             1,
         )
-        self.assertEqual(dropped, set(found.dropped))
-        kept = {k: v for k, v in given.items() if k not in dropped}
-        self.assertEqual(kept, found.kept)
+        self.assertEqual(dropped, set(accepted.dropped))
+        kept = {k: v for k, v in metadata.items() if k not in dropped}
+        self.assertEqual(kept, accepted.kept)
 
     def test_back_end_that_is_not_ours(self) -> None:
-        found = accepted_keys.of_type(_PAIR, {}, None, 1)
-        self.assertEqual(set(_PAIR), set(found.dropped))
-        self.assertEqual({}, found.kept)
+        accepted = accepted_keys.of_type(_PAIR, {}, None, 1)
+        self.assertEqual(set(_PAIR), set(accepted.dropped))
+        self.assertEqual({}, accepted.kept)
 
     def test_type_that_can_not_be_met(self) -> None:
         """An invalid type is refused; no key is dropped because of it."""
@@ -121,20 +121,20 @@ class OfTypeTest(base.TestCase):
         settings = cinder_objects.settings(
             rbd_max_stripe_count=4, rbd_tenant_options=''
         )
-        given = {**_PAIR, keys.CACHE_MODE: 'unsafe'}
-        found = accepted_keys.of_type(given, {}, settings, 1, as_is=True)
-        self.assertEqual(_PAIR, found.kept)
-        self.assertEqual({keys.CACHE_MODE}, set(found.dropped))
+        metadata = {**_PAIR, keys.CACHE_MODE: 'unsafe'}
+        accepted = accepted_keys.of_type(metadata, {}, settings, 1, as_is=True)
+        self.assertEqual(_PAIR, accepted.kept)
+        self.assertEqual({keys.CACHE_MODE}, set(accepted.dropped))
 
     def test_reasons_are_one_line_each(self) -> None:
-        found = accepted_keys.of_type(
+        accepted = accepted_keys.of_type(
             {'rbd:a\n"b': '1', keys.OBJECT_SIZE: '1M'},
             {keys.TENANT_OPTIONS: ''},
             cinder_objects.settings(),
             1,
         )
-        self.assertIn('rbd:object_size (tenants may not', found.reasons)
-        self.assertNotIn('\n', found.reasons)
+        self.assertIn('rbd:object_size (tenants may not', accepted.reasons)
+        self.assertNotIn('\n', accepted.reasons)
 
 
 _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
@@ -151,26 +151,26 @@ def _nothing(metadata: Mapping[str, str], added: frozenset[str]) -> None:
 @ddt.ddt
 class RestoredKeysTest(base.TestCase):
     def test_own_win(self) -> None:
-        found = accepted_keys.after_restore(
+        restored = accepted_keys.after_restore(
             _PAIR, {keys.STRIPE_COUNT: '2', 'x': 'y'}, _anything
         )
-        self.assertEqual({**_PAIR, 'x': 'y'}, found)
+        self.assertEqual({**_PAIR, 'x': 'y'}, restored)
 
     def test_others_are_checked_with_them(self) -> None:
         seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
         came = {keys.CACHE_MODE: 'none'}
-        found = accepted_keys.after_restore(
-            _PAIR, came, lambda *asked: seen.append(asked)
+        restored = accepted_keys.after_restore(
+            _PAIR, came, lambda *arguments: seen.append(arguments)
         )
         self.assertEqual(
             [({**_PAIR, **came}, frozenset({keys.CACHE_MODE}))], seen
         )
-        self.assertEqual({**_PAIR, **came}, found)
+        self.assertEqual({**_PAIR, **came}, restored)
 
     def test_pair_is_checked_as_one(self) -> None:
         seen: list[tuple[Mapping[str, str], frozenset[str]]] = []
         accepted_keys.after_restore(
-            {}, _PAIR, lambda *asked: seen.append(asked)
+            {}, _PAIR, lambda *arguments: seen.append(arguments)
         )
         self.assertEqual([(_PAIR, frozenset(_PAIR))], seen)
 

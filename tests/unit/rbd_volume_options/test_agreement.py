@@ -57,8 +57,8 @@ def _volume(*args: Any, **kwargs: Any) -> agreement.Attaching:
 def _mode(
     volume: agreement.Attaching, settings: backend_settings.BackendSettings
 ) -> CacheMode | None:
-    found = agreement.requested_mode(volume, settings)
-    return found.mode if found else None
+    requested = agreement.requested_mode(volume, settings)
+    return requested.mode if requested else None
 
 
 @ddt.ddt
@@ -80,11 +80,12 @@ class CacheModeTest(base.TestCase):
     ) -> None:
         metadata, specs, options, _ = _MODES[case]
         volume = _volume(metadata, cinder_objects.volume_type(**specs))
-        found = agreement.requested_mode(
+        requested = agreement.requested_mode(
             volume, cinder_objects.settings(**options)
         )
         self.assertEqual(
-            (origin, False), (found.origin, found.shared) if found else None
+            (origin, False),
+            (requested.origin, requested.shared) if requested else None,
         )
 
     def test_volume_without_a_type(self) -> None:
@@ -377,31 +378,31 @@ class AgreeTest(base.TestCase):
             volume, connector, settings, certain, lambda: earlier
         )
 
-    def check(self, case: str, found: agreement.Agreement) -> None:
+    def check(self, case: str, outcome: agreement.Agreement) -> None:
         """Check the agreed mode and the error."""
         *_, mode, words, _, _ = _CASES[case]
-        agreed = found.requested.mode.value if found.requested else None
+        agreed = outcome.requested.mode.value if outcome.requested else None
         self.assertEqual(mode, agreed)
-        self.assertIn(words, str(found.error or ''))
-        self.assertIs(bool(words), found.error is not None)
+        self.assertIn(words, str(outcome.error or ''))
+        self.assertIs(bool(words), outcome.error is not None)
 
     @ddt.data(*_CASES)
     def test_strict_backend_refuses_unsupported_mode(self, case: str) -> None:
-        found = self.agree(case)
-        self.check(case, found)
-        self.assertIs(_CASES[case][-2], found.refused)
+        agreed = self.agree(case)
+        self.check(case, agreed)
+        self.assertIs(_CASES[case][-2], agreed.refused)
 
     @ddt.data(*_CASES)
     def test_lenient_backend_attaches_without_mode(self, case: str) -> None:
-        found = self.agree(case, rbd_cache_mode_enforcement='lenient')
-        self.check(case, found)
-        self.assertIs(_CASES[case][-1], found.refused)
+        agreed = self.agree(case, rbd_cache_mode_enforcement='lenient')
+        self.check(case, agreed)
+        self.assertIs(_CASES[case][-1], agreed.refused)
 
     @ddt.data(*_CASES)
     def test_not_for_a_server(self, case: str) -> None:
-        found = self.agree(case, certain=False)
-        self.check(case, found)
-        self.assertIs(False, found.refused)
+        agreed = self.agree(case, certain=False)
+        self.check(case, agreed)
+        self.assertIs(False, agreed.refused)
 
     @ddt.data(
         ('directsync', _ALL),
@@ -417,17 +418,17 @@ class AgreeTest(base.TestCase):
         for before in (cache_modes.CacheMode.WRITETHROUGH, None):
             earlier = agreement.Earlier(before, 'compute-0')
             for options in ({}, {'rbd_cache_mode_enforcement': 'lenient'}):
-                found = agreement.agree(
+                agreed = agreement.agree(
                     volume,
                     here,
                     cinder_objects.settings(**options),
                     True,
                     mock.Mock(return_value=earlier),
                 )
-                kept = found.requested.mode if found.requested else None
+                kept = agreed.requested.mode if agreed.requested else None
                 self.assertIs(before, kept)
-                self.assertIsNotNone(found.error)
-                self.assertFalse(found.refused)
+                self.assertIsNotNone(agreed.error)
+                self.assertFalse(agreed.refused)
 
     @ddt.data(('directsync', _ALL), ('unsafe', _NOTHING))
     @ddt.unpack
@@ -440,24 +441,24 @@ class AgreeTest(base.TestCase):
             cache_modes.CacheMode.UNSAFE, 'compute-1', former
         )
         for host, kept in (('compute-0', True), ('compute-2', False)):
-            found = agreement.agree(
+            agreed = agreement.agree(
                 _volume({'rbd:cache_mode': mode}),
                 {**connector, 'host': host},
                 cinder_objects.settings(),
                 True,
                 mock.Mock(return_value=earlier),
             )
-            self.assertIs(kept, found.kept)
-            self.assertIs(kept, not found.refused)
+            self.assertIs(kept, agreed.kept)
+            self.assertIs(kept, not agreed.refused)
             if kept:
                 self.assertEqual(
                     'writethrough',
-                    found.requested and found.requested.mode.value,
+                    agreed.requested and agreed.requested.mode.value,
                 )
 
     def test_same_host_has_the_requested_mode(self) -> None:
         earlier = agreement.Earlier(cache_modes.CacheMode.NONE, 'compute-0')
-        found = agreement.agree(
+        agreed = agreement.agree(
             _volume({'rbd:cache_mode': 'writeback'}),
             {**_ALL, 'host': 'compute-0'},
             cinder_objects.settings(),
@@ -465,9 +466,9 @@ class AgreeTest(base.TestCase):
             lambda: earlier,
         )
         self.assertEqual(
-            'writeback', found.requested and found.requested.mode.value
+            'writeback', agreed.requested and agreed.requested.mode.value
         )
-        self.assertIsNone(found.error)
+        self.assertIsNone(agreed.error)
 
 
 @ddt.ddt
@@ -494,13 +495,13 @@ class OverrideTest(base.TestCase):
             CacheMode.WRITETHROUGH, errors.Origin.BACKEND
         )
         everything = frozenset(CacheMode) - {longest.mode}
-        for check, found in (
+        for check, obstacle in (
             (agreement.check_offered, None),
             (agreement.check_offered, everything),
             (agreement.check_cache, False),
         ):
             error = self.assertRaises(
-                errors.OptionError, check, longest, found
+                errors.OptionError, check, longest, obstacle
             )
             self.assertLess(len(str(error)), 256)
 

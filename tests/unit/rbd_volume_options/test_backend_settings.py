@@ -160,9 +160,9 @@ class ReadTest(base.TestCase):
             self.assertEqual(expected, plain.get(keys.SECTOR_SIZE))
 
     def test_enforcement_is_strict_by_default(self) -> None:
-        for given, strict in (('strict', True), ('lenient', False)):
+        for enforcement, strict in (('strict', True), ('lenient', False)):
             settings = cinder_objects.settings(
-                rbd_cache_mode_enforcement=given
+                rbd_cache_mode_enforcement=enforcement
             )
             self.assertIs(strict, settings.strict_cache_mode)
         self.assertTrue(cinder_objects.settings().strict_cache_mode)
@@ -174,11 +174,11 @@ class ReadTest(base.TestCase):
 
     @ddt.data(*_REFUSED)
     def test_refused_in_the_words_of_cinder_conf(self, case: str) -> None:
-        given, option, value, reason = _REFUSED[case]
+        section, option, value, reason = _REFUSED[case]
         error = self.assertRaises(
             errors.OptionError,
             backend_settings.BackendSettings.read,
-            cinder_objects.section(**given),
+            cinder_objects.section(**section),
         )
         self.assertEqual((option, value), (error.key, str(error.value)))
         self.assertIn(reason, error.reason)

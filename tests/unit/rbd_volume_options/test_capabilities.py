@@ -50,19 +50,19 @@ def _settings_of(
 def _there_and_back(
     settings: backend_settings.BackendSettings,
 ) -> backend_settings.BackendSettings:
-    found = _settings_of(capabilities.reported(settings))
-    if found is None:
+    parsed = _settings_of(capabilities.reported(settings))
+    if parsed is None:
         raise AssertionError('not taken for one of ours')
-    return found
+    return parsed
 
 
 class FromCapabilitiesTest(base.TestCase):
     """Test settings_of(), the inverse of reported()."""
 
     def test_as_it_was_reported(self) -> None:
-        found = _there_and_back(_FULL)
-        self.assertEqual(_FULL.options, found.options)
-        self.assertEqual(_FULL.limits, found.limits)
+        parsed = _there_and_back(_FULL)
+        self.assertEqual(_FULL.options, parsed.options)
+        self.assertEqual(_FULL.limits, parsed.limits)
 
     def test_enforcement_survives_the_report(self) -> None:
         for strict in (True, False):
@@ -71,15 +71,15 @@ class FromCapabilitiesTest(base.TestCase):
 
     def test_features_of_cephs_configuration(self) -> None:
         # An unknown feature of a later Ceph release is ignored.
-        given = frozenset({'layering', 'object-map', 'striping'})
+        features = frozenset({'layering', 'object-map', 'striping'})
         report = capabilities.reported(
-            dataclasses.replace(_FULL, ceph_features=given)
+            dataclasses.replace(_FULL, ceph_features=features)
         )
         report['rbd_default_features'] += ',tomorrow'
-        found = _settings_of(report)
+        settings = _settings_of(report)
         self.assertEqual(
             frozenset({'layering', 'object-map'}),
-            found.ceph_features if found else None,
+            settings.ceph_features if settings else None,
         )
         self.assertIsNone(_there_and_back(_FULL).ceph_features)
 
@@ -96,8 +96,8 @@ class FromCapabilitiesTest(base.TestCase):
 
     def test_stock_object_size(self) -> None:
         plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
-        found = _there_and_back(plain)
-        self.assertEqual(1 << 22, found.chunk_size)
+        parsed = _there_and_back(plain)
+        self.assertEqual(1 << 22, parsed.chunk_size)
 
     def test_report_of_other_driver_has_no_settings(self) -> None:
         for report in ({}, {'rbd_volume_options': 'true'}):

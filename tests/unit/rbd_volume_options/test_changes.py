@@ -144,9 +144,9 @@ class NeededTest(base.TestCase):
 
     @ddt.data(*_OBSTACLES)
     def test_obstacle_excludes_changes(self, case: str) -> None:
-        state, specs, key, there = _OBSTACLES[case]
+        state, specs, key, allowed = _OBSTACLES[case]
         change = changes.needed(_request({}, specs), state, _GIB)
-        assert_error(self, change.obstacle, key, there)
+        assert_error(self, change.obstacle, key, allowed)
         self.assertEqual(changes.Change(obstacle=change.obstacle), change)
 
     def test_backend_is_not_asked(self) -> None:
@@ -216,20 +216,20 @@ class ContradictionTest(base.TestCase):
 
     @ddt.data(*_OBSTACLES)
     def test_what_can_not_be_changed(self, case: str) -> None:
-        state, specs, key, there = _OBSTACLES[case]
-        found = changes.contradiction(_request({}, specs), state)
-        assert_error(self, found, key, there)
+        state, specs, key, allowed = _OBSTACLES[case]
+        error = changes.contradiction(_request({}, specs), state)
+        assert_error(self, error, key, allowed)
 
     def test_what_could_be_changed(self) -> None:
-        found = changes.contradiction(
+        error = changes.contradiction(
             _request({'rbd:object_map': 'true'}, {}), _PLAIN
         )
         assert_error(
-            self, found, 'rbd:object_map', 'features exclusive-lock,layering'
+            self, error, 'rbd:object_map', 'features exclusive-lock,layering'
         )
         self.assertEqual(
             ('true', errors.Origin.VOLUME_METADATA),
-            (getattr(found, 'value', None), getattr(found, 'origin', None)),
+            (getattr(error, 'value', None), getattr(error, 'origin', None)),
         )
 
     def test_backend_is_not_asked(self) -> None:
@@ -241,9 +241,9 @@ class ContradictionTest(base.TestCase):
 
 
 def assert_error(
-    case: base.TestCase, error: Any, key: str, there: str
+    case: base.TestCase, error: Any, key: str, allowed: str
 ) -> None:
     """Check the message of an obstacle."""
     case.assertIsInstance(error, errors.OptionError)
-    case.assertEqual((key, there), (error.key, error.allowed))
+    case.assertEqual((key, allowed), (error.key, error.allowed))
     case.assertIn('fixed at creation', error.reason)

@@ -33,15 +33,15 @@ class ChecksTest(base.TestCase):
 
     def test_defaults_of_a_back_end_count(self) -> None:
         offer = offers.TypeOffer({}, (back_end.settings(_STRIPED),))
-        asked = {'rbd:object_size': '4K'}
-        checks.check_created(offer, asked, 1, checks.VolumeSource())
+        metadata = {'rbd:object_size': '4K'}
+        checks.check_created(offer, metadata, 1, checks.VolumeSource())
         # The API does not check what it does not know.
         source = checks.VolumeSource(known=False)
-        checks.check_created(offer, asked, 1, source)
+        checks.check_created(offer, metadata, 1, source)
 
     def test_what_cephs_configuration_gives_counts(self) -> None:
         """The object map or striping that fails comes from Ceph's options."""
-        for given, asked, size, reason in (
+        for of_ceph, metadata, size, reason in (
             (
                 {'ceph_features': frozenset({'object-map'})},
                 {'rbd:object_size': '4K'},
@@ -56,19 +56,21 @@ class ChecksTest(base.TestCase):
             ),
         ):
             plain = back_end.settings()
-            settings = dataclasses.replace(plain, **given)
+            settings = dataclasses.replace(plain, **of_ceph)
             error = self.assertRaises(
                 errors.OptionError,
                 checks.check_created,
                 offers.TypeOffer({}, (settings,)),
-                asked,
+                metadata,
                 size,
                 checks.VolumeSource(),
             )
             self.assertIn(reason, str(error))
             self.assertIn('Ceph configuration', str(error))
             unknown = offers.TypeOffer({}, (plain,))
-            checks.check_created(unknown, asked, size, checks.VolumeSource())
+            checks.check_created(
+                unknown, metadata, size, checks.VolumeSource()
+            )
 
 
 _GIB = 1 << 30

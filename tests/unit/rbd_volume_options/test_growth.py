@@ -36,11 +36,11 @@ class GrowthTestCase(base.TestCase):
     ) -> None:
         striped = _layout(unit, count)
         self.assertEqual(gib, whole_stripes.step(striped))
-        given = {precedence.Part.STRIPING: errors.Origin.VOLUME_METADATA}
+        origins = {precedence.Part.STRIPING: errors.Origin.VOLUME_METADATA}
         state = plan.ImageState(striped, frozenset())
         for size in range(1, 2 * gib + 1):
             try:
-                growth.check(state, given, size * sizes.GIB, limits.Limits())
+                growth.check(state, origins, size * sizes.GIB, limits.Limits())
             except errors.OptionError:
                 self.assertNotEqual(0, size % gib)
             else:
@@ -50,6 +50,6 @@ class GrowthTestCase(base.TestCase):
         self.assertEqual(1, whole_stripes.step(layout.ImageLayout(4 * _MIB)))
 
     def test_striping_of_ceph_is_not_restricted(self) -> None:
-        given = {precedence.Part.STRIPING: errors.Origin.CLUSTER}
+        origins = {precedence.Part.STRIPING: errors.Origin.CLUSTER}
         state = plan.ImageState(_layout(sizes.KIB * 64, 3), frozenset())
-        growth.check(state, given, sizes.GIB, limits.Limits())
+        growth.check(state, origins, sizes.GIB, limits.Limits())

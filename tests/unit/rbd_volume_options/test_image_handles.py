@@ -31,9 +31,9 @@ class ImagesTestCase(base.TestCase):
         self.ioctx = client.open_ioctx('volumes')
         self.module = fake_librbd.Librbd(self.cluster)
 
-    def image(self, **asked: Any) -> Any:
+    def image(self, **options: Any) -> Any:
         """Create an image and return it open."""
-        self.module.RBD().create(self.ioctx, 'i', 1 << 30, **asked)
+        self.module.RBD().create(self.ioctx, 'i', 1 << 30, **options)
         return self.module.Image(self.ioctx, 'i')
 
     @contextlib.contextmanager

@@ -20,12 +20,12 @@ class _Image:
         objects: int = image_handles.MANY,
         features: int = _MAP,
         flags: int = 0,
-        found: tuple[int, ...] = (),
+        extents: tuple[int, ...] = (),
     ) -> None:
         self._objects = objects
         self._features = features
         self._flags = flags
-        self._found = found
+        self._found = extents
         self.counted = 0
 
     def stat(self) -> dict[str, int]:
@@ -42,11 +42,11 @@ class _Image:
         return self._features
 
     def diff_iterate(
-        self, offset: int, length: int, since: None, found: Any, **_: bool
+        self, offset: int, length: int, since: None, callback: Any, **_: bool
     ) -> None:
         for objects in self._found:
             self.counted += 1
-            found(0, objects << 22, True)
+            callback(0, objects << 22, True)
 
 
 @ddt.ddt
@@ -57,16 +57,16 @@ class CostTest(base.TestCase):
         (_Image(features=feature_bits.LOCK), True),
         (_Image(flags=1), True),
         (_Image(), False),
-        (_Image(found=(1,) * (image_handles.MANY - 1)), False),
-        (_Image(found=(1,) * image_handles.MANY), True),
-        (_Image(found=(image_handles.MANY,)), True),
+        (_Image(extents=(1,) * (image_handles.MANY - 1)), False),
+        (_Image(extents=(1,) * image_handles.MANY), True),
+        (_Image(extents=(image_handles.MANY,)), True),
     )
     @ddt.unpack
     def test_objects_to_remove(self, image: Any, expected: bool) -> None:
         self.assertIs(expected, image_handles.is_slow_to_remove(image))
 
     def test_counting_ends_early(self) -> None:
-        image: Any = _Image(found=(1,) * 3 * image_handles.MANY)
+        image: Any = _Image(extents=(1,) * 3 * image_handles.MANY)
         self.assertTrue(image_handles.is_slow_to_remove(image))
         self.assertEqual(image_handles.MANY, image.counted)
 

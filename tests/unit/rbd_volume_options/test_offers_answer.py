@@ -31,10 +31,10 @@ class AnswersTest(base.TestCase):
 
     def test_features_of_type_imply_object_map(self) -> None:
         specs = {keys.FEATURES: 'layering,exclusive-lock,object-map'}
-        found = self._defaults(specs)
+        defaults = self._defaults(specs)
         names = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
-        self.assertEqual((names, 'volume type'), found[keys.FEATURES])
-        self.assertEqual((True, 'volume type'), found[keys.OBJECT_MAP])
+        self.assertEqual((names, 'volume type'), defaults[keys.FEATURES])
+        self.assertEqual((True, 'volume type'), defaults[keys.OBJECT_MAP])
 
     def test_features_of_cephs_configuration(self) -> None:
         reported = dataclasses.replace(
@@ -92,10 +92,10 @@ class AnswersTest(base.TestCase):
         self.assertNotIn('per_gib', told[other.limit])
 
     def test_object_map_alone(self) -> None:
-        found = self._defaults({keys.OBJECT_MAP: 'false'})
-        self.assertEqual((False, 'volume type'), found[keys.OBJECT_MAP])
+        defaults = self._defaults({keys.OBJECT_MAP: 'false'})
+        self.assertEqual((False, 'volume type'), defaults[keys.OBJECT_MAP])
         # Ceph's configuration determines the other features.
-        self.assertNotIn(keys.FEATURES, found)
+        self.assertNotIn(keys.FEATURES, defaults)
 
     def test_features_of_a_multiattach_type(self) -> None:
         both = (

@@ -115,8 +115,8 @@ class LevelOfTestCase(refusals.RefusalTestCase):
 class StockImageTestCase(refusals.RefusalTestCase):
     def test_defaults_of_the_cluster(self) -> None:
         striping = Striping(64 * KIB, 8)
-        found = plan.stock_image(4 * MIB, striping, _LEAST)
-        self.assertEqual(_STRIPED, found)
+        state = plan.stock_image(4 * MIB, striping, _LEAST)
+        self.assertEqual(_STRIPED, state)
 
     def test_unknown_defaults(self) -> None:
         expected = plan.ImageState(ImageLayout(4 * MIB), frozenset())
@@ -306,9 +306,9 @@ class RefusedTestCase(refusals.RefusalTestCase):
         """A source without striping does not change the message."""
         state = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
         how = limits.Limits(max_objects=1000)
-        given = _said(_BY_METADATA, object_size=64 * KIB)
+        level = _said(_BY_METADATA, object_size=64 * KIB)
         source = inheritance.level_of(Origin.SOURCE_VOLUME, state)
-        for levels in ([given], [given, source]):
+        for levels in ([level], [level, source]):
             self.assertRefused(
                 functools.partial(_plan, *levels, how=how),
                 'rbd:object_size',
@@ -320,10 +320,10 @@ class RefusedTestCase(refusals.RefusalTestCase):
     def test_image_without_object_map_may_have_fewer_objects(self) -> None:
         """Its deletion sends a request for each object that could exist."""
         base = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
-        asked = _said(_BY_METADATA, object_size=64 * KIB)
+        level = _said(_BY_METADATA, object_size=64 * KIB)
         self.assertRefused(
             functools.partial(
-                _plan, asked, base=base, how=limits.Limits(max_objects=1 << 17)
+                _plan, level, base=base, how=limits.Limits(max_objects=1 << 17)
             ),
             'rbd:object_size',
             65536,
@@ -331,17 +331,17 @@ class RefusedTestCase(refusals.RefusalTestCase):
             origin=_BY_METADATA,
         )
         enough = limits.Limits(max_objects=1 << 18)
-        self.assertIsNotNone(_plan(asked, base=base, how=enough).layout)
+        self.assertIsNotNone(_plan(level, base=base, how=enough).layout)
         mapped = plan.ImageState(
             base.layout,
             _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'},
         )
         few = limits.Limits(max_objects=1 << 14)
-        self.assertIsNotNone(_plan(asked, base=mapped, how=few).layout)
+        self.assertIsNotNone(_plan(level, base=mapped, how=few).layout)
 
     def test_multiattach_type_has_no_object_map(self) -> None:
         """The stock driver disables it after the image was created."""
-        asked = precedence.resolve(
+        resolved = precedence.resolve(
             [
                 _said(
                     _BY_METADATA, object_size=64 * KIB, image_features=_DEFAULT
@@ -349,8 +349,8 @@ class RefusedTestCase(refusals.RefusalTestCase):
             ]
         )
         few = limits.Limits(max_objects=1 << 14)
-        plan.plan_image(asked, _STOCK, GIB, few)
-        shared = dataclasses.replace(asked, multiattach=True)
+        plan.plan_image(resolved, _STOCK, GIB, few)
+        shared = dataclasses.replace(resolved, multiattach=True)
         for base in (_STOCK, plan.UNKNOWN):
             self.assertRefused(
                 functools.partial(plan.plan_image, shared, base, GIB, few),
@@ -364,17 +364,17 @@ class RefusedTestCase(refusals.RefusalTestCase):
         self,
     ) -> None:
         unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())
-        asked = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
+        level = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
         few = limits.Limits(max_objects=1 << 14)
         self.assertRaises(
-            errors.OptionError, _plan, asked, base=unknown, how=few
+            errors.OptionError, _plan, level, base=unknown, how=few
         )
 
     def test_features_that_are_unknown_refuse_nothing(self) -> None:
         unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())
-        asked = _said(_BY_METADATA, object_size=64 * KIB)
+        level = _said(_BY_METADATA, object_size=64 * KIB)
         few = limits.Limits(max_objects=1 << 14)
-        self.assertIsNotNone(_plan(asked, base=unknown, how=few).layout)
+        self.assertIsNotNone(_plan(level, base=unknown, how=few).layout)
 
     def test_default_stripes_need_not_be_whole(self) -> None:
         base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)

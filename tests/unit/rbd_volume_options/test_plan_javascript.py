@@ -37,20 +37,20 @@ Origin = errors.Origin
 
 def _level(origin: Origin, defaults: Case) -> precedence.Level:
     """Return the parsed defaults of one origin as a level."""
-    given = {
+    specs = {
         key: str(value).lower()
         for key, (value, code) in defaults.items()
         if code == origin.code
     }
-    parsed = options.parse(given, keys.Scope.TYPE, origin)
+    parsed = options.parse(specs, keys.Scope.TYPE, origin)
     return precedence.Level(origin, parsed)
 
 
 def _made(made: Case) -> precedence.Level:
-    found = layout.ImageLayout.of(
+    image_layout = layout.ImageLayout.of(
         made['object_size'], made['stripe_unit'], made['stripe_count']
     )
-    state = plan.ImageState(found, frozenset(made['features']))
+    state = plan.ImageState(image_layout, frozenset(made['features']))
     return inheritance.level_of(Origin.SOURCE_VOLUME, state)
 
 
@@ -116,11 +116,13 @@ class SharedCasesTestCase(base.TestCase):
 
     def test_object_count(self) -> None:
         for case in CASES['object_count']:
-            found = layout.ImageLayout.of(
+            image_layout = layout.ImageLayout.of(
                 case['object_size'], case['stripe_unit'], case['stripe_count']
             )
-            self.assertEqual(case['objects'], found.object_count(case['size']))
-            self.assertIs(case['striped'], found.striping is not None)
+            self.assertEqual(
+                case['objects'], image_layout.object_count(case['size'])
+            )
+            self.assertIs(case['striped'], image_layout.striping is not None)
 
     def test_words_cover_all_codes_and_origins(self) -> None:
         words = CASES['words']
@@ -142,7 +144,7 @@ class SharedCasesTestCase(base.TestCase):
 
 def _parsed(parser: Any, *args: str) -> int | None:
     try:
-        found: int = parser(*args)
+        number: int = parser(*args)
     except errors.OptionError:
         return None
-    return found
+    return number

@@ -194,14 +194,14 @@ class StripingTestCase(base.TestCase):
         )
 
     @ddt.data(Origin.VOLUME_METADATA, Origin.VOLUME_TYPE)
-    def test_what_is_asked_beats_an_image(self, asked: Origin) -> None:
+    def test_what_is_asked_beats_an_image(self, origin: Origin) -> None:
         striping = layout.Striping(64 * KIB, 8)
         self.assertEqual(
-            Choice(striping, asked),
+            Choice(striping, origin),
             precedence.resolve(
                 [
                     _level(Origin.SOURCE_VOLUME),
-                    _level(asked, striping=striping),
+                    _level(origin, striping=striping),
                 ]
             ).striping,
         )

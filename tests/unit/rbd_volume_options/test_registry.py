@@ -143,9 +143,9 @@ class TenantKeysTestCase(refusals.RefusalTestCase):
         ['some_of_it', ['rbd:object_map'], list(_KEYS)],
     )
     def test_tenant_may_set_allowed_keys(
-        self, given: list[str], allowed: list[str]
+        self, names: list[str], allowed: list[str]
     ) -> None:
-        registry.check_tenant(dict.fromkeys(given, 'x'), frozenset(allowed))
+        registry.check_tenant(dict.fromkeys(names, 'x'), frozenset(allowed))
 
     @ddt.named_data(
         [
@@ -171,11 +171,11 @@ class TenantKeysTestCase(refusals.RefusalTestCase):
         ],
     )
     def test_refusal_of_tenant_shows_key_and_value(
-        self, given: list[str], may: list[str], key: str, allowed: str
+        self, names: list[str], may: list[str], key: str, allowed: str
     ) -> None:
         self.assertRefused(
             lambda: registry.check_tenant(
-                {name: f'value of {name}' for name in given}, frozenset(may)
+                {name: f'value of {name}' for name in names}, frozenset(may)
             ),
             key,
             f'value of {key}',

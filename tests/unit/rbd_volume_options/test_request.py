@@ -30,7 +30,7 @@ def _request(
 
 class OfVolumeTest(base.TestCase):
     def test_three_levels(self) -> None:
-        found = _request(
+        requested = _request(
             {'rbd:object_size': '1M', 'purpose': 'x'},
             {'rbd_object_size': '2M', 'replication': 'y'},
             rbd_volume_object_size='8M',
@@ -43,17 +43,17 @@ class OfVolumeTest(base.TestCase):
             ],
             [
                 (level.origin, level.options.object_size)
-                for level in found.levels
+                for level in requested.levels
             ],
         )
-        self.assertFalse(found.multiattach)
-        self.assertFalse(found.replicated)
+        self.assertFalse(requested.multiattach)
+        self.assertFalse(requested.replicated)
 
     def test_neither_metadata_nor_type(self) -> None:
         volume = cinder_objects.volume()
         volume.metadata = {}
-        found = request.of_volume(volume, None, cinder_objects.settings())
-        self.assertEqual(precedence.Resolved(), found.resolve())
+        requested = request.of_volume(volume, None, cinder_objects.settings())
+        self.assertEqual(precedence.Resolved(), requested.resolve())
         self.assertEqual({}, request.metadata_of(volume))
         self.assertEqual({}, request.specs_of(None))
 
@@ -61,14 +61,14 @@ class OfVolumeTest(base.TestCase):
         volume = cinder_objects.volume(
             {}, cinder_objects.volume_type(rbd_object_size='1M')
         )
-        found = request.of_volume(
+        requested = request.of_volume(
             volume,
             cinder_objects.volume_type(rbd_object_size='2M'),
             cinder_objects.settings(),
         )
         self.assertEqual(
             precedence.Choice(2 * _MIB, Origin.VOLUME_TYPE),
-            found.resolve().object_size,
+            requested.resolve().object_size,
         )
 
 
@@ -100,10 +100,10 @@ class TypeTest(base.TestCase):
 
     @ddt.data('multiattach', 'replication_enabled')
     def test_contradiction_is_found(self, flag: str) -> None:
-        found = _request(
+        requested = _request(
             {'rbd:features': 'layering,exclusive-lock'}, {flag: '<is> True'}
         )
-        error = self.assertRaises(errors.OptionError, found.resolve)
+        error = self.assertRaises(errors.OptionError, requested.resolve)
         self.assertEqual('rbd:features', error.key)
 
     def test_tenant_keys_of_the_type(self) -> None:
@@ -117,12 +117,12 @@ class TypeTest(base.TestCase):
             )
             self.assertEqual('rbd:object_size', error.key)
             self.assertEqual('rbd:object_map', error.allowed)
-        found = _request(
+        requested = _request(
             {'rbd:object_size': '1M'},
             {'rbd_tenant_options': 'rbd:object_size'},
             rbd_tenant_options='',
         )
-        self.assertEqual(_MIB, found.levels[0].options.object_size)
+        self.assertEqual(_MIB, requested.levels[0].options.object_size)
 
     def test_type_that_leaves_tenants_nothing(self) -> None:
         self.assertRaises(

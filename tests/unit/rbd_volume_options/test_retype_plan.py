@@ -95,14 +95,14 @@ class TargetTest(base.TestCase):
         if target is None:
             specs = {**specs, keys.STRIPE_COUNT: '3'}
             target = _STRIPED
-        found = self._conversion(state, metadata, former, specs)
-        self.assertEqual(target, found and found.state)
+        conversion = self._conversion(state, metadata, former, specs)
+        self.assertEqual(target, conversion and conversion.state)
 
     def test_origin_of_new_striping_is_the_type(self) -> None:
-        found = self._conversion(_PLAIN, {}, {}, _PAIR)
+        conversion = self._conversion(_PLAIN, {}, {}, _PAIR)
         self.assertEqual(
             errors.Origin.VOLUME_TYPE,
-            found and found.origins[precedence.Part.STRIPING],
+            conversion and conversion.origins[precedence.Part.STRIPING],
         )
 
     @ddt.data(
@@ -115,13 +115,13 @@ class TargetTest(base.TestCase):
         self, former: Any, specs: Any
     ) -> None:
         """The stock driver changes features itself."""
-        found = self._conversion(
+        conversion = self._conversion(
             _PLAIN,
             {},
             former,
             {**_PAIR, **specs},
         )
-        self.assertIsNone(found)
+        self.assertIsNone(conversion)
 
 
 @ddt.ddt
@@ -137,9 +137,9 @@ class PoolTest(base.TestCase):
     def test_other_data_pool_needs_migration(
         self, former: Any, specs: Any, options: dict[str, Any]
     ) -> None:
-        found = _obstacle(_POOLED, {}, former, specs, **options)
-        self.assertIsNotNone(found)
-        self.assertEqual(keys.DATA_POOL, found and found.key)
+        obstacle = _obstacle(_POOLED, {}, former, specs, **options)
+        self.assertIsNotNone(obstacle)
+        self.assertEqual(keys.DATA_POOL, obstacle and obstacle.key)
 
     @ddt.data(
         ({}, {}, {}),
@@ -169,14 +169,14 @@ class LayoutTest(base.TestCase):
     def test_layout_that_tenants_may_not_set_needs_migration(
         self, metadata: Any, former: Any, specs: Any, requested: bool | None
     ) -> None:
-        found = _obstacle(_STRIPED, metadata, former, specs, requested)
+        obstacle = _obstacle(_STRIPED, metadata, former, specs, requested)
         self.assertIn(
-            found and found.key, (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
+            obstacle and obstacle.key, (keys.STRIPE_UNIT, keys.STRIPE_COUNT)
         )
 
     def test_stripe_count_above_limit_needs_migration(self) -> None:
-        found = _obstacle(_STRIPED, {}, _PAIR, {}, rbd_max_stripe_count=4)
-        self.assertIsNotNone(found)
+        obstacle = _obstacle(_STRIPED, {}, _PAIR, {}, rbd_max_stripe_count=4)
+        self.assertIsNotNone(obstacle)
 
     @ddt.data(
         (_PAIR, {}, {}, None),
@@ -222,12 +222,12 @@ class LayoutTest(base.TestCase):
         limit: dict[str, Any] = {'rbd_max_objects': 1 << 14}
         own = {keys.OBJECT_SIZE: '64K'}
         self.assertIsNone(_obstacle(small, own, {}, {}, **limit))
-        found = _obstacle(small, own, {}, specs, **limit)
-        self.assertEqual(keys.OBJECT_SIZE, found and found.key)
+        obstacle = _obstacle(small, own, {}, specs, **limit)
+        self.assertEqual(keys.OBJECT_SIZE, obstacle and obstacle.key)
 
     def test_no_striping(self) -> None:
         """A stripe count of 1 is a request, too, if the back end stripes."""
-        found = _obstacle(
+        obstacle = _obstacle(
             _PLAIN,
             {keys.STRIPE_UNIT: '4M', keys.STRIPE_COUNT: '1'},
             {},
@@ -235,7 +235,7 @@ class LayoutTest(base.TestCase):
             rbd_volume_stripe_unit='64K',
             rbd_volume_stripe_count=8,
         )
-        self.assertIsNotNone(found)
+        self.assertIsNotNone(obstacle)
 
 
 class ChangeTest(base.TestCase):

@@ -133,8 +133,8 @@ class MainTestCase(base.TestCase):
                 for name in names
             }
         )
-        found = [int((self.folder / name).read_text()) for name in names]
-        self.assertEqual([before + each for each in expected], found)
+        niceness = [int((self.folder / name).read_text()) for name in names]
+        self.assertEqual([before + each for each in expected], niceness)
 
     def test_no_such_release(self) -> None:
         self.assertRaises(SystemExit, self._main, '--release', '1999.1')

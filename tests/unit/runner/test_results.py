@@ -43,20 +43,20 @@ class ResultsTestCase(base.TestCase):
         return results.total(self.folder)
 
     def test_results_are_counted_by_outcome(self) -> None:
-        found = self._follow(1, 'success', 'success', 'fail', 'skip', 'xfail')
-        self.assertEqual('2 passed, 1 failed, 2 skipped', str(found))
-        self.assertEqual({'t2': 'fail'}, found.failures)
+        counts = self._follow(1, 'success', 'success', 'fail', 'skip', 'xfail')
+        self.assertEqual('2 passed, 1 failed, 2 skipped', str(counts))
+        self.assertEqual({'t2': 'fail'}, counts.failures)
 
     def test_an_unexpected_success_has_failed(self) -> None:
         self.assertEqual(1, self._follow(1, 'uxsuccess').failed)
 
     def test_a_test_that_never_ended_has_failed(self) -> None:
-        found = self._follow(1, 'inprogress')
-        self.assertEqual({'t0': 'inprogress'}, found.failures)
+        counts = self._follow(1, 'inprogress')
+        self.assertEqual({'t0': 'inprogress'}, counts.failures)
 
     def test_tests_that_are_only_listed_are_none(self) -> None:
-        found = self._follow(0, 'exists')
-        self.assertEqual('0 passed, 0 failed, 0 skipped', str(found))
+        counts = self._follow(0, 'exists')
+        self.assertEqual('0 passed, 0 failed, 0 skipped', str(counts))
 
     def test_complaints_are_shown_and_warnings_after_a_failure(self) -> None:
         self._follow(0, 'success')
@@ -105,10 +105,10 @@ class ResultsTestCase(base.TestCase):
         self.assertEqual(
             ['t1', 't2'], results.to_repeat(self.folder / 'a.subunit')
         )
-        found = self._repeat('skip', 'success', 'fail')
-        self.assertEqual('2 passed, 1 failed, 0 skipped', str(found))
-        self.assertEqual({'t1': 'fail'}, found.repeated)
-        self.assertEqual({'t2': 'fail'}, found.failures)
+        counts = self._repeat('skip', 'success', 'fail')
+        self.assertEqual('2 passed, 1 failed, 0 skipped', str(counts))
+        self.assertEqual({'t1': 'fail'}, counts.repeated)
+        self.assertEqual({'t2': 'fail'}, counts.failures)
 
     def test_many_failures_are_not_repeated(self) -> None:
         self._follow(1, *['fail'] * 6)
@@ -139,6 +139,6 @@ class ResultsTestCase(base.TestCase):
         self._follow(0, 'success')
         results.check(['true'], self.folder / 'b.subunit')
         results.check(['false'], self.folder / 'c.subunit')
-        found = results.total(self.folder)
-        self.assertEqual('2 passed, 1 failed, 0 skipped', str(found))
-        self.assertEqual({'c': 'fail'}, found.failures)
+        total = results.total(self.folder)
+        self.assertEqual('2 passed, 1 failed, 0 skipped', str(total))
+        self.assertEqual({'c': 'fail'}, total.failures)

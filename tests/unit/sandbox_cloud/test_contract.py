@@ -21,15 +21,15 @@ class UWSGITest(base.ServiceTestCase):
         return dict(self.read(cinder.etc / 'uwsgi.ini')['uwsgi'])
 
     def test_one_process_has_four_threads(self) -> None:
-        found = self.rendered(state.releases()[-1])
-        self.assertEqual('1', found['processes'])
-        self.assertEqual('4', found['threads'])
+        options = self.rendered(state.releases()[-1])
+        self.assertEqual('1', options['processes'])
+        self.assertEqual('4', options['threads'])
 
     def test_processes_where_services_are_on_eventlet(self) -> None:
         for release in ('2025.1', '2026.1'):
-            found = self.rendered(release)
-            self.assertEqual('2', found['processes'])
-            self.assertEqual('1', found['threads'])
+            options = self.rendered(release)
+            self.assertEqual('2', options['processes'])
+            self.assertEqual('1', options['threads'])
             self.assertEqual('3', self.rendered(release, 3)['processes'])
 
 

@@ -28,10 +28,10 @@ class FioImageTestCase(base.TestCase):
         return fio
 
     def test_the_libraries_of_a_program(self) -> None:
-        found = fio_image.libraries('/bin/sh')
-        names = {pathlib.PurePath(name).name for name in found}
+        libraries = fio_image.libraries('/bin/sh')
+        names = {pathlib.PurePath(name).name for name in libraries}
         self.assertIn('libc.so.6', names)
-        for name, path in found.items():
+        for name, path in libraries.items():
             self.assertEqual(f'/{name}', str(path))
             self.assertTrue(path.is_file())
 

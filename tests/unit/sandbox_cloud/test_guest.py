@@ -30,7 +30,7 @@ class GuestTestCase(base.TestCase):
         self.assertIsNone(guest.answer(_CONSOLE, 2))
 
     def test_a_disk_as_it_was_seen_last(self) -> None:
-        found = guest.seen(_CONSOLE, _SERIAL)
+        disk = guest.seen(_CONSOLE, _SERIAL)
         expected = {
             'disk': 'vdc',
             'size': '3221225472',
@@ -40,7 +40,7 @@ class GuestTestCase(base.TestCase):
             # virtio truncates serial numbers.
             'serial': _SERIAL[:20],
         }
-        self.assertEqual(expected, found)
+        self.assertEqual(expected, disk)
         self.assertIsNone(guest.seen(_CONSOLE, 'another'))
 
     def test_checksum_is_that_of_lines_cut_off(self) -> None:

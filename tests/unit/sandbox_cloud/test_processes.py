@@ -61,7 +61,7 @@ class ListenersTestCase(base.TestCase):
     def test_who_holds_a_port(self) -> None:
         with socket.create_server(('127.0.0.1', 0)) as server:
             port = server.getsockname()[1]
-            (found,) = processes.listeners([port])
-            self.assertEqual((port, os.getpid()), (found.port, found.pid))
+            (owner,) = processes.listeners([port])
+            self.assertEqual((port, os.getpid()), (owner.port, owner.pid))
             self.assertIn(port, processes.ports_of([os.getpid()]))
         self.assertEqual([], processes.listeners([port]))

@@ -121,8 +121,8 @@ class PlaceTestCase(base.TestCase):
         return str(state.default_root())
 
     def test_own_variable_wins(self) -> None:
-        found = self._root(RBD_SANDBOX_STATE='/a', XDG_STATE_HOME='/b')
-        self.assertEqual('/a', found)
+        root = self._root(RBD_SANDBOX_STATE='/a', XDG_STATE_HOME='/b')
+        self.assertEqual('/a', root)
 
     def test_state_folder_follows_xdg(self) -> None:
         self.assertEqual('/b/rbd-sandbox', self._root(XDG_STATE_HOME='/b'))

@@ -6,8 +6,8 @@ from tests.unit import base
 
 class RangesTestCase(base.TestCase):
     def test_rows_and_single_ports(self) -> None:
-        found = status.ranges([3300, 6800, 6801, 6802, 6810])
-        self.assertEqual('3300 6800-6802 6810', found)
+        ports = status.ranges([3300, 6800, 6801, 6802, 6810])
+        self.assertEqual('3300 6800-6802 6810', ports)
 
     def test_no_numbers_have_no_ranges(self) -> None:
         self.assertEqual('', status.ranges([]))
@@ -15,8 +15,8 @@ class RangesTestCase(base.TestCase):
 
 class TableTestCase(base.TestCase):
     def test_nothing_runs(self) -> None:
-        found = {'folder': '/s', 'services': []}
-        self.assertEqual('Nothing runs in /s.', status.table(found))
+        cloud = {'folder': '/s', 'services': []}
+        self.assertEqual('Nothing runs in /s.', status.table(cloud))
 
     def test_columns_line_up(self) -> None:
         services = [

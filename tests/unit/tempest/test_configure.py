@@ -41,26 +41,26 @@ class TempestConfTest(base.TestCase):
 
     def test_ids_are_the_clouds(self) -> None:
         cloud = self._cloud('compute', 'network', 'image')
-        found = configure.sections(cloud, self.folder)
-        self.assertEqual('an-image', found['compute']['image_ref'])
-        self.assertEqual('flavor tiny', found['compute']['flavor_ref'])
-        self.assertEqual('flavor small', found['compute']['flavor_ref_alt'])
-        self.assertEqual('True', found['service_available']['nova'])
-        self.assertEqual('True', found['service_available']['neutron'])
-        features = found['rbd_volume_options_feature_enabled']
+        sections = configure.sections(cloud, self.folder)
+        self.assertEqual('an-image', sections['compute']['image_ref'])
+        self.assertEqual('flavor tiny', sections['compute']['flavor_ref'])
+        self.assertEqual('flavor small', sections['compute']['flavor_ref_alt'])
+        self.assertEqual('True', sections['service_available']['nova'])
+        self.assertEqual('True', sections['service_available']['neutron'])
+        features = sections['rbd_volume_options_feature_enabled']
         self.assertEqual('True', features['cache_mode'])
 
     def test_a_cloud_without_servers(self) -> None:
-        found = configure.sections(self._cloud('image'), self.folder)
-        self.assertNotIn('flavor_ref', found['compute'])
-        self.assertEqual('False', found['service_available']['nova'])
-        features = found['rbd_volume_options_feature_enabled']
+        sections = configure.sections(self._cloud('image'), self.folder)
+        self.assertNotIn('flavor_ref', sections['compute'])
+        self.assertEqual('False', sections['service_available']['nova'])
+        features = sections['rbd_volume_options_feature_enabled']
         self.assertEqual('False', features['cache_mode'])
 
     def test_what_is_written_for_one_cloud_is_not_for_the_next(self) -> None:
         configure.sections(self._cloud('compute'), self.folder)
-        found = configure.sections(self._cloud('image'), self.folder)
-        self.assertNotIn('flavor_ref', found['compute'])
+        sections = configure.sections(self._cloud('image'), self.folder)
+        self.assertNotIn('flavor_ref', sections['compute'])
 
     def test_program_writes_the_file(self) -> None:
         path = self.folder / 'tempest.conf'

@@ -18,36 +18,36 @@ MAPPED = features.MAP_ON | {features.LAYERING, features.DEEP_FLATTEN}
 
 def image(name: str = f'volume-{IDENT}', **values: Any) -> images.Image:
     """Return an RBD image of 1 GiB with a valid object map."""
-    given = {
+    fields = {
         'size': 2**30,
         'image_layout': layout.ImageLayout(4 * 2**20),
         'image_features': MAPPED,
         'map_state': images.MapState.VALID,
         **values,
     }
-    return images.Image('volumes', name, 'abc', **given)
+    return images.Image('volumes', name, 'abc', **fields)
 
 
 def snapshot(name: str, *children: str, **values: Any) -> images.Snapshot:
     """Return a snapshot with a valid object map."""
-    given = {
+    fields = {
         'namespace': 'user',
         'size': 2**30,
         'map_state': images.MapState.VALID,
         **values,
     }
-    return images.Snapshot(name=name, children=children, **given)
+    return images.Snapshot(name=name, children=children, **fields)
 
 
-def pool(*found: images.Image, **values: Any) -> scan.PoolScan:
+def pool(*scanned: images.Image, **values: Any) -> scan.PoolScan:
     """Return a scan of the pool ``volumes``."""
-    given = {'unreadable': {}, 'trash': (), **values}
-    return scan.PoolScan('volumes', found, **given)
+    fields = {'unreadable': {}, 'trash': (), **values}
+    return scan.PoolScan('volumes', scanned, **fields)
 
 
 def volume(ident: str = IDENT, **values: Any) -> records.Volume:
     """Return an available volume."""
-    given = {
+    fields = {
         'image_id': ident,
         'project': 'project',
         'volume_type': 'type',
@@ -55,12 +55,12 @@ def volume(ident: str = IDENT, **values: Any) -> records.Volume:
         'status': 'available',
         **values,
     }
-    return records.Volume(ident, **given)
+    return records.Volume(ident, **fields)
 
 
 def known(*volumes: records.Volume, **values: Any) -> records.Records:
     """Return records of volumes; those of Glance and Nova are empty."""
-    given = {
+    fields = {
         'snapshots': frozenset(),
         'backups': frozenset(),
         'backends': {CINDER_POOL: 'volumes'},
@@ -68,4 +68,4 @@ def known(*volumes: records.Volume, **values: Any) -> records.Records:
         'servers': frozenset(),
         **values,
     }
-    return records.Records({each.image_id: each for each in volumes}, **given)
+    return records.Records({each.image_id: each for each in volumes}, **fields)

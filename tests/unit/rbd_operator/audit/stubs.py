@@ -173,8 +173,8 @@ class Pool:
         """Return the images, including those that fail to open."""
         if self.forbidden:
             raise self.forbidden
-        there = {*self.images, *self.errors}
-        return sorted(there)
+        names = {*self.images, *self.errors}
+        return sorted(names)
 
     @contextlib.contextmanager
     def ReadOpCtx(self) -> Iterator[dict[str, Any]]:

@@ -16,27 +16,27 @@ class ReadTest(base.TestCase):
 
     def test_plain_image(self) -> None:
         pool = stubs.Pool('one')
-        found = images.read(pool, pool, 'volumes', 'one', str)
-        self.assertEqual(images.MapState.NONE, found.map_state)
-        self.assertEqual(2, found.objects)
+        image = images.read(pool, pool, 'volumes', 'one', str)
+        self.assertEqual(images.MapState.NONE, image.map_state)
+        self.assertEqual(2, image.objects)
         # librbd counts the same: the last period of stripes is incomplete.
         striped = dataclasses.replace(
-            found,
+            image,
             size=2**20 + 1,
             image_layout=layout.ImageLayout.of(2**20, 2**16, 8),
         )
         self.assertEqual(8, striped.objects)
-        self.assertEqual('', found.parent)
-        self.assertEqual('', found.data_pool)
-        self.assertEqual({'rbd_cache': 'false'}, found.overrides)
-        self.assertIs(False, found.migrating)
+        self.assertEqual('', image.parent)
+        self.assertEqual('', image.data_pool)
+        self.assertEqual({'rbd_cache': 'false'}, image.overrides)
+        self.assertIs(False, image.migrating)
 
     def test_last_write_is_read_of_images_of_glance(self) -> None:
         pool = stubs.Pool(facts.IDENT, 'one')
         modified = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
         for name, expected in ((facts.IDENT, modified), ('one', None)):
-            found = images.read(pool, pool, 'images', name, str)
-            self.assertEqual(expected, found.modified)
+            image = images.read(pool, pool, 'images', name, str)
+            self.assertEqual(expected, image.modified)
 
     def test_used_space_with_a_snapshot_deleted_since_is_unknown(self) -> None:
         librbd = mock.Mock(

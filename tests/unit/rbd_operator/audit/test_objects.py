@@ -57,8 +57,8 @@ class ObjectsTest(base.TestCase):
             f'name_{n}': ownership.encoded(f'id{n}') for n in range(5)
         }
         with mock.patch.object(objects, '_PAGE', 2):
-            there = objects.directory(self.pool, self.pool)
-        self.assertEqual({str(n): f'id{n}' for n in range(5)}, there)
+            directory = objects.directory(self.pool, self.pool)
+        self.assertEqual({str(n): f'id{n}' for n in range(5)}, directory)
 
     def test_pool_without_images_has_no_directory(self) -> None:
         self.assertEqual({}, objects.directory(self.pool, self.pool))

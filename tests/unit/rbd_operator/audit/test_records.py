@@ -103,7 +103,7 @@ def _images(
     limit: int, visibility: str = '', is_hidden: bool = False
 ) -> list[Any]:
     """Glance's list for an administrator."""
-    there = [
+    rows = [
         ('shared', False, 'fsid'),
         ('community', False, 'other'),
         ('shared', True, 'fsid'),
@@ -115,7 +115,7 @@ def _images(
             locations=None,
             status='saving' if hidden else 'active',
         )
-        for n, (seen_by, hidden, cluster) in enumerate(there)
+        for n, (seen_by, hidden, cluster) in enumerate(rows)
         if hidden is is_hidden
         and (seen_by != 'community' or visibility == 'all')
     ]
@@ -125,12 +125,12 @@ def _servers(
     all_projects: bool, status: str = '', is_soft_deleted: bool = False
 ) -> list[Any]:
     """Nova's list; ``soft_deleted`` alone adds them to the others."""
-    found = {'a': 'ACTIVE'}
+    states = {'a': 'ACTIVE'}
     if is_soft_deleted:
-        found['b'] = 'SOFT_DELETED'
+        states['b'] = 'SOFT_DELETED'
     return [
         types.SimpleNamespace(id=ident)
-        for ident, state in found.items()
+        for ident, state in states.items()
         if status in ('', state)
     ]
 
@@ -157,28 +157,28 @@ class RecordsTest(base.TestCase):
         volumes: list[dict[str, Any]] = [
             {'id': str(n), 'status': 'available'} for n in range(5)
         ]
-        found = self.read(*volumes)
-        self.assertEqual(set('01234'), set(found.volumes))
+        known = self.read(*volumes)
+        self.assertEqual(set('01234'), set(known.volumes))
         pages = [p for p in self.cinder.paths if p.startswith('/volumes')]
         self.assertEqual(3, len(pages))
         self.assertTrue(all('all_tenants=1' in page for page in pages))
-        self.assertEqual({'one of snapshots', 'new'}, found.snapshots)
-        self.assertEqual({'its volume': ['one of snapshots']}, found.available)
-        self.assertEqual({'2': 'saving'}, found.incomplete)
-        self.assertEqual({'one of backups'}, found.backups)
-        self.assertEqual(set('012'), found.images)
-        self.assertEqual(set('ab'), found.servers)
+        self.assertEqual({'one of snapshots', 'new'}, known.snapshots)
+        self.assertEqual({'its volume': ['one of snapshots']}, known.available)
+        self.assertEqual({'2': 'saving'}, known.incomplete)
+        self.assertEqual({'one of backups'}, known.backups)
+        self.assertEqual(set('012'), known.images)
+        self.assertEqual(set('ab'), known.servers)
         self.assertEqual(
             {'0': frozenset({'images'}), '2': frozenset({'images'})},
-            found.located,
+            known.located,
         )
-        self.assertEqual({'h@fast#fast'}, found.marking)
-        self.assertEqual({'h@lvm#lvm', 'h@b#b'}, found.elsewhere)
+        self.assertEqual({'h@fast#fast'}, known.marking)
+        self.assertEqual({'h@lvm#lvm', 'h@b#b'}, known.elsewhere)
         self.assertEqual(
-            {'h@rbd#rbd': 'volumes', 'h@fast#fast': 'fast'}, found.backends
+            {'h@rbd#rbd': 'volumes', 'h@fast#fast': 'fast'}, known.backends
         )
         self.assertEqual(
-            {'fast': {'rbd:features': 'a'}, 'hidden': {}}, found.types
+            {'fast': {'rbd:features': 'a'}, 'hidden': {}}, known.types
         )
 
     def test_only_a_url_of_this_cluster_locates_an_image(self) -> None:
@@ -199,15 +199,15 @@ class RecordsTest(base.TestCase):
         volumes = [{'id': str(n), 'status': 'available'} for n in range(3)]
         with mock.patch.object(records, '_PAGE', 1000):
             cinder = _Cinder(volumes, most=1)
-            found = [each.ident for each in records.volumes(cinder)]
-        self.assertEqual(['0', '1', '2'], found)
+            idents = [each.ident for each in records.volumes(cinder)]
+        self.assertEqual(['0', '1', '2'], idents)
 
     def test_has_record(self) -> None:
-        asked: list[str] = []
+        requested: list[str] = []
         status = 404
 
         def get(path: str, **kwargs: Any) -> Any:
-            asked.append(path)
+            requested.append(path)
             if path == '/servers/1':
                 # A server of a cell that does not respond is there.
                 self.assertEqual({'microversion': '2.69'}, kwargs)
@@ -225,7 +225,7 @@ class RecordsTest(base.TestCase):
         now = records.CloudNow(cloud)
         for owner in paths:
             self.assertFalse(now.has_record(owner, '1'))
-        self.assertEqual(list(paths.values()), asked)
+        self.assertEqual(list(paths.values()), requested)
         self.assertIsNone(now.volume('1'))
         self.assertIsNone(now.server_deleted('1'))
         status = 200

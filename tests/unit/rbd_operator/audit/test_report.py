@@ -14,14 +14,14 @@ _TAKEN = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
 
 
 class ReportTest(base.TestCase):
-    def make(self, *found: findings.Finding) -> report.Report:
-        there = facts.pool(
+    def make(self, *reported: findings.Finding) -> report.Report:
+        pool = facts.pool(
             facts.image(used=2**22),
             facts.image(map_state=images.MapState.NONE),
             facts.image('other'),
         )
         known = facts.known(facts.volume())
-        return report.make(_TAKEN, 1.5, [there], found, known)
+        return report.make(_TAKEN, 1.5, [pool], reported, known)
 
     def test_worst_first(self) -> None:
         made = self.make(
@@ -62,9 +62,9 @@ class ReportTest(base.TestCase):
 
     def test_report_has_the_sector_size_of_each_volume(self) -> None:
         made = {wire.ATTRIBUTE_SECTOR_SIZE: '4096'}
-        there = facts.pool(facts.image(), facts.image('other'))
+        pool = facts.pool(facts.image(), facts.image('other'))
         known = facts.known(facts.volume(made=made))
-        audited = report.make(_TAKEN, 1.5, [there], (), known)
+        audited = report.make(_TAKEN, 1.5, [pool], (), known)
         plain = json.loads(''.join(audited.as_json()))['images']
         self.assertEqual(
             [(facts.IDENT, '4096'), ('', None)],

@@ -24,11 +24,11 @@ class RulesTest(base.TestCase):
     """Find contradictions; functional tests create each kind."""
 
     def found(
-        self, there: scan.PoolScan, known: records.Records | None
+        self, pool: scan.PoolScan, known: records.Records | None
     ) -> list[tuple[str, str]]:
         return [
             (each.kind.code, each.detail)
-            for each in rules.of_pool(there, known, _NOW)
+            for each in rules.of_pool(pool, known, _NOW)
         ]
 
     def test_healthy_image_has_no_finding(self) -> None:
@@ -39,10 +39,10 @@ class RulesTest(base.TestCase):
             wire.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
             wire.ATTRIBUTE_CACHE_MODES: {},
         }
-        there = facts.pool(facts.image())
+        pool = facts.pool(facts.image())
         known = facts.known(facts.volume(made=made))
-        self.assertEqual([], self.found(there, known))
-        self.assertEqual([], self.found(there, None))
+        self.assertEqual([], self.found(pool, known))
+        self.assertEqual([], self.found(pool, None))
 
     @ddt.data(
         ('object_size', 2**20),
@@ -78,12 +78,12 @@ class RulesTest(base.TestCase):
             told = at.strftime('%Y-%m-%dT%H:%M:%SZ')
             half = {'percent': 4, 'at': told, 'reason': None}
             made[wire.ATTRIBUTE_CONVERSION] = half
-        there = facts.pool(facts.image(migrating=True))
+        pool = facts.pool(facts.image(migrating=True))
         known = facts.known(facts.volume(made=made, status=status))
-        found = [code for code, _ in self.found(there, known)]
+        reported = [code for code, _ in self.found(pool, known)]
         if codes:
             codes = [*codes, 'attributes-contradict-image']
-        self.assertEqual(codes, found)
+        self.assertEqual(codes, reported)
 
     def test_trash_that_is_kept_on_purpose(self) -> None:
         later = _NOW + datetime.timedelta(hours=1)
@@ -93,9 +93,9 @@ class RulesTest(base.TestCase):
             self.entry('clone', 'a3', objects.Source.USER_PARENT, _NOW),
             self.entry('moving', 'a4', objects.Source.MIGRATION, _NOW),
         )
-        found = self.found(facts.pool(trash=entries), None)
+        reported = self.found(facts.pool(trash=entries), None)
         self.assertEqual(
-            [('expired-trash', 'a1, since 2026-01-02 00:00')], found
+            [('expired-trash', 'a1, since 2026-01-02 00:00')], reported
         )
 
     def entry(
@@ -116,8 +116,8 @@ class RulesTest(base.TestCase):
         self,
     ) -> None:
         broken = scan.Broken('half', 'abc', findings.ID_LOST, 'why')
-        there = facts.pool(unreadable={'half': broken})
-        self.assertEqual([('id-object-lost', 'why')], self.found(there, None))
+        pool = facts.pool(unreadable={'half': broken})
+        self.assertEqual([('id-object-lost', 'why')], self.found(pool, None))
 
     @ddt.data(
         ('retype-leftover', f'volume-{facts.IDENT}.retype-{facts.OTHER}', {}),
@@ -137,8 +137,8 @@ class RulesTest(base.TestCase):
         self, code: str, name: str, values: dict[str, Any]
     ) -> None:
         known = facts.known(facts.volume())
-        there = facts.pool(facts.image(name, **values))
-        self.assertEqual([code], [c for c, _ in self.found(there, known)])
+        pool = facts.pool(facts.image(name, **values))
+        self.assertEqual([code], [c for c, _ in self.found(pool, known)])
 
     def test_image_of_a_volume_in_another_pool_is_found(self) -> None:
         known = facts.known(
@@ -150,7 +150,7 @@ class RulesTest(base.TestCase):
         self.assertIn('other', detail)
 
     def test_unknown_names_are_counted_by_their_pattern(self) -> None:
-        there = facts.pool(
+        pool = facts.pool(
             *(facts.image(f'csi-vol-{n}') for n in range(3)),
             namespaces={'tenant': 4},
         )
@@ -159,7 +159,7 @@ class RulesTest(base.TestCase):
                 ('images-in-namespace', '4 images'),
                 ('unknown-name', '3 images'),
             ],
-            self.found(there, None),
+            self.found(pool, None),
         )
 
     @ddt.data(
@@ -174,8 +174,8 @@ class RulesTest(base.TestCase):
         self, values: dict[str, Any], number: int
     ) -> None:
         known = facts.known(facts.volume(**values))
-        found = rules.ghosts([facts.pool()], known)
-        self.assertEqual(number, len(list(found)))
+        ghosts = rules.ghosts([facts.pool()], known)
+        self.assertEqual(number, len(list(ghosts)))
 
     def test_volume_whose_image_is_in_another_pool_must_not_be_deleted(
         self,
@@ -183,18 +183,18 @@ class RulesTest(base.TestCase):
         """Cinder saved a migration after its copy had been removed."""
         former = scan.PoolScan('former', (facts.image(),), {}, ())
         known = facts.known(facts.volume())
-        (found,) = rules.ghosts([facts.pool(), former], known)
-        self.assertIn('in former: do not delete', found.detail)
-        (found,) = rules.ghosts([facts.pool()], known)
-        self.assertEqual('the volume is available', found.detail)
-        self.assertNotIn('delete', found.kind.remedy)
+        (ghost,) = rules.ghosts([facts.pool(), former], known)
+        self.assertIn('in former: do not delete', ghost.detail)
+        (ghost,) = rules.ghosts([facts.pool()], known)
+        self.assertEqual('the volume is available', ghost.detail)
+        self.assertNotIn('delete', ghost.kind.remedy)
 
     def test_migrated_volume(self) -> None:
         known = facts.known(facts.volume(image_id=facts.OTHER))
-        there = facts.pool(facts.image(f'volume-{facts.OTHER}'))
-        self.assertEqual([], self.found(there, known))
-        found = rules.ghosts([there], known)
-        self.assertEqual([], list(found))
+        pool = facts.pool(facts.image(f'volume-{facts.OTHER}'))
+        self.assertEqual([], self.found(pool, known))
+        ghosts = rules.ghosts([pool], known)
+        self.assertEqual([], list(ghosts))
 
     def test_upload_without_a_write_for_a_day_is_interrupted(self) -> None:
         known = facts.known(
@@ -203,29 +203,29 @@ class RulesTest(base.TestCase):
         )
         for hours, codes in ((23, []), (25, ['interrupted-upload'])):
             modified = _NOW - datetime.timedelta(hours=hours)
-            there = facts.pool(facts.image(facts.IDENT, modified=modified))
-            self.assertEqual(codes, [x for x, _ in self.found(there, known)])
+            pool = facts.pool(facts.image(facts.IDENT, modified=modified))
+            self.assertEqual(codes, [x for x, _ in self.found(pool, known)])
         # An import still copies the data to another store.
         located = {facts.IDENT: frozenset({'volumes'})}
         elsewhere = dataclasses.replace(known, located=located)
-        self.assertEqual([], self.found(there, elsewhere))
+        self.assertEqual([], self.found(pool, elsewhere))
         # The upload has ended.
         complete = facts.known(images=frozenset({facts.IDENT}))
-        self.assertEqual([], self.found(there, complete))
+        self.assertEqual([], self.found(pool, complete))
 
     def test_snapshot_of_cinder_that_its_image_lacks_is_lost(self) -> None:
         name = f'snapshot-{facts.OTHER}'
         # A cloud can have another snapshot_name_template.
         lacking, whole, renamed = (
-            facts.pool(facts.image(f'volume-{facts.OTHER}', snapshots=there))
-            for there in (
+            facts.pool(facts.image(f'volume-{facts.OTHER}', snapshots=snaps))
+            for snaps in (
                 (),
                 (facts.snapshot(name),),
                 (facts.snapshot(f'cinder-{facts.OTHER}-snap'),),
             )
         )
 
-        def found(there: scan.PoolScan, status: str) -> list[str]:
+        def found(pool: scan.PoolScan, status: str) -> list[str]:
             # A volume that was migrated has an image of another ID.
             known = facts.known(
                 facts.volume(image_id=facts.OTHER, status=status),
@@ -234,7 +234,7 @@ class RulesTest(base.TestCase):
             )
             return [
                 f'{each.kind.code} {each.image} {each.volume}'
-                for each in rules.of_pool(there, known, _NOW)
+                for each in rules.of_pool(pool, known, _NOW)
             ]
 
         self.assertEqual(
@@ -284,7 +284,7 @@ class RulesTest(base.TestCase):
     def test_volume_of_a_finding(self) -> None:
         """Each has it, also if the image has the ID of a migration."""
         invalid = images.MapState.INVALID
-        there = facts.pool(
+        pool = facts.pool(
             facts.image(
                 f'volume-{facts.OTHER}',
                 map_state=invalid,
@@ -302,17 +302,17 @@ class RulesTest(base.TestCase):
             [volume, volume, volume, ('', '')],
             [
                 (each.volume, each.project)
-                for each in rules.of_pool(there, known, _NOW)
+                for each in rules.of_pool(pool, known, _NOW)
             ],
         )
         # The name of the image, if no service was asked.
         self.assertEqual(
             {facts.OTHER, ''},
-            {each.volume for each in rules.of_pool(there, None, _NOW)},
+            {each.volume for each in rules.of_pool(pool, None, _NOW)},
         )
         # An orphan has no volume.
-        found = rules.of_pool(there, facts.known(images=None), _NOW)
-        self.assertEqual({''}, {each.volume for each in found})
+        reported = rules.of_pool(pool, facts.known(images=None), _NOW)
+        self.assertEqual({''}, {each.volume for each in reported})
 
 
 class OrphansTest(base.TestCase):
@@ -325,8 +325,8 @@ class OrphansTest(base.TestCase):
 
     def test_size_of_an_orphan_has_a_unit(self) -> None:
         image = facts.image(facts.IDENT)
-        (found,) = rules.orphan(image, facts.known())
-        self.assertEqual('1 GiB', found.detail)
+        (orphan,) = rules.orphan(image, facts.known())
+        self.assertEqual('1 GiB', orphan.detail)
 
     def test_backup_that_cinder_has_keeps_its_image(self) -> None:
         snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')

@@ -18,8 +18,8 @@ class RunTest(base.TestCase):
         self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
 
     def kinds(self, known: records.Records | None) -> list[str]:
-        found = run.run(self.cluster, ['volumes'], lambda: known).found
-        return [each.kind.code for each in found]
+        reported = run.run(self.cluster, ['volumes'], lambda: known).found
+        return [each.kind.code for each in reported]
 
     def test_orphans_need_records_of_the_cloud(self) -> None:
         self.assertEqual(
@@ -38,9 +38,9 @@ class RunTest(base.TestCase):
             self.pool.images.clear()
             return facts.known()
 
-        found = run.run(self.cluster, ['volumes'], read_records).found
+        reported = run.run(self.cluster, ['volumes'], read_records).found
         self.assertEqual(
-            ['configuration-override'], [each.kind.code for each in found]
+            ['configuration-override'], [each.kind.code for each in reported]
         )
 
     def test_volume_that_was_created_after_the_scan(self) -> None:
@@ -49,9 +49,9 @@ class RunTest(base.TestCase):
             volumes = (facts.volume(), facts.volume(facts.OTHER))
             return facts.known(*volumes)
 
-        found = run.run(self.cluster, ['volumes'], read_records).found
+        reported = run.run(self.cluster, ['volumes'], read_records).found
         self.assertEqual(
-            ['configuration-override'], [each.kind.code for each in found]
+            ['configuration-override'], [each.kind.code for each in reported]
         )
         self.pool.images.remove(f'volume-{facts.IDENT}')
         codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
@@ -73,8 +73,8 @@ class RunTest(base.TestCase):
             self.pool.snapshots.append(f'cinder-{facts.OTHER}-snap')
             return known
 
-        found = run.run(self.cluster, ['volumes'], read_records).found
-        self.assertEqual((), found)
+        reported = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual((), reported)
 
     def test_only_image_of_a_volume_is_no_second_image(self) -> None:
         known = facts.known(
@@ -93,8 +93,8 @@ class RunTest(base.TestCase):
             (['volumes', 'empty'], ['volume-without-image']),
             (['volumes'], ['second-image-of-volume']),
         ):
-            found = run.run(cluster, pools, lambda: known).found
-            self.assertEqual(codes, [each.kind.code for each in found])
+            reported = run.run(cluster, pools, lambda: known).found
+            self.assertEqual(codes, [each.kind.code for each in reported])
 
     def test_configuration_that_contradicts_the_record_is_found(self) -> None:
         self.pool.metadata = {'conf_rbd_qos_iops_limit': '5'}
@@ -110,8 +110,8 @@ class RunTest(base.TestCase):
             self.pool.metadata = {'conf_rbd_qos_iops_limit': '7'}
             return known
 
-        found = run.run(self.cluster, ['volumes'], read_records).found
-        self.assertEqual((), found)
+        reported = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual((), reported)
 
     def test_progress_of_each_pool(self) -> None:
         seen = set[tuple[str, int, int]]()

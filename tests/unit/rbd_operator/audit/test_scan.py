@@ -21,11 +21,11 @@ class ScanTest(base.TestCase):
         self.addCleanup(checked.__exit__, None, None, None)
 
     def test_names_in_order(self) -> None:
-        found = self.cluster.scan('volumes', workers=2)
+        pool = self.cluster.scan('volumes', workers=2)
         self.assertEqual(
-            ['one', 'three', 'two'], [each.name for each in found.found]
+            ['one', 'three', 'two'], [each.name for each in pool.found]
         )
-        self.assertEqual({}, found.unreadable)
+        self.assertEqual({}, pool.unreadable)
 
     def test_full_cluster_rejects_changes_instead_of_blocking_them(
         self,
@@ -36,11 +36,11 @@ class ScanTest(base.TestCase):
     def test_image_that_cannot_be_opened(self) -> None:
         self.pool.errors['half'] = stubs.ImageNotFound('no header')
         self.pool.objects['rbd_id.half'] = ownership.encoded('abc')
-        found = self.cluster.scan('volumes')
-        (broken,) = found.unreadable.values()
+        pool = self.cluster.scan('volumes')
+        (broken,) = pool.unreadable.values()
         self.assertEqual('no header', broken.why)
         self.assertIs(findings.HALF_REMOVED, broken.kind)
-        self.assertEqual(3, len(found.found))
+        self.assertEqual(3, len(pool.found))
 
     def test_image_that_was_removed_meanwhile(self) -> None:
         # It is in the first list only, and cannot be opened.
@@ -49,8 +49,8 @@ class ScanTest(base.TestCase):
         def forget(done: int, total: int) -> None:
             self.pool.errors.pop('gone', None)
 
-        found = self.cluster.scan('volumes', forget)
-        self.assertEqual({}, found.unreadable)
+        pool = self.cluster.scan('volumes', forget)
+        self.assertEqual({}, pool.unreadable)
 
     def test_other_errors_end_it(self) -> None:
         self.pool.errors['bad'] = RuntimeError('made to fail')

@@ -50,11 +50,11 @@ class UseTest(base.TestCase):
         tag: str,
         watches: bool,
     ) -> None:
-        found = use.of_image(_image(watchers, locker, tag))
-        self.assertEqual('10.0.0.1:0/7', found.owner)
-        self.assertIs(watches, found.owner_watches)
+        usage = use.of_image(_image(watchers, locker, tag))
+        self.assertEqual('10.0.0.1:0/7', usage.owner)
+        self.assertIs(watches, usage.owner_watches)
         clients = {each['id'] for each in watchers}
-        self.assertEqual(len(clients), len(found.watchers))
+        self.assertEqual(len(clients), len(usage.watchers))
 
     def test_own_client_of_a_run_that_was_killed(self) -> None:
         image = _image([_WATCHER], ('client.41', 'auto 99'))

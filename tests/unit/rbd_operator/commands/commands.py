@@ -65,5 +65,5 @@ class CommandTestCase(base.TestCase):
         return shell.main([*words])
 
     def rows(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.out.getvalue())
-        return found
+        rows: list[dict[str, Any]] = json.loads(self.out.getvalue())
+        return rows

@@ -33,7 +33,7 @@ class _Cinder:
         self.applied: list[tuple[str, Any]] = []
         self.answers: dict[str, requests.Response | Exception] = {}
 
-    def get(self, path: str, **given: Any) -> requests.Response:
+    def get(self, path: str, **options: Any) -> requests.Response:
         if path.startswith('/types'):
             types = [{'id': 'type-id', 'name': 'fast', 'extra_specs': {}}]
             return _response(200, {'volume_types': types})

@@ -50,8 +50,8 @@ class AuditTest(base.TestCase):
 
     def rows(self, *arguments: str) -> list[dict[str, Any]]:
         self.audit(*arguments, '-f', 'json')
-        found: list[dict[str, Any]] = json.loads(self.out.getvalue())
-        return found
+        rows: list[dict[str, Any]] = json.loads(self.out.getvalue())
+        return rows
 
     def test_rows_show_findings(self) -> None:
         (row,) = self.rows()

@@ -26,12 +26,12 @@ class DoctorTest(base.TestCase):
             findings.Finding('a', 'seen'),
             findings.Finding('b', '\x1b[1m', _S.NOTICE, 'do'),
         ]
-        for owner, name, given in (
+        for owner, name, returned in (
             (run.Doctor, 'check', self.found),
             (metadata, 'version', '1'),
         ):
             patch = mock.patch.object(
-                owner, name, autospec=True, return_value=given
+                owner, name, autospec=True, return_value=returned
             )
             patch.start()
             self.addCleanup(patch.stop)

@@ -54,12 +54,12 @@ class ExporterTest(base.TestCase):
         super().setUp()
         self.pool = stubs.Pool('somebody')
         cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
-        for owner, name, given in (
+        for owner, name, returned in (
             (ceph_cluster, 'connected', cluster),
             (metadata, 'version', '1'),
         ):
             patch = mock.patch.object(
-                owner, name, autospec=True, return_value=given
+                owner, name, autospec=True, return_value=returned
             )
             patch.start()
             self.addCleanup(patch.stop)

@@ -17,12 +17,12 @@ class OptionsTest(base.TestCase):
         return parser.parse_args(arguments)
 
     def test_rates_are_parsed(self) -> None:
-        found = self.parsed(
+        args = self.parsed(
             *('--bytes-per-second', '2G', '--images-per-minute', '0.5')
         )
-        self.assertEqual(2**31, found.bytes_per_second)
-        self.assertEqual(0.5, found.images_per_minute)
-        self.assertFalse(found.ignore_health)
+        self.assertEqual(2**31, args.bytes_per_second)
+        self.assertEqual(0.5, args.images_per_minute)
+        self.assertFalse(args.ignore_health)
 
     @ddt.data(
         ('--bytes-per-second', '0'),

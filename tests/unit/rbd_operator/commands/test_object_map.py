@@ -113,8 +113,8 @@ class ObjectMapTest(commands.CommandTestCase):
     def test_selection_must_be_unambiguous(
         self, words: tuple[str, ...], status: int, text: str
     ) -> None:
-        given = self.object_map('enable', *words, '--dry-run')
-        self.assertEqual(status, given)
+        returned = self.object_map('enable', *words, '--dry-run')
+        self.assertEqual(status, returned)
         self.assertIn(text, self.err.getvalue())
 
     def test_record_is_corrected_with_cinder_config(self) -> None:

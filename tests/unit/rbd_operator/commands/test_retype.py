@@ -50,8 +50,8 @@ class RetypeTest(commands.CommandTestCase):
         """Run the command and return the status of each volume."""
         self.out.truncate(0)
         self.out.seek(0)
-        given = ('retype', *_TYPES, '--ceph-conf', self.conf, *words)
-        self.status = self.run_command(*given)
+        command = ('retype', *_TYPES, '--ceph-conf', self.conf, *words)
+        self.status = self.run_command(*command)
         if not self.out.getvalue():
             return {}
         return {each['Volume']: each['Status'] for each in self.rows()}

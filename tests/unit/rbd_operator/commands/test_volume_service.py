@@ -23,8 +23,8 @@ class _Storage:
         self.answer = answer
         self.requests: list[tuple[str, Any]] = []
 
-    def get(self, path: str, **given: Any) -> requests.Response:
-        self.microversion = given.get('microversion')
+    def get(self, path: str, **options: Any) -> requests.Response:
+        self.microversion = options.get('microversion')
         return self.post(path, None)
 
     def post(self, path: str, json: Any) -> requests.Response:
@@ -42,16 +42,18 @@ def _service(answer: Any) -> volume_service.VolumeService:
 class VolumeServiceTest(base.TestCase):
     def test_type_is_found_by_id_or_name(self) -> None:
         """The id of one type is the name of another."""
-        there = _service(fake_cloud.response(200, {'volume_types': _TYPES}))
-        for given in ('1', 'old'):
-            self.assertEqual(('1', 'old'), (there.type_of(given).ident, 'old'))
-        error = self.assertRaises(ValueError, there.type_of, 'x')
+        service = _service(fake_cloud.response(200, {'volume_types': _TYPES}))
+        for name in ('1', 'old'):
+            self.assertEqual(
+                ('1', 'old'), (service.type_of(name).ident, 'old')
+            )
+        error = self.assertRaises(ValueError, service.type_of, 'x')
         self.assertIn('1, old', str(error))
 
     def test_only_administrators_see_the_pools_of_the_scheduler(self) -> None:
         for status, expected in ((200, True), (500, True), (403, False)):
-            there = _service(fake_cloud.response(status))
-            self.assertIs(expected, there.is_administrators())
+            service = _service(fake_cloud.response(status))
+            self.assertIs(expected, service.is_administrators())
 
     def test_clusters_are_those_of_the_back_ends_that_report_one(self) -> None:
         pools = [
@@ -74,20 +76,20 @@ class VolumeServiceTest(base.TestCase):
     def test_show_returns_volume_or_none(self) -> None:
         volume = {'id': 'a', 'status': 'retyping', 'volume_type': 'old'}
         storage = _Storage(fake_cloud.response(200, {'volume': volume}))
-        there = volume_service.VolumeService(storage)
-        self.assertEqual('retyping', getattr(there.show('a'), 'status', ''))
+        service = volume_service.VolumeService(storage)
+        self.assertEqual('retyping', getattr(service.show('a'), 'status', ''))
         # With the name of the cluster.
         self.assertEqual('3.61', storage.microversion)
         self.assertIsNone(_service(fake_cloud.response(404)).show('a'))
-        there = _service(fake_cloud.fault(403, 'not allowed'))
-        self.assertRaises(exceptions.CommandError, there.show, 'a')
+        service = _service(fake_cloud.fault(403, 'not allowed'))
+        self.assertRaises(exceptions.CommandError, service.show, 'a')
 
     def test_volumes_of_all_projects_are_listed(self) -> None:
         body = {'volumes': [{'id': 'a', 'status': 'available'}]}
         storage = _Storage(fake_cloud.response(200, body))
-        there = volume_service.VolumeService(storage)
-        (found,) = there.volumes()
-        self.assertEqual('a', found.ident)
+        service = volume_service.VolumeService(storage)
+        (volume,) = service.volumes()
+        self.assertEqual('a', volume.ident)
         ((path, _),) = storage.requests
         self.assertIn('all_tenants=1', path)
 
@@ -95,8 +97,8 @@ class VolumeServiceTest(base.TestCase):
         answer = fake_cloud.response(202)
         answer.headers['Warning'] = '299 - "removes keys"'
         storage = _Storage(answer)
-        there = volume_service.VolumeService(storage)
-        self.assertEqual('removes keys', there.retype('a', _WANTED))
+        service = volume_service.VolumeService(storage)
+        self.assertEqual('removes keys', service.retype('a', _WANTED))
         action = {'new_type': 'id-of-new', 'migration_policy': 'never'}
         self.assertEqual(
             [('/volumes/a/action', {'os-retype': action})], storage.requests
@@ -104,8 +106,10 @@ class VolumeServiceTest(base.TestCase):
 
     @ddt.data(400, 413, 500)
     def test_refused_retype_raises_its_reason(self, status: int) -> None:
-        there = _service(fake_cloud.fault(status, 'detach it'))
-        error = self.assertRaises(retypes.Refusal, there.retype, 'a', _WANTED)
+        service = _service(fake_cloud.fault(status, 'detach it'))
+        error = self.assertRaises(
+            retypes.Refusal, service.retype, 'a', _WANTED
+        )
         self.assertIn('detach it', str(error))
 
     @ddt.data(
@@ -115,6 +119,6 @@ class VolumeServiceTest(base.TestCase):
         keystone.ServiceUnavailable('Keystone'),
     )
     def test_unavailable_service_can_be_retried(self, answer: Any) -> None:
-        there = _service(answer)
-        self.assertRaises(retypes.Unavailable, there.show, 'a')
-        self.assertRaises(retypes.Unavailable, there.retype, 'a', _WANTED)
+        service = _service(answer)
+        self.assertRaises(retypes.Unavailable, service.show, 'a')
+        self.assertRaises(retypes.Unavailable, service.retype, 'a', _WANTED)

@@ -62,11 +62,11 @@ def conf(
     return configuration.Configuration([path])
 
 
-def problems(found: Any) -> list[tuple[str, findings.Severity]]:
+def problems(checked: Any) -> list[tuple[str, findings.Severity]]:
     """Return the subject and severity of each problem."""
     return [
         (each.subject, each.severity)
-        for each in found
+        for each in checked
         if each.severity is not None
     ]
 

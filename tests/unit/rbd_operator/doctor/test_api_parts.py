@@ -44,10 +44,10 @@ class ApiPartsTest(base.TestCase):
                 _pool('h@c#c', storage_protocol='iSCSI'),
             ],
         )
-        found = list(api_parts.check(self.cinder))
-        self.assertEqual(6, len(found))
+        checked = list(api_parts.check(self.cinder))
+        self.assertEqual(6, len(checked))
         self.assertEqual(
-            [('running back end h@b#b', _S.WARNING)], hosts.problems(found)
+            [('running back end h@b#b', _S.WARNING)], hosts.problems(checked)
         )
 
     def test_type_with_keys_and_qos_specs_is_named(self) -> None:

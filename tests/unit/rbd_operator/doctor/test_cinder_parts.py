@@ -23,9 +23,9 @@ class CinderPartsTest(base.TestCase):
     def check(self, **replaced: str) -> list[tuple[str, findings.Severity]]:
         folder = self.useFixture(fixtures.TempDir()).path
         self.conf = hosts.conf(folder, hosts.CINDER, **replaced)
-        found = list(cinder_parts.check(self.conf, 20))
-        self.assertNotIn('secret', str(found))
-        return hosts.problems(found)
+        checked = list(cinder_parts.check(self.conf, 20))
+        self.assertNotIn('secret', str(checked))
+        return hosts.problems(checked)
 
     def test_class_names_are_those_of_the_code(self) -> None:
         self.assertEqual(cinder_parts.OURS, _path(driver.RBDExtDriver))
@@ -92,11 +92,12 @@ class CinderPartsTest(base.TestCase):
         line = 'rbd_pool = volumes\nrbd_secret_uuid = AQBkey=='
         folder = self.useFixture(fixtures.TempDir()).path
         conf = hosts.conf(folder, hosts.CINDER, rbd_pool=line)
-        found = list(cinder_parts.check(conf, 20))
+        checked = list(cinder_parts.check(conf, 20))
         self.assertIn(
-            ('Cinder [ceph] rbd_secret_uuid', _S.ERROR), hosts.problems(found)
+            ('Cinder [ceph] rbd_secret_uuid', _S.ERROR),
+            hosts.problems(checked),
         )
-        self.assertNotIn('AQBkey', str(found))
+        self.assertNotIn('AQBkey', str(checked))
 
     @ddt.data('-1', '0', '21')
     def test_unusual_timeouts_are_accepted(self, seconds: str) -> None:

@@ -39,15 +39,15 @@ class GuestsTest(base.TestCase):
         self.process(4, 'python', *_RBD)
         (self.proc / '5').mkdir()
         self.process(6)
-        found = list(guests.running(self.proc))
+        running = list(guests.running(self.proc))
         self.assertEqual(
             [
                 guests.Guest('libtcmalloc', 'pc-q35-7.2', True),
                 guests.Guest('', 'pc-i440fx-7.2', False),
             ],
-            found,
+            running,
         )
-        shown = list(guests.check(found))
+        shown = list(guests.check(running))
         self.assertEqual(
             [findings.Severity.NOTICE] * 3,
             [severity for _, severity in hosts.problems(shown)],
@@ -58,14 +58,14 @@ class GuestsTest(base.TestCase):
     def test_of_another_user(self) -> None:
         self.process(1, *_GOOD)
         (self.proc / '1' / 'maps').unlink()
-        (found,) = guests.running(self.proc)
-        self.assertIsNone(found.allocator)
-        shown = hosts.problems(guests.check([found]))
+        (guest,) = guests.running(self.proc)
+        self.assertIsNone(guest.allocator)
+        shown = hosts.problems(guests.check([guest]))
         self.assertEqual(1, len(shown))
 
     def test_nothing_to_do(self) -> None:
         self.process(1, *_GOOD, maps='/usr/lib/libjemalloc.so.2')
-        found = guests.check(guests.running(self.proc))
-        self.assertEqual([], hosts.problems(found))
+        checked = guests.check(guests.running(self.proc))
+        self.assertEqual([], hosts.problems(checked))
         (none,) = guests.check([])
         self.assertEqual('none', none.seen)

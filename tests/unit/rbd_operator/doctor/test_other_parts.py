@@ -92,8 +92,8 @@ class OtherPartsTest(base.TestCase):
             hosts.problems(other_parts.check_horizon(root)),
         )
         (folder / other_parts.ENABLED).touch()
-        (found,) = other_parts.check_horizon(root)
-        self.assertIsNone(found.severity)
+        (finding,) = other_parts.check_horizon(root)
+        self.assertIsNone(finding.severity)
         enabled = tree.ROOT / 'horizon_volume_opts/enabled'
         self.assertTrue((enabled / other_parts.ENABLED).is_file())
 
@@ -119,8 +119,8 @@ class OtherPartsTest(base.TestCase):
         conf = hosts.conf(
             self.folder, hosts.NOVA, **{option: f'{option} = {value}'}
         )
-        found = other_parts.check_nova(conf)
-        self.assertEqual([expected], hosts.problems(found))
+        checked = other_parts.check_nova(conf)
+        self.assertEqual([expected], hosts.problems(checked))
 
     def test_key_in_place_of_the_uuid_is_not_shown(self) -> None:
         run = hosts.Programs(virsh='UUID Usage')
@@ -130,9 +130,9 @@ class OtherPartsTest(base.TestCase):
         ):
             line = f'rbd_user = nova\nrbd_secret_uuid = {value}'
             conf = hosts.conf(self.folder, hosts.NOVA, rbd_user=line)
-            (found,) = other_parts.check_secrets(run, conf, None, None)
-            self.assertIn(seen, found.seen)
-            self.assertNotIn('AQBkey', str(found))
+            (finding,) = other_parts.check_secrets(run, conf, None, None)
+            self.assertIn(seen, finding.seen)
+            self.assertNotIn('AQBkey', str(finding))
 
     def test_nova_plugin(self) -> None:
         rows = [
@@ -140,10 +140,10 @@ class OtherPartsTest(base.TestCase):
             {'Subject': 'enabled', 'Result': 'FAILED', 'Detail': 'False'},
         ]
         run = hosts.Programs(nova_rbd_cache=json.dumps(rows))
-        found = list(other_parts.check_nova_plugin(run, [pathlib.Path('n')]))
-        self.assertEqual(['34', 'False'], [each.seen for each in found])
+        checked = list(other_parts.check_nova_plugin(run, [pathlib.Path('n')]))
+        self.assertEqual(['34', 'False'], [each.seen for each in checked])
         self.assertEqual(
-            [('Nova plug-in: enabled', _S.ERROR)], hosts.problems(found)
+            [('Nova plug-in: enabled', _S.ERROR)], hosts.problems(checked)
         )
         self.assertEqual(['--config-file', 'n'], run.commands[0][-2:])
 

@@ -89,8 +89,8 @@ class PoolsTest(base.TestCase):
         self.clients = pools.Clients(self.ceph, self.ceph)
 
     def test_object_is_removed(self) -> None:
-        found, _compression = self.clients.check_pools(_ACCESS)
-        self.assertIsNone(found.severity)
+        finding, _compression = self.clients.check_pools(_ACCESS)
+        self.assertIsNone(finding.severity)
         self.assertIn('remove_object', self.ceph.done)
         self.assertEqual('shutdown', self.ceph.done[-1])
         self.assertEqual('10', self.ceph.options['rados_osd_op_timeout'])
@@ -133,9 +133,9 @@ class PoolsTest(base.TestCase):
         self, operation: str, number: int, remedy: str
     ) -> None:
         self.ceph.fails[operation] = number
-        (found,) = self.clients.check_pools(_ACCESS)
-        self.assertEqual(_S.ERROR, found.severity)
-        self.assertIn(remedy, found.remedy)
+        (finding,) = self.clients.check_pools(_ACCESS)
+        self.assertEqual(_S.ERROR, finding.severity)
+        self.assertIn(remedy, finding.remedy)
         self.assertEqual('shutdown', self.ceph.done[-1])
 
     def test_options_of_the_client_are_read(self) -> None:
@@ -149,6 +149,6 @@ class PoolsTest(base.TestCase):
         self.ceph.fails['connect'] = errno.EACCES
         error = self.assertRaises(Error, self.clients.options, _ACCESS)
         self.assertEqual('shutdown', self.ceph.done[-1])
-        found = self.clients.connection_failure(_ACCESS, error)
-        self.assertEqual(_S.ERROR, found.severity)
-        self.assertIn('client.u', found.subject)
+        finding = self.clients.connection_failure(_ACCESS, error)
+        self.assertEqual(_S.ERROR, finding.severity)
+        self.assertIn('client.u', finding.subject)

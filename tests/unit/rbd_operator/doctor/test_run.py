@@ -30,13 +30,13 @@ class RunTest(base.TestCase):
         )
         self.programs = hosts.Programs(rbd=_LIBRBD)
 
-    def found(self, **given: object) -> list[tuple[str, _S]]:
+    def found(self, **replaced: object) -> list[tuple[str, _S]]:
         values = {
             'host': self.host,
             'clients': pools.Clients(self.ceph, self.ceph),
             'cloud': None,
             'run': self.programs,
-            **given,
+            **replaced,
         }
         doctor = run.Doctor(**values)  # type: ignore[arg-type]
         return hosts.problems(doctor.check())
@@ -60,8 +60,8 @@ class RunTest(base.TestCase):
         def cloud() -> None:
             raise OSError('made to fail')
 
-        found = self.found(cloud=cloud)
-        self.assertEqual(('APIs of the cloud', _S.WARNING), found[0])
+        problems = self.found(cloud=cloud)
+        self.assertEqual(('APIs of the cloud', _S.WARNING), problems[0])
 
     def test_locations_of_glance_images_are_checked(self) -> None:
         conf = hosts.conf(
@@ -85,9 +85,9 @@ class RunTest(base.TestCase):
     def test_compute_host(self) -> None:
         nova = hosts.conf(self.folder, hosts.NOVA)
         self.host = run.Host(nova=nova, root=pathlib.Path(self.folder))
-        found = dict(self.found())
-        self.assertEqual(_S.WARNING, found['Nova plug-in'])
-        self.assertEqual(_S.NOTICE, found['QEMU'])
+        severities = dict(self.found())
+        self.assertEqual(_S.WARNING, severities['Nova plug-in'])
+        self.assertEqual(_S.NOTICE, severities['QEMU'])
 
     def test_program_returns_status_and_output(self) -> None:
         self.assertEqual((0, 'a\n', ''), run.program(['echo', 'a']))

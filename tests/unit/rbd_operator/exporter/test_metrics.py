@@ -23,12 +23,12 @@ def _uuid(number: int) -> str:
 class MetricsTest(base.TestCase):
     def values(
         self,
-        *found: images.Image,
+        *scanned: images.Image,
         known: records.Records | None = None,
         some: tuple[findings.Finding, ...] = (),
     ) -> dict[tuple[str, ...], float]:
         """Return the values by metric name and labels."""
-        made = report.make(_TAKEN, 2.5, [facts.pool(*found)], some, known)
+        made = report.make(_TAKEN, 2.5, [facts.pool(*scanned)], some, known)
         return {
             (each.metric.name, *each.labels): each.value
             for each in metrics.of_report(made)
@@ -136,8 +136,8 @@ class MetricsTest(base.TestCase):
         self,
     ) -> None:
         closed = scan.PoolScan('backups', (), {}, (), {'': 'made to fail'})
-        found = rules.of_pool(closed, None, _TAKEN)
-        made = report.make(_TAKEN, 2.5, [closed], found, None)
+        reported = rules.of_pool(closed, None, _TAKEN)
+        made = report.make(_TAKEN, 2.5, [closed], reported, None)
         samples = list(metrics.of_report(made))
         about = {each.metric.name for each in samples if each.labels}
         self.assertEqual({'rbd_audit_findings'}, about)

@@ -39,8 +39,8 @@ class Cinder:
         self._left: dict[str, int] = {}
 
     def add(self, ident: str, **values: Any) -> None:
-        given = {'volume_type': 'old', **values}
-        self.volumes[ident] = facts.volume(ident, **given)
+        fields = {'volume_type': 'old', **values}
+        self.volumes[ident] = facts.volume(ident, **fields)
 
     def change(self, ident: str, **values: Any) -> None:
         self.volumes[ident] = dataclasses.replace(
@@ -73,10 +73,10 @@ class Cinder:
         self._left[ident] = self.reads
         self.most = max(self.most, len(self._left))
 
-    def type_of(self, given: str) -> retypes.Type:
+    def type_of(self, name: str) -> retypes.Type:
         """Return a type whose id is its name in capitals."""
-        specs = {'rbd:stripe_unit': '64K'} if given.lower() == 'old' else {}
-        return retypes.Type(given.upper(), given.lower(), specs)
+        specs = {'rbd:stripe_unit': '64K'} if name.lower() == 'old' else {}
+        return retypes.Type(name.upper(), name.lower(), specs)
 
     def listed(self) -> Iterator[records.Volume]:
         yield from self.volumes.values()

@@ -38,8 +38,8 @@ class Image:
     ImageNotFound = ImageNotFound
     ObjectNotFound = ObjectNotFound
 
-    def __init__(self, there: features.Features, flags: int = 0) -> None:
-        self.there = there
+    def __init__(self, initial: features.Features, flags: int = 0) -> None:
+        self.there = initial
         self.ident = 'abc'
         self.flags_of: dict[int | None, int] = {None: flags, 7: flags}
         self.at: int | None = None
@@ -116,11 +116,11 @@ class Image:
 
     def update_features(self, mask: int, enabled: bool) -> None:
         """Enable or disable features."""
-        given = features.from_mask(mask)
+        changed = features.from_mask(mask)
         word = 'enable' if enabled else 'disable'
-        self.calls.append(f'{word} {features.joined(given)}')
-        self.there = self.there | given if enabled else self.there - given
-        if features.OBJECT_MAP in given:
+        self.calls.append(f'{word} {features.joined(changed)}')
+        self.there = self.there | changed if enabled else self.there - changed
+        if features.OBJECT_MAP in changed:
             self.flags_of = dict.fromkeys(self.flags_of, 3 if enabled else 0)
 
     def rebuild_object_map(self) -> None:

@@ -30,8 +30,8 @@ _NO_MAP: dict[str, Any] = {
 def _target(
     volume: dict[str, Any] | None = None, **values: Any
 ) -> selection.Target:
-    there = None if volume is None else facts.volume(**volume)
-    return selection.Target(facts.image(**values), there)
+    record = None if volume is None else facts.volume(**volume)
+    return selection.Target(facts.image(**values), record)
 
 
 @ddt.ddt
@@ -58,14 +58,14 @@ class PlanTest(base.TestCase):
     def test_plan_lists_missing_steps_only(
         self, action: _Action, values: dict[str, Any], expected: str
     ) -> None:
-        found = decisions.plan(action, _target(**values))
-        self.assertEqual(expected, found.describe(action))
-        self.assertIs(bool(expected), bool(found))
+        steps = decisions.plan(action, _target(**values))
+        self.assertEqual(expected, steps.describe(action))
+        self.assertIs(bool(expected), bool(steps))
 
     def test_snapshot_with_an_invalid_map(self) -> None:
         snapshot = facts.snapshot('one', map_state=_INVALID)
-        found = decisions.plan(_Action.REBUILD, _target(snapshots=(snapshot,)))
-        self.assertTrue(found.rebuild)
+        steps = decisions.plan(_Action.REBUILD, _target(snapshots=(snapshot,)))
+        self.assertTrue(steps.rebuild)
 
     @ddt.data(
         (_Action.ENABLE, sorted(facts.MAPPED), False),
@@ -90,10 +90,10 @@ class ObstacleTest(base.TestCase):
         specs: dict[str, str] | None = None,
         can_record: bool = False,
     ) -> Any:
-        found = decisions.obstacle(
+        obstacle = decisions.obstacle(
             action, target, {'type': specs or {}}, can_record
         )
-        return found and found[0]
+        return obstacle and obstacle[0]
 
     @ddt.data(*_Action)
     def test_healthy_image_has_no_obstacle(self, action: _Action) -> None:
@@ -168,23 +168,25 @@ class ObstacleTest(base.TestCase):
             elsewhere=frozenset({'host@lvm#lvm'}),
             located={facts.OTHER: frozenset({'images'})},
         )
-        found = decisions.obstacle_of_owner(_target(volume, **values), known)
-        self.assertIs(reason, found and found[0])
+        obstacle = decisions.obstacle_of_owner(
+            _target(volume, **values), known
+        )
+        self.assertIs(reason, obstacle and obstacle[0])
 
     def test_type_may_forbid_the_map(self) -> None:
         specs = {'rbd:features': 'layering', 'multiattach': '<is> True'}
-        found = self.obstacle(_Action.ENABLE, _target({}), specs)
-        self.assertIs(decisions.NOT_WANTED, found)
+        rule = self.obstacle(_Action.ENABLE, _target({}), specs)
+        self.assertIs(decisions.NOT_WANTED, rule)
         # The metadata of the volume overrides the type.
         volume = {'metadata': {'rbd:object_map': 'true'}}
-        found = self.obstacle(_Action.ENABLE, _target(volume), specs)
-        self.assertIsNone(found)
+        rule = self.obstacle(_Action.ENABLE, _target(volume), specs)
+        self.assertIsNone(rule)
 
     def test_origin_of_keys(self) -> None:
         target = _target({'metadata': {'rbd:object_map': 'false'}})
-        found = decisions.obstacle(_Action.ENABLE, target, {}, True)
+        obstacle = decisions.obstacle(_Action.ENABLE, target, {}, True)
         self.assertEqual(
-            (decisions.NOT_WANTED, 'set in volume metadata'), found
+            (decisions.NOT_WANTED, 'set in volume metadata'), obstacle
         )
 
     def test_state_of_image_is_an_obstacle(self) -> None:
@@ -223,7 +225,7 @@ class ObstacleTest(base.TestCase):
     )
     @ddt.unpack
     def test_open_image_without_lock_is_an_obstacle(
-        self, there: features.Features, found: use.Use, expected: Any
+        self, enabled: features.Features, usage: use.Use, expected: Any
     ) -> None:
-        obstacle = decisions.obstacle_in_use(there, found)
+        obstacle = decisions.obstacle_in_use(enabled, usage)
         self.assertIs(expected, obstacle and obstacle[0])

@@ -51,11 +51,11 @@ class HealthTest(base.TestCase):
     def test_troubles_ignore_muted_and_harmless_checks(
         self, report: dict[str, Any], expected: Any
     ) -> None:
-        found = health.troubles(_Connection(report))
+        troubles = health.troubles(_Connection(report))
         if isinstance(expected, int):
-            self.assertEqual(expected, len(found))
+            self.assertEqual(expected, len(troubles))
         else:
-            self.assertEqual(expected, found)
+            self.assertEqual(expected, troubles)
 
     def test_full_cluster_does_not_stop_what_frees_space(self) -> None:
         report = _report('HEALTH_ERR', 'OSD_FULL', 'POOL_FULL', 'OSD_NEARFULL')
@@ -79,8 +79,8 @@ class HealthTest(base.TestCase):
     def test_wait_pauses_until_healthy(self) -> None:
         said: list[str] = []
         stop = threading.Event()
-        there = _Connection(_SLOW, _SLOW, _OK)
-        self.assertTrue(health.wait(there, stop, said.append, 0.001))
+        cluster = _Connection(_SLOW, _SLOW, _OK)
+        self.assertTrue(health.wait(cluster, stop, said.append, 0.001))
         self.assertEqual(
             [
                 'Paused while the cluster reports SLOW_OPS. Use '
@@ -94,8 +94,8 @@ class HealthTest(base.TestCase):
         """An unhealthy cluster is not asked again for a while."""
         said: list[str] = []
         now = 0.0
-        there = _Connection(_OK, _SLOW, _OK)
-        watch = health.Watch(there, said.append, 10, lambda: now)
+        cluster = _Connection(_OK, _SLOW, _OK)
+        watch = health.Watch(cluster, said.append, 10, lambda: now)
         self.assertTrue(watch.is_healthy())
         self.assertFalse(watch.is_healthy())
         now = 9.0
@@ -106,15 +106,15 @@ class HealthTest(base.TestCase):
 
     def test_monitors_that_stop_answering(self) -> None:
         said: list[str] = []
-        there = _Connection(_OK)
-        watch = health.Watch(there, said.append, 0)
-        there.status = -110
+        cluster = _Connection(_OK)
+        watch = health.Watch(cluster, said.append, 0)
+        cluster.status = -110
         self.assertRaises(health.HealthUnknown, watch.is_healthy)
-        there.status = 0
+        cluster.status = 0
         self.assertTrue(watch.is_healthy())
-        there.status = -110
+        cluster.status = -110
         self.assertFalse(watch.is_healthy())
-        there.status = 0
+        cluster.status = 0
         self.assertTrue(watch.is_healthy())
         self.assertIn('reports nothing', said[0])
 

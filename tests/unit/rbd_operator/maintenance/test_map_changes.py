@@ -181,7 +181,7 @@ class ObjectMapsTest(base.TestCase):
 
     def test_checked_images_tell_state_of_maps(self) -> None:
         snapshot = facts.snapshot('one', map_state=images.MapState.INVALID)
-        found = map_changes.checked(
+        checked = map_changes.checked(
             [
                 selection.Target(facts.image()),
                 selection.Target(facts.image(snapshots=(snapshot,))),
@@ -194,9 +194,9 @@ class ObjectMapsTest(base.TestCase):
                 'a map is invalid: one: invalid',
                 'the image has no object map',
             ],
-            [each.detail for each in found],
+            [each.detail for each in checked],
         )
 
     def test_unreadable_image_has_failed(self) -> None:
-        found = map_changes.unreadable('volumes', 'image', 'no header')
-        self.assertEqual(outcomes.Status.FAILED, found.status)
+        outcome = map_changes.unreadable('volumes', 'image', 'no header')
+        self.assertEqual(outcomes.Status.FAILED, outcome.status)

@@ -21,19 +21,19 @@ class OutcomesTest(base.TestCase):
     def test_severity_is_that_of_the_worst_outcome(
         self, statuses: tuple[_Status, ...], interrupted: bool, expected: int
     ) -> None:
-        found = [outcomes.Outcome(each, 'pool', 'image') for each in statuses]
-        self.assertEqual(expected, outcomes.severity(found, interrupted))
+        ended = [outcomes.Outcome(each, 'pool', 'image') for each in statuses]
+        self.assertEqual(expected, outcomes.severity(ended, interrupted))
 
     def test_refused_outcome_has_reason_and_remedy(self) -> None:
         reason = outcomes.Reason('code', 'a rule', 'Do this.')
         about = outcomes.Outcome(_Status.PLANNED, 'pool', 'image', volume='v')
-        found = about.refused(outcomes.Refused(reason, 'by 1.2.3.4'))
-        self.assertEqual('a rule: by 1.2.3.4', found.detail)
+        outcome = about.refused(outcomes.Refused(reason, 'by 1.2.3.4'))
+        self.assertEqual('a rule: by 1.2.3.4', outcome.detail)
         self.assertEqual(
             {'status': 'refused', 'code': 'code', 'remedy': 'Do this.'},
-            {k: found.plain()[k] for k in ('status', 'code', 'remedy')},
+            {k: outcome.plain()[k] for k in ('status', 'code', 'remedy')},
         )
-        self.assertEqual('v', found.volume)
+        self.assertEqual('v', outcome.volume)
         self.assertEqual(
             'a rule', about.refused(outcomes.Refused(reason)).detail
         )

@@ -37,8 +37,8 @@ class RecordedTest(test.TestCase):
         return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
 
     def test_only_the_features_change(self) -> None:
-        given = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
-        record.made(self.volume.id, _PLAIN, 'host@rbd', given)
+        origins = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
+        record.made(self.volume.id, _PLAIN, 'host@rbd', origins)
         before = self.recorded()
         self.assertTrue(recorded.correct(self.volume.id, _THERE))
         after = self.recorded()
@@ -61,8 +61,8 @@ class RecordedTest(test.TestCase):
             mock.patch.object(config, 'CONF', autospec=True) as conf,
             mock.patch.object(objects, 'register_all', autospec=True),
         ):
-            found = recorded.recorder('/etc/cinder/cinder.conf')
-        self.assertIs(recorded.correct, found)
+            recorder = recorded.recorder('/etc/cinder/cinder.conf')
+        self.assertIs(recorded.correct, recorder)
         conf.assert_called_once_with(
             [],
             project='cinder',

@@ -45,8 +45,8 @@ class RulesTest(base.TestCase):
     def test_retyping_or_migrating_volume_is_running(
         self, values: dict[str, Any], expected: bool
     ) -> None:
-        found = retype_rules.is_running(facts.volume(**values))
-        self.assertIs(expected, found)
+        running = retype_rules.is_running(facts.volume(**values))
+        self.assertIs(expected, running)
 
     def test_percent_is_that_of_the_conversion(self) -> None:
         self.assertIsNone(retype_rules.percent(facts.volume()))
@@ -56,10 +56,10 @@ class RulesTest(base.TestCase):
     def test_unchanged_volume_has_failed(self) -> None:
         volume = facts.volume()
         about = retypes.about(volume)
-        found = retype_rules.unchanged(about, volume)
-        self.assertEqual(outcomes.Status.FAILED, found.status)
+        outcome = retype_rules.unchanged(about, volume)
+        self.assertEqual(outcomes.Status.FAILED, outcome.status)
         made = {wire.ATTRIBUTE_CONVERSION: {'reason': 'has clones'}}
-        found = retype_rules.unchanged(about, facts.volume(made=made))
-        self.assertEqual('not-converted', found.code)
-        found = retype_rules.stalled(about, 90)
-        self.assertIn('1.5 minutes', found.detail)
+        outcome = retype_rules.unchanged(about, facts.volume(made=made))
+        self.assertEqual('not-converted', outcome.code)
+        outcome = retype_rules.stalled(about, 90)
+        self.assertIn('1.5 minutes', outcome.detail)

@@ -77,13 +77,13 @@ class RetypesTest(base.TestCase):
         }
 
     def test_a_few_at_once_with_progress(self) -> None:
-        found = self.run_all()
+        ended = self.run_all()
         self.assertEqual(
             dict.fromkeys('abcde', _Status.DONE),
-            {ident: each.status for ident, each in found.items()},
+            {ident: each.status for ident, each in ended.items()},
         )
-        self.assertEqual('retyped to new', found['a'].detail)
-        self.assertGreater(found['a'].seconds, 0)
+        self.assertEqual('retyped to new', ended['a'].detail)
+        self.assertGreater(ended['a'].seconds, 0)
         self.assertEqual(2, self.cinder.most)
         self.assertEqual((5, 5, {}), self.shown[-1])
         self.assertIn((0, 5, {'a': 50, 'b': 50}), self.shown)
@@ -98,22 +98,22 @@ class RetypesTest(base.TestCase):
         self.cinder.change('b', volume_type='other')
         self.cinder.change('c', status='attaching')
         self.cinder.refused['d'] = 'detach the volume'
-        found = self.run_all()
+        ended = self.run_all()
         self.assertEqual(['e'], self.cinder.requested)
-        self.assertEqual(_Status.UNCHANGED, found['a'].status)
-        codes = {ident: found[ident].code for ident in 'bcd'}
+        self.assertEqual(_Status.UNCHANGED, ended['a'].status)
+        codes = {ident: ended[ident].code for ident in 'bcd'}
         self.assertEqual(
             {'b': 'other-type', 'c': 'busy', 'd': 'refused-by-cinder'}, codes
         )
-        self.assertIn('detach the volume', found['d'].detail)
+        self.assertIn('detach the volume', ended['d'].detail)
 
     def test_type_does_not_change(self) -> None:
         self.cinder.failed = {'a': 'the RBD image has clones', 'b': None}
-        found = self.run_all()
-        self.assertEqual('not-converted', found['a'].code)
-        self.assertIn('clones', found['a'].detail)
-        self.assertEqual(_Status.FAILED, found['b'].status)
-        self.assertIn('cinder-scheduler', found['b'].remedy)
+        ended = self.run_all()
+        self.assertEqual('not-converted', ended['a'].code)
+        self.assertIn('clones', ended['a'].detail)
+        self.assertEqual(_Status.FAILED, ended['b'].status)
+        self.assertIn('cinder-scheduler', ended['b'].remedy)
 
     def test_deleted_volume_is_unchanged(self) -> None:
         volumes = self.cinder.volumes
@@ -121,16 +121,16 @@ class RetypesTest(base.TestCase):
         real = self.cinder.show
 
         def show(ident: str) -> object:
-            found = real(ident)
-            if ident == 'a' and found and found.status == 'retyping':
+            volume = real(ident)
+            if ident == 'a' and volume and volume.status == 'retyping':
                 del volumes['a']
                 self.cinder._left.pop('a', None)
             return volumes.get(ident)
 
         self.cinder.show = show  # type: ignore[method-assign,assignment]
-        found = self.run_all()
-        self.assertEqual(_Status.UNCHANGED, found['a'].status)
-        self.assertIn('deleted', found['a'].detail)
+        ended = self.run_all()
+        self.assertEqual(_Status.UNCHANGED, ended['a'].status)
+        self.assertIn('deleted', ended['a'].detail)
 
     def test_volume_that_is_being_retyped_already(self) -> None:
         """It is waited for; the others wait, if it fills the places."""
@@ -149,9 +149,9 @@ class RetypesTest(base.TestCase):
 
     def test_migrating_volume_is_not_requested(self) -> None:
         self.cinder.change('a', migrating=True)
-        found = self.run_all(patience=0.05)
-        self.assertEqual(_Status.FAILED, found['a'].status)
-        self.assertIn('no progress', found['a'].detail)
+        ended = self.run_all(patience=0.05)
+        self.assertEqual(_Status.FAILED, ended['a'].status)
+        self.assertIn('no progress', ended['a'].detail)
         self.assertNotIn('a', self.cinder.requested)
 
     def test_stopped_run_reports_accepted_retypes(self) -> None:
@@ -204,10 +204,10 @@ class RetypesTest(base.TestCase):
         self.cinder.failed['b'] = None
         self.cinder.begin('b')
         with journal.Journal(self.path, 'retype', '') as self.written:
-            found = self.run_all()
-        self.assertEqual(_Status.DONE, found['a'].status)
-        self.assertIn('earlier run', found['a'].detail)
-        self.assertEqual(_Status.FAILED, found['b'].status)
+            ended = self.run_all()
+        self.assertEqual(_Status.DONE, ended['a'].status)
+        self.assertIn('earlier run', ended['a'].detail)
+        self.assertEqual(_Status.FAILED, ended['b'].status)
         with journal.Journal(self.path, 'retype', '') as again:
             done = {each: again.done('', '', each) for each in 'abcde'}
         self.assertEqual({**dict.fromkeys('acde', True), 'b': False}, done)

@@ -98,7 +98,7 @@ class RunTest(base.TestCase):
 
     def test_each_change_has_its_outcome(self) -> None:
         refused = outcomes.Refused(decisions.MULTIATTACH)
-        found = self.run_changes(
+        ended = self.run_changes(
             self.change('a'),
             self.change('b', refused),
             self.change('c', stubs.Error('made to fail')),
@@ -117,7 +117,7 @@ class RunTest(base.TestCase):
                 (_Status.FAILED, '503'),
                 (_Status.FAILED, 'no such snapshot'),
             ],
-            [(each.status, each.detail) for each in found],
+            [(each.status, each.detail) for each in ended],
         )
         self.assertEqual(('volumes', 7, 7), self.progress[-1])
 

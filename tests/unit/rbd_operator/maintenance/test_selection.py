@@ -33,14 +33,14 @@ class SelectionTest(base.TestCase):
         self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
 
     def chosen(self, chosen: selection.Selection) -> set[str]:
-        found, _ = selection.targets(
+        targets, _ = selection.targets(
             self.cluster,
             ['volumes'],
             self.known,
             chosen,
             lambda *args: None,
         )
-        return {each.image.name for each in found}
+        return {each.image.name for each in targets}
 
     @ddt.data(
         ({}, set()),
@@ -72,8 +72,8 @@ class SelectionTest(base.TestCase):
         self, values: dict[str, Any], has_all: bool
     ) -> None:
         chosen = selection.Selection(**values)
-        there = {('volumes', _OTHER)}
-        self.assertEqual(has_all, chosen.has_all(self.known, there))
+        scanned = {('volumes', _OTHER)}
+        self.assertEqual(has_all, chosen.has_all(self.known, scanned))
         self.assertFalse(chosen.has_all(self.known, {('copies', _OTHER)}))
 
     def test_volume_that_cannot_have_an_image_is_not_missed(self) -> None:
@@ -106,7 +106,7 @@ class SelectionTest(base.TestCase):
         chosen = selection.Selection(
             volumes=frozenset({facts.IDENT, facts.OTHER})
         )
-        found, unreadable = selection.targets(
+        targets, unreadable = selection.targets(
             self.cluster,
             ['volumes'],
             self.known,
@@ -114,7 +114,7 @@ class SelectionTest(base.TestCase):
             lambda *args: None,
         )
         self.assertEqual([('volumes', _VOLUME, 'no header')], unreadable)
-        there = {each.image.name for each in found}
-        self.assertEqual([facts.IDENT], chosen.missing(self.known, there))
-        there.add(_VOLUME)
-        self.assertEqual([], chosen.missing(self.known, there))
+        names = {each.image.name for each in targets}
+        self.assertEqual([facts.IDENT], chosen.missing(self.known, names))
+        names.add(_VOLUME)
+        self.assertEqual([], chosen.missing(self.known, names))

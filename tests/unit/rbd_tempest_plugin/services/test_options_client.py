@@ -23,13 +23,13 @@ class OptionsClientTest(base.TestCase):
         )
 
     def _answer(self, status: int, body: Any) -> Any:
-        found = mock.Mock(status=status, spec_set=['status'])
+        response = mock.Mock(status=status, spec_set=['status'])
         return self.useFixture(
             fixtures.MockPatchObject(
                 options_client.OptionsClient,
                 'get',
                 autospec=True,
-                return_value=(found, json.dumps(body)),
+                return_value=(response, json.dumps(body)),
             )
         ).mock
 
@@ -40,8 +40,8 @@ class OptionsClientTest(base.TestCase):
 
     def test_options_of_a_type_are_shown(self) -> None:
         get = self._answer(200, {'volume_type': {'name': 'rbd'}})
-        found = self.client.show_options('rbd')
-        self.assertEqual('rbd', found['volume_type']['name'])
+        shown = self.client.show_options('rbd')
+        self.assertEqual('rbd', shown['volume_type']['name'])
         get.assert_called_once_with(self.client, 'os-rbd-volume-options/rbd')
 
     def test_another_status_is_a_fault(self) -> None:

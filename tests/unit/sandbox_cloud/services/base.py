@@ -28,10 +28,10 @@ class ServiceTestCase(base.TestCase):
 
     def read(self, path: pathlib.Path) -> configparser.ConfigParser:
         """Return a configuration file."""
-        found = configparser.ConfigParser(
+        parser = configparser.ConfigParser(
             # oslo.config's lists are repeated options.
             interpolation=None,
             strict=False,
         )
-        found.read_string(path.read_text())
-        return found
+        parser.read_string(path.read_text())
+        return parser
