@@ -214,14 +214,14 @@ class Cloud:
                     raise error
             body = json.loads(request.body) if request.body else {}
             self._check_etag(request, url.path)
-            found = self._answer(what, body)
+            answer = self._answer(what, body)
             response.status_code = 200
             if what.startswith('GET') and _has_etags(request):
-                response.headers['Etag'] = _etag(found)
+                response.headers['Etag'] = _etag(answer)
         except Refused as error:
             response.status_code = error.status
-            found = {'badRequest': {'message': str(error)}}
-        response._content = json.dumps(found).encode()
+            answer = {'badRequest': {'message': str(error)}}
+        response._content = json.dumps(answer).encode()
         self.meanwhile.get(what, dict)()
         return response
 
@@ -299,12 +299,12 @@ class Cloud:
         return {'metadata': metadata}
 
     def _act(self, body: Any, ident: str) -> Any:
-        ((action, asked),) = body.items()
+        ((action, wanted),) = body.items()
         volume = self.volumes[ident]
         if action == 'os-extend':
-            volume['size'] = asked['new_size']
+            volume['size'] = wanted['new_size']
         elif action == 'os-retype':
-            volume['volume_type'] = asked['new_type']
+            volume['volume_type'] = wanted['new_type']
         else:
             raise AssertionError(f'the fake cloud has no {action}')
         return {}
@@ -341,8 +341,8 @@ def _check(metadata: Mapping[str, str]) -> None:
     """Refuse invalid options as Cinder's API extension does."""
     origin = errors.Origin.VOLUME_METADATA
     try:
-        asked = options.parse(metadata, keys.Scope.VOLUME, origin)
-        levels = [precedence.Level(origin, asked)]
+        parsed = options.parse(metadata, keys.Scope.VOLUME, origin)
+        levels = [precedence.Level(origin, parsed)]
         qos.limits_of(precedence.resolve(levels).plain, sizes.GIB)
     except errors.OptionError as error:
         raise Refused(400, f'RBD volume option refused: {error}') from error
@@ -360,7 +360,7 @@ def _etag(answer: Any) -> str:
 
 
 def _fixed(answer: Any) -> Callable[..., Any]:
-    return lambda cloud, body, **found: answer
+    return lambda cloud, body, **ignored: answer
 
 
 _KEYSTONE = {

@@ -54,14 +54,14 @@ def data_of(page: str, name: str) -> Any:
 
     The page is parsed as browsers do.
     """
-    found: list[str] = []
+    values: list[str] = []
 
     class Parser(parser.HTMLParser):
         def handle_starttag(self, tag: str, attrs: Any) -> None:
-            found.extend(value for key, value in attrs if key == name)
+            values.extend(value for key, value in attrs if key == name)
 
     Parser().feed(page)
-    return json.loads(found[0]) if found else None
+    return json.loads(values[0]) if values else None
 
 
 def _later() -> datetime.datetime:
@@ -71,19 +71,19 @@ def _later() -> datetime.datetime:
 
 def unpacked(data: Any) -> dict[str, Any]:
     """Return packed offers as the scripts of pages read them."""
-    found: dict[str, Any] = {}
+    offers: dict[str, Any] = {}
     for name, packed in data['types'].items():
         if isinstance(packed, str):
-            found[name] = {'reason': packed, 'options': {}}
+            offers[name] = {'reason': packed, 'options': {}}
             continue
         whole, *numbers = packed
         described = [data['options'][number] for number in numbers]
-        found[name] = {
+        offers[name] = {
             'reason': None,
             'require_whole_stripes': whole,
             'options': dict(zip(data['keys'], described, strict=True)),
         }
-    return found
+    return offers
 
 
 class HorizonTestCase(base.TestCase):
@@ -138,7 +138,7 @@ class HorizonTestCase(base.TestCase):
             token = types.SimpleNamespace(
                 id='t', expires=_later(), project={'domain_id': 'default'}
             )
-            found = auth_user.User(
+            logged_in = auth_user.User(
                 id=user,
                 token=token,
                 user=user,
@@ -153,7 +153,7 @@ class HorizonTestCase(base.TestCase):
                 endpoint=_SERVICES['identity'],
                 services_region='r',
             )
-            found._is_system_user = False
-            return found
+            logged_in._is_system_user = False
+            return logged_in
 
         self.patch(auth_utils, 'get_user', get_user)

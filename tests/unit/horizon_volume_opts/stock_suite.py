@@ -81,9 +81,9 @@ def main(path: str, *labels: str) -> None:
         _offer_everything()
     chosen = list(labels or _LABELS)
     suite = runner.DiscoverRunner(verbosity=0).build_suite(chosen)
-    found = Outcomes()
-    suite.run(found)
-    pathlib.Path(path).write_text(json.dumps(found.words))
+    outcomes = Outcomes()
+    suite.run(outcomes)
+    pathlib.Path(path).write_text(json.dumps(outcomes.words))
 
 
 if __name__ == '__main__':

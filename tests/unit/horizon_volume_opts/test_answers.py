@@ -20,21 +20,21 @@ class AnswersTestCase(base.TestCase):
         self.answer = fake_cloud.offered('t')
 
     def test_valid_answer_keeps_options(self) -> None:
-        found = answers.options_of(self.answer)
+        options = answers.options_of(self.answer)
         for key, option in self.answer['options'].items():
-            self.assertEqual(option, {**found[key], **option})
+            self.assertEqual(option, {**options[key], **option})
 
     def test_a_key_that_is_not_described_can_not_be_set(self) -> None:
         self.answer['options'] = {}
-        found = answers.options_of(self.answer)
+        options = answers.options_of(self.answer)
         self.assertEqual(
-            set(registry.volume_keys()) | {keys.DATA_POOL}, set(found)
+            set(registry.volume_keys()) | {keys.DATA_POOL}, set(options)
         )
-        for option in found.values():
+        for option in options.values():
             self.assertFalse(option['settable'])
         # Scripts read these items of each option.
-        self.assertEqual([], found[keys.FEATURES]['allowed'])
-        self.assertEqual({}, found[keys.FEATURES]['requires'])
+        self.assertEqual([], options[keys.FEATURES]['allowed'])
+        self.assertEqual({}, options[keys.FEATURES]['requires'])
 
     @ddt.data(
         (keys.OBJECT_SIZE, {'settable': None}, "'settable'"),
@@ -109,17 +109,17 @@ class AnswersTestCase(base.TestCase):
 
     def test_limits_are_optional(self) -> None:
         limits = {'total_iops_sec': '500'}
-        for given, expected in (
+        for answer, expected in (
             ({}, {}),
             ({'qos_limits': None}, {}),
             ({'qos_limits': {'consumer': 'both', 'limits': limits}}, limits),
         ):
-            self.assertEqual(expected, answers.limits_of(given))
+            self.assertEqual(expected, answers.limits_of(answer))
 
     @ddt.data([], {'consumer': 'both'}, {'limits': {'total_iops_sec': 5}})
-    def test_invalid_limits(self, given: Any) -> None:
+    def test_invalid_limits(self, invalid: Any) -> None:
         self.assertRaises(
             answers.InvalidAnswerError,
             answers.limits_of,
-            {'qos_limits': given},
+            {'qos_limits': invalid},
         )

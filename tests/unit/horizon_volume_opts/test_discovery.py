@@ -30,10 +30,10 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
         return self.cloud.asked.count(_ASK)
 
     def test_offers_by_name(self) -> None:
-        found = discovery.by_type(self.request())
-        self.assertEqual({'rbd', 'lvm'}, set(found))
-        self.assertIn('rbd:object_size', found['rbd'].settable)
-        self.assertEqual(frozenset(), found['lvm'].settable)
+        offers = discovery.by_type(self.request())
+        self.assertEqual({'rbd', 'lvm'}, set(offers))
+        self.assertIn('rbd:object_size', offers['rbd'].settable)
+        self.assertEqual(frozenset(), offers['lvm'].settable)
 
     def test_kept_for_the_same_user(self) -> None:
         for _ in range(3):
@@ -151,11 +151,11 @@ class ByTypeTestCase(horizon_case.HorizonTestCase):
             {**fake_cloud.not_offered('reason'), 'reason': ['why']},
             fake_cloud.offered('zero', object_size={'minimum': 0}),
         ]
-        found = discovery.by_type(self.request())
-        self.assertIsNone(found['rbd'].reason)
+        offers = discovery.by_type(self.request())
+        self.assertIsNone(offers['rbd'].reason)
         for name in ('from', 'reason', 'zero'):
-            self.assertTrue(found[name].is_invalid, name)
-            self.assertEqual(frozenset(), found[name].settable)
+            self.assertTrue(offers[name].is_invalid, name)
+            self.assertEqual(frozenset(), offers[name].settable)
 
     def test_an_answer_of_something_else(self) -> None:
         self.cloud.types = None  # type: ignore[assignment]

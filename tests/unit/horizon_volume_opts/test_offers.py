@@ -192,10 +192,10 @@ class OfferTestCase(base.TestCase):
 
     def test_a_source_comes_before_the_back_end(self) -> None:
         source = plan.ImageState(layout.ImageLayout(2**20), frozenset())
-        asked = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
-        _offer().check(asked, sizes.GIB)
+        metadata = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
+        _offer().check(metadata, sizes.GIB)
         error = self.assertRaises(
-            errors.OptionError, _offer().check, asked, sizes.GIB, source
+            errors.OptionError, _offer().check, metadata, sizes.GIB, source
         )
         self.assertIn('1 MiB', str(error))
 
@@ -209,12 +209,12 @@ class OfferTestCase(base.TestCase):
         )
 
     def test_the_map_of_a_huge_volume(self) -> None:
-        asked = {'rbd:object_size': '4K'}
+        metadata = {'rbd:object_size': '4K'}
         error = self.assertRaises(
-            errors.OptionError, _offer().check, asked, 1024 * sizes.GIB
+            errors.OptionError, _offer().check, metadata, 1024 * sizes.GIB
         )
         self.assertEqual('rbd:object_map', error.key)
-        _offer(object_map={'default': False}).check(asked, 1024 * sizes.GIB)
+        _offer(object_map={'default': False}).check(metadata, 1024 * sizes.GIB)
 
 
 _OFFERS = (

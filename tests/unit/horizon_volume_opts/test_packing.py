@@ -34,10 +34,10 @@ _ASK = 'GET /v3/p/os-rbd-volume-options'
 
 class DistinctTestCase(test_rest.RestTestCase):
     def test_equal_values_have_one_number(self) -> None:
-        found = packing.Distinct()
-        numbers = [found.number(each) for each in ([1], [2], [1], [True])]
+        distinct = packing.Distinct()
+        numbers = [distinct.number(each) for each in ([1], [2], [1], [True])]
         self.assertEqual([0, 1, 0, 2], numbers)
-        self.assertEqual([[1], [2], [True]], found.values)
+        self.assertEqual([[1], [2], [True]], distinct.values)
 
 
 class RangeTestCase(test_rest.RestTestCase):
@@ -141,8 +141,8 @@ class SizeTestCase(test_rest.RestTestCase):
             data = horizon_case.data_of(page, name)
             listed = data['types'] if 'types' in data else data['volumes']
             self.assertEqual(count, len(listed))
-            found = re.search(f'{begin}.*?{end}', page, re.DOTALL)
-            return found[0] if found else self.fail(page)
+            match = re.search(f'{begin}.*?{end}', page, re.DOTALL)
+            return match[0] if match else self.fail(page)
 
         one, many = (len(markup(count).encode()) for count in (1, 41))
         self.assertLessEqual(one, _FORM + _TYPE)
@@ -185,12 +185,12 @@ class SizeTestCase(test_rest.RestTestCase):
             )
         self.assertEqual(200, len(self.cloud.volumes))
         page = self.client.get('/project/instances/s/attach_volume/')
-        found = re.search(
+        match = re.search(
             '<fieldset class="rbd-cache-mode".*?</fieldset>',
             page.content.decode(),
             re.DOTALL,
         )
-        size = len(found[0].encode()) if found else self.fail()
+        size = len(match[0].encode()) if match else self.fail()
         self.assertLessEqual(size, _FORM)
 
     def test_change_the_type_with_many_options(self) -> None:
@@ -211,10 +211,10 @@ class SizeTestCase(test_rest.RestTestCase):
     def test_wizard_answer_stays_small(self) -> None:
         def size(count: int) -> int:
             self.types(count)
-            _status, found = self.ask('/api/rbd_volume_options/types/')
-            self.assertEqual(count, len(horizon_case.unpacked(found)))
+            _status, answer = self.ask('/api/rbd_volume_options/types/')
+            self.assertEqual(count, len(horizon_case.unpacked(answer)))
             self.assertEqual(1, self.cloud.asked.count(_ASK))
-            return len(json.dumps(found))
+            return len(json.dumps(answer))
 
         one, many = size(1), size(41)
         self.assertLessEqual(one, _FORM)

@@ -81,8 +81,8 @@ class RulesTestCase(base.TestCase):
 def _calls(path: pathlib.Path, name: str) -> Iterator[ast.Call]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call):
-            found = node.func
-            called = getattr(found, 'attr', getattr(found, 'id', ''))
+            function = node.func
+            called = getattr(function, 'attr', getattr(function, 'id', ''))
             if called == name:
                 yield node
 

@@ -30,12 +30,12 @@ class ReadTestCase(base.TestCase):
             'Policy does not allow volume_extension:rbd_volume_options:'
             'set_layout, which rbd:object_size needs.'
         )
-        found = refusals.read(exceptions.Forbidden(403, text))
-        self.assertEqual(refusals.Refusal('rbd:object_size', text), found)
+        refusal = refusals.read(exceptions.Forbidden(403, text))
+        self.assertEqual(refusals.Refusal('rbd:object_size', text), refusal)
 
     def test_try_again_later(self) -> None:
-        found = refusals.read(exceptions.ClientException(503, 'in a minute'))
-        self.assertEqual(refusals.Refusal(None, 'in a minute'), found)
+        refusal = refusals.read(exceptions.ClientException(503, 'in a minute'))
+        self.assertEqual(refusals.Refusal(None, 'in a minute'), refusal)
 
     def test_of_others(self) -> None:
         for error in (
@@ -85,7 +85,7 @@ class OfErrorTestCase(base.TestCase):
     def test_refusal_is_translated_to_german(self) -> None:
         """Reason and allowed values; the value and names stay."""
         metadata = errors.Origin.VOLUME_METADATA
-        for given, text in (
+        for invalid, text in (
             (
                 {'rbd:object_size': '3M'},
                 "'3M': keine Zweierpotenz; erlaubt: eine Zweierpotenz von "
@@ -107,7 +107,7 @@ class OfErrorTestCase(base.TestCase):
             error: errors.OptionError = self.assertRaises(
                 errors.OptionError,
                 options.parse,
-                given,
+                invalid,
                 keys.Scope.VOLUME,
                 metadata,
             )
@@ -122,7 +122,7 @@ class OfErrorTestCase(base.TestCase):
                 object_map={'allowed': [False]},
             )
         )
-        for given, text in (
+        for refused, text in (
             (
                 {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '2'},
                 "'64K': Mandanten dürfen diesen Schlüssel bei diesem "
@@ -136,6 +136,6 @@ class OfErrorTestCase(base.TestCase):
         ):
             with translation.override('de'):
                 error: errors.OptionError = self.assertRaises(
-                    errors.OptionError, offer.check, given, None
+                    errors.OptionError, offer.check, refused, None
                 )
                 self.assertIn(text, refusals.of_error(error).text)

@@ -52,8 +52,8 @@ class StockSuiteTestCase(base.TestCase):
         )
         self.addCleanup(process.kill)
         self.assertEqual(0, process.wait())
-        found: dict[str, str] = json.loads(outcomes.read_text())
-        return found
+        words: dict[str, str] = json.loads(outcomes.read_text())
+        return words
 
     def test_same_outcome_with_and_without_the_plug_in(self) -> None:
         ours = self._outcomes('django')

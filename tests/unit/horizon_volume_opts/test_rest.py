@@ -31,29 +31,29 @@ class RestTestCase(horizon_case.HorizonTestCase):
     def ask(self, path: str) -> tuple[int, Any]:
         """Return the status and body of the response to a GET request."""
         request = self.request(path)
-        found = urls.resolve(request.path)
-        response = found.func(request, *found.args, **found.kwargs)
+        match = urls.resolve(request.path)
+        response = match.func(request, *match.args, **match.kwargs)
         return response.status_code, json.loads(response.content)
 
 
 class TypesTestCase(RestTestCase):
     def test_what_each_type_offers(self) -> None:
-        status, found = self.ask(f'{_BASE}/types/')
+        status, answer = self.ask(f'{_BASE}/types/')
         self.assertEqual(200, status)
-        found = horizon_case.unpacked(found)
-        self.assertEqual({'rbd', 'lvm'}, set(found))
-        self.assertIsNone(found['rbd']['reason'])
-        self.assertIn('no back end', found['lvm']['reason'])
+        answer = horizon_case.unpacked(answer)
+        self.assertEqual({'rbd', 'lvm'}, set(answer))
+        self.assertIsNone(answer['rbd']['reason'])
+        self.assertIn('no back end', answer['lvm']['reason'])
         told = fake_cloud.offered('rbd')['options']
         # Scripts do not need the data pool.
         self.assertEqual(
-            set(registry.volume_keys()), set(found['rbd']['options'])
+            set(registry.volume_keys()), set(answer['rbd']['options'])
         )
         wanted = ('settable', 'default', 'allowed')
         described = {each: told['rbd:object_map'][each] for each in wanted}
         self.assertEqual(
             {**described, 'default_from': 'volume_type'},
-            found['rbd']['options']['rbd:object_map'],
+            answer['rbd']['options']['rbd:object_map'],
         )
 
     def test_type_that_is_newer_than_the_answer_kept(self) -> None:
@@ -80,8 +80,8 @@ class TypesTestCase(RestTestCase):
 class SourceTestCase(RestTestCase):
     def test_volume_source_returns_type_and_layout(self) -> None:
         self.cloud.add_volume('v', volume_type='a "type"')
-        _status, found = self.ask(f'{_BASE}/sources/volume/v/')
-        self.assertEqual('a "type"', found['volume_type'])
+        _status, answer = self.ask(f'{_BASE}/sources/volume/v/')
+        self.assertEqual('a "type"', answer['volume_type'])
         self.assertEqual(
             {
                 'object_size': 2**23,
@@ -89,19 +89,19 @@ class SourceTestCase(RestTestCase):
                 'stripe_count': 8,
                 'features': ['layering', 'striping'],
             },
-            found['made'],
+            answer['made'],
         )
 
     def test_snapshot_stands_for_its_volume(self) -> None:
         self.cloud.add_volume('v', volume_type='fast')
         self.cloud.snapshots['s'] = {'id': 's', 'volume_id': 'v', 'size': 1}
-        _status, found = self.ask(f'{_BASE}/sources/snapshot/s/')
-        self.assertEqual('fast', found['volume_type'])
+        _status, answer = self.ask(f'{_BASE}/sources/snapshot/s/')
+        self.assertEqual('fast', answer['volume_type'])
 
     def test_nothing_recorded(self) -> None:
         self.cloud.add_volume('v', **{f'{fake_cloud.ALIAS}:object_size': None})
-        _status, found = self.ask(f'{_BASE}/sources/volume/v/')
-        self.assertIsNone(found['made'])
+        _status, answer = self.ask(f'{_BASE}/sources/volume/v/')
+        self.assertIsNone(answer['made'])
 
     def test_not_there(self) -> None:
         status, _answer = self.ask(f'{_BASE}/sources/volume/none/')

@@ -20,9 +20,9 @@ class FindTestCase(horizon_case.HorizonTestCase):
 
     def test_volume_and_snapshot(self) -> None:
         for kind, ident in (('volume', 'v'), ('snapshot', 's')):
-            found = source.find(self.request, kind, ident)
-            self.assertEqual('fast', found.volume_type)
-            made = found.state and found.state.layout
+            origin = source.find(self.request, kind, ident)
+            self.assertEqual('fast', origin.volume_type)
+            made = origin.state and origin.state.layout
             self.assertEqual(2**23, made and made.object_size)
 
     def test_not_there(self) -> None:

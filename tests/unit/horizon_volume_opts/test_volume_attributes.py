@@ -34,10 +34,10 @@ class OfVolumeTestCase(base.TestCase):
         self.assertFalse(volume_attributes.has_object_map(state))
 
     def test_of_another_driver(self) -> None:
-        found = volume_attributes.of_volume(
+        attributes = volume_attributes.of_volume(
             _volume(**{'os-rbd-volume-options:object_size': None})
         )
-        self.assertIsNone(found.state)
+        self.assertIsNone(attributes.state)
 
     def test_cinder_without_the_extension(self) -> None:
         shown = {'id': 'v', 'size': 1}
@@ -49,10 +49,10 @@ class OfVolumeTestCase(base.TestCase):
 
     def test_modes_of_attachments_are_read(self) -> None:
         modes = {'a': 'writeback', 'b': None}
-        found = volume_attributes.of_volume(
+        attributes = volume_attributes.of_volume(
             _volume(**{'os-rbd-volume-options:cache_modes': modes})
         )
-        self.assertEqual(modes, found.cache_modes)
+        self.assertEqual(modes, attributes.cache_modes)
 
     @ddt.data(
         {'object_size': '4M'},
@@ -83,8 +83,8 @@ class OfVolumeTestCase(base.TestCase):
                 'limits',
             )
         }
-        found = volume_attributes.of_volume(_volume(**named))
-        self.assertIsNotNone(found.state)
-        self.assertEqual({}, found.origins)
-        self.assertEqual((), found.refusals)
-        self.assertEqual({None}, {None, *found.cache_modes.values()})
+        attributes = volume_attributes.of_volume(_volume(**named))
+        self.assertIsNotNone(attributes.state)
+        self.assertEqual({}, attributes.origins)
+        self.assertEqual((), attributes.refusals)
+        self.assertEqual({None}, {None, *attributes.cache_modes.values()})

@@ -57,8 +57,8 @@ def driver_of(xml: str) -> dict[str, str]:
 def cache_of(xml: str) -> str | None:
     """Return the cache mode in the XML of a disk."""
     driver = etree.fromstring(xml).find('driver')
-    found: str | None = driver.get('cache')
-    return found
+    mode: str | None = driver.get('cache')
+    return mode
 
 
 class FakeHost:

@@ -21,11 +21,11 @@ class FakePlacement:
     def get(self, url: str, version: str, global_request_id: str) -> Any:
         """Return the response to a query."""
         path, _, query = url.partition('?')
-        found = self._found(path, dict(parse.parse_qsl(query)))
-        known = found is not None and version == '1.18' and global_request_id
+        body = self._found(path, dict(parse.parse_qsl(query)))
+        known = body is not None and version == '1.18' and global_request_id
         status = self.status if known else 400
         return types.SimpleNamespace(
-            status_code=status, text='no', json=lambda: found
+            status_code=status, text='no', json=lambda: body
         )
 
     def _found(self, path: str, query: dict[str, str]) -> Any:

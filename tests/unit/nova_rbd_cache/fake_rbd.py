@@ -62,8 +62,8 @@ class Cluster:
             raise Error(f'no such command: {arguments}')
         (pool,) = _values(arguments, '--pool')
         name = arguments[arguments.index('--pool') + 3]
-        asked = _values(arguments, '--image-feature')
-        mask = sum(BITS[each] for each in asked)
+        features = _values(arguments, '--image-feature')
+        mask = sum(BITS[each] for each in features)
         self.images[pool, name] = mask or int(
             self.default_features or feature_bits.DEFAULT
         )

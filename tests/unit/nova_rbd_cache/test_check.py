@@ -40,7 +40,7 @@ class FindingsTest(test_registration.RegistrationTestCase):
 
     def test_active_plug_in_has_no_failed_finding(self) -> None:
         self.set_options('libvirt', disk_cachemodes=['network=writeback'])
-        found = self._found()
+        findings = self._found()
         self.assertEqual({}, self._failed())
         for subject, detail in (
             ('registration', 'nova_rbd_cache.volume.RBDCacheVolumeDriver'),
@@ -54,8 +54,8 @@ class FindingsTest(test_registration.RegistrationTestCase):
                 'CUSTOM_RBD_CACHE_WRITEBACK, CUSTOM_RBD_CACHE_DIRECTSYNC',
             ),
         ):
-            self.assertEqual(detail, found[subject].detail)
-        self.assertIn('rbd_cache_modes', found['connector'].detail)
+            self.assertEqual(detail, findings[subject].detail)
+        self.assertIn('rbd_cache_modes', findings['connector'].detail)
 
     def test_not_installed_there(self) -> None:
         self.points.clear()
@@ -150,33 +150,33 @@ class LibvirtTest(base.NovaTestCase):
             getLibVersion=lambda: 9007000, close=lambda: None
         )
         self.set_options('libvirt', connection_uri='qemu+unix:///session')
-        found = self._libvirt(
+        finding = self._libvirt(
             lambda name: types.SimpleNamespace(
                 openReadOnly=lambda uri: connection
             )
         )
-        self.assertTrue(found.ok)
-        self.assertEqual('qemu+unix:///session: version 9.7.0', found.detail)
+        self.assertTrue(finding.ok)
+        self.assertEqual('qemu+unix:///session: version 9.7.0', finding.detail)
         connection.getLibVersion = lambda: 9000000
-        found = self._libvirt(
+        finding = self._libvirt(
             lambda name: types.SimpleNamespace(
                 openReadOnly=lambda uri: connection
             )
         )
-        self.assertTrue(found.ok)
+        self.assertTrue(finding.ok)
         self.assertEqual(
             'qemu+unix:///session: version 9.0.0; volumes with '
             'rbd:discard_granularity are refused: it requires 9.7.0',
-            found.detail,
+            finding.detail,
         )
 
     def test_not_there(self) -> None:
         def missing(name: str) -> None:
             raise ImportError(f'No module named {name!r}')
 
-        found = self._libvirt(missing)
-        self.assertFalse(found.ok)
-        self.assertEqual("No module named 'libvirt'", found.detail)
+        finding = self._libvirt(missing)
+        self.assertFalse(finding.ok)
+        self.assertEqual("No module named 'libvirt'", finding.detail)
 
 
 class NamesTest(base.NovaTestCase):

@@ -56,9 +56,9 @@ class TraitsTest(ComputeDriverTestCase):
         tree.add_traits(_NODE, _OTHER, *before)
         nova.update_provider_tree(tree, _NODE)
         self.assertEqual(['update_provider_tree'], self.stock)
-        found: set[str] = tree.data(_NODE).traits
-        self.assertIn(_OTHER, found)
-        return found - {_OTHER}
+        reported: set[str] = tree.data(_NODE).traits
+        self.assertIn(_OTHER, reported)
+        return reported - {_OTHER}
 
     def test_one_for_each_allowed_mode(self) -> None:
         self.set_options(allowed_modes='none,writeback')
@@ -189,8 +189,8 @@ class TunedDiskTest(ComputeDriverTestCase):
         self.nova.check_can_live_migrate_source(
             None, _SERVER, None, {'block_device_mapping': mapping}
         )
-        found = self.ours.get_config(base.connection_info(), base.DISK_INFO)
-        written = base.driver_of(found.to_xml())
+        disk = self.ours.get_config(base.connection_info(), base.DISK_INFO)
+        written = base.driver_of(disk.to_xml())
         return {k: written[k] for k in ('iothread', 'queues') if k in written}
 
     @ddt.data(
@@ -208,10 +208,10 @@ class TunedDiskTest(ComputeDriverTestCase):
     )
     @ddt.unpack
     def test_one_query_for_a_guest(
-        self, volumes: tuple[str, ...], asked: int
+        self, volumes: tuple[str, ...], queries: int
     ) -> None:
         self.assertEqual({}, self.migrate(*volumes, cache='none'))
-        self.assertEqual(asked, self.nova._host.asked)
+        self.assertEqual(queries, self.nova._host.asked)
 
 
 class RebuildTest(ComputeDriverTestCase):
@@ -219,13 +219,14 @@ class RebuildTest(ComputeDriverTestCase):
         ours = {'rbd': contract.OUR_DRIVER}
         self.patch(driver, 'VOLUME_DRIVERS', ours)
         nova = self.make()
-        found = nova._get_volume_driver({'driver_volume_type': 'rbd'})
-        found._accepted.add(base.SERVER_ID, base.VOLUME_ID, 'unsafe')
+        volume_driver = nova._get_volume_driver({'driver_volume_type': 'rbd'})
+        volume_driver._accepted.add(base.SERVER_ID, base.VOLUME_ID, 'unsafe')
         arguments = [None] * 7
         self.assertRaises(
             NotImplementedError, nova.rebuild, None, _SERVER, *arguments
         )
         shutil.rmtree(self.conf.instances_path)
         self.assertEqual(
-            'unsafe', found._accepted.mode(base.SERVER_ID, base.VOLUME_ID)
+            'unsafe',
+            volume_driver._accepted.mode(base.SERVER_ID, base.VOLUME_ID),
         )

@@ -13,10 +13,10 @@ from tests.unit.nova_rbd_cache import base
 class ConnectorTest(base.NovaTestCase):
     def _properties(self) -> dict[str, object]:
         """Return the connector properties, with Nova's arguments."""
-        found: dict[str, object] = os_brick.get_connector_properties(
+        connector: dict[str, object] = os_brick.get_connector_properties(
             'sudo', '192.0.2.2', False, False, host='compute-1'
         )
-        return found
+        return connector
 
     def setUp(self) -> None:
         super().setUp()
@@ -26,7 +26,7 @@ class ConnectorTest(base.NovaTestCase):
 
     def test_modes_are_told(self) -> None:
         self.set_options(allowed_modes='writeback,none')
-        found = self._properties()
-        self.assertEqual(['none', 'writeback'], found['rbd_cache_modes'])
-        self.assertEqual('compute-1', found['host'])
-        json.dumps(found)
+        connector = self._properties()
+        self.assertEqual(['none', 'writeback'], connector['rbd_cache_modes'])
+        self.assertEqual('compute-1', connector['host'])
+        json.dumps(connector)

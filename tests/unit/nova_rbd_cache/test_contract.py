@@ -127,18 +127,18 @@ class ContractTest(base.NovaTestCase):
 
     def test_io_threads_where_nova_has_them(self) -> None:
         """Nova has I/O threads since version 33."""
-        found = list(contract.problems(_settings(iothread=True)))
+        problems = list(contract.problems(_settings(iothread=True)))
         has_them = int(version.version_string().split('.')[0]) >= 33
-        self.assertEqual(0 if has_them else 1, len(found))
+        self.assertEqual(0 if has_them else 1, len(problems))
         if has_them:
             stock = driver.LibvirtDriver._get_guest_iothread
             self.addCleanup(
                 setattr, driver.LibvirtDriver, '_get_guest_iothread', stock
             )
             del driver.LibvirtDriver._get_guest_iothread
-            found = list(contract.problems(_settings(iothread=True)))
-        self.assertIn('disk_iothread = True', found[0])
-        self.assertIn('2026.1', found[0])
+            problems = list(contract.problems(_settings(iothread=True)))
+        self.assertIn('disk_iothread = True', problems[0])
+        self.assertIn('2026.1', problems[0])
         # Queues do not require an I/O thread.
         self.assertEqual([], list(contract.problems(_settings(queues=8))))
 

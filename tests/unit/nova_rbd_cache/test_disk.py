@@ -47,12 +47,12 @@ class TunedDiskTest(base.NovaTestCase):
         tuned = disk.TunedDisk.tuned(_stock(), tuning)
         written = etree.fromstring(tuned.to_xml())
         driver = written.find('driver')
-        found = {
+        differing = {
             name: driver.attrib.pop(name)
             for name in ('iothread', 'queues', 'detect_zeroes')
             if name in driver.attrib
         }
-        self.assertEqual(expected, found)
+        self.assertEqual(expected, differing)
         stock = etree.fromstring(_stock().to_xml())
         self.assertEqual(etree.tostring(stock), etree.tostring(written))
 
@@ -64,9 +64,9 @@ class TunedDiskTest(base.NovaTestCase):
     def test_pinned_keeps_it(self) -> None:
         tuned = disk.TunedDisk.tuned(_stock(), disk.Tuning(1, 2))
         pinned = disk.PinnedDisk.of(tuned, cache_modes.CacheMode.WRITEBACK)
-        found = base.driver_of(copy.deepcopy(pinned).to_xml())
+        attributes = base.driver_of(copy.deepcopy(pinned).to_xml())
         expected = {'cache': 'writeback', 'iothread': '1', 'queues': '2'}
-        self.assertEqual(expected, {k: found[k] for k in expected})
+        self.assertEqual(expected, {k: attributes[k] for k in expected})
 
 
 @ddt.ddt

@@ -42,7 +42,7 @@ class PluginTest(base.NovaTestCase):
 
     def _initialize(self) -> None:
         """Initialize os-vif with our entry point, which is not installed."""
-        found = extension.Extension(
+        loaded = extension.Extension(
             'rbd_cache',
             metadata.EntryPoint('rbd_cache', plugin.__name__, 'os_vif'),
             plugin.RBDCachePlugin,
@@ -53,7 +53,7 @@ class PluginTest(base.NovaTestCase):
             extension.ExtensionManager,
             '_load_plugins',
             autospec=True,
-            return_value=[found],
+            return_value=[loaded],
         ):
             os_vif.initialize()
 

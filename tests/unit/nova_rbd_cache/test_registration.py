@@ -82,12 +82,12 @@ class ActivateTest(RegistrationTestCase):
             'nova.virt.libvirt.LibvirtDriver', fake.FakeVirtAPI()
         )
         self.assertIs(compute_driver.RBDCacheDriver, type(nova))
-        found = nova._get_volume_driver(base.connection_info())
-        self.assertIs(volume.RBDCacheVolumeDriver, type(found))
-        found = importutils.import_class(
+        volume_driver = nova._get_volume_driver(base.connection_info())
+        self.assertIs(volume.RBDCacheVolumeDriver, type(volume_driver))
+        manager = importutils.import_class(
             service.SERVICE_MANAGERS['nova-compute']
         )
-        self.assertIs(compute_manager.RBDCacheManager, found)
+        self.assertIs(compute_manager.RBDCacheManager, manager)
         told = nova.get_volume_connector(None)
         self.assertEqual(
             ['directsync', 'none', 'writeback', 'writethrough'],
@@ -126,8 +126,10 @@ class ActivateTest(RegistrationTestCase):
         self.assertIn('[rbd_cache] enabled = False', self.log.output)
         self.use_libvirt()
         nova = driver.LibvirtDriver(fake.FakeVirtAPI(), False)
-        found = nova._get_volume_driver(base.connection_info('writeback'))
-        self.assertIs(net.LibvirtNetVolumeDriver, type(found))
+        volume_driver = nova._get_volume_driver(
+            base.connection_info('writeback')
+        )
+        self.assertIs(net.LibvirtNetVolumeDriver, type(volume_driver))
         self.assertNotIn('rbd_cache_modes', nova.get_volume_connector(None))
 
     def test_not_enabled_starts_with_any_nova(self) -> None:

@@ -44,8 +44,8 @@ class FilterTest(base.NovaTestCase):
 
     def requirement(self, *modes: str) -> server_volumes.Requirement:
         """Return the requirement of a volume."""
-        found = frozenset(cache_modes.CacheMode(mode) for mode in modes)
-        return server_volumes.Requirement(base.VOLUME_ID, found, 'because')
+        wanted = frozenset(cache_modes.CacheMode(mode) for mode in modes)
+        return server_volumes.Requirement(base.VOLUME_ID, wanted, 'because')
 
     def passed(
         self, *hosts: str, servers: int = 1, rebuild: bool = False
@@ -63,10 +63,10 @@ class FilterTest(base.NovaTestCase):
             types.SimpleNamespace(uuid=name, host=f'host-{name}')
             for name in hosts or ('one', 'two', 'three')
         ]
-        found = filters.HostFilterHandler().get_filtered_objects(
+        accepted = filters.HostFilterHandler().get_filtered_objects(
             [self.filter], states, request
         )
-        return {each.uuid for each in found}
+        return {each.uuid for each in accepted}
 
     def check_all_pass(self) -> None:
         """Check that no host is excluded."""

@@ -42,13 +42,13 @@ class FindTest(base.NovaTestCase):
 
     def map(self, cell: Any) -> None:
         """Map the server to a cell, or to none."""
-        found = objects.InstanceMapping(cell_mapping=cell)
-        self.answers(objects.InstanceMapping, 'get_by_instance_uuid', found)
+        mapping = objects.InstanceMapping(cell_mapping=cell)
+        self.answers(objects.InstanceMapping, 'get_by_instance_uuid', mapping)
 
     def test_volumes_of_a_new_server_are_in_its_build_request(self) -> None:
         self.map(None)
-        found = objects.BuildRequest(block_device_mappings=self.devices)
-        self.answers(objects.BuildRequest, 'get_by_instance_uuid', found)
+        request = objects.BuildRequest(block_device_mappings=self.devices)
+        self.answers(objects.BuildRequest, 'get_by_instance_uuid', request)
         self.assertEqual(
             server_volumes.Server(None, (base.VOLUME_ID,)),
             server_volumes.find(self.user, base.SERVER_ID),
@@ -61,8 +61,8 @@ class FindTest(base.NovaTestCase):
             'target_cell',
             lambda user, _cell: contextlib.nullcontext(user),
         )
-        found = objects.Instance(host='compute-1')
-        self.answers(objects.Instance, 'get_by_uuid', found)
+        server = objects.Instance(host='compute-1')
+        self.answers(objects.Instance, 'get_by_uuid', server)
         self.answers(
             objects.BlockDeviceMappingList,
             'get_by_instance_uuid',
@@ -104,10 +104,10 @@ class RequirementsTest(base.NovaTestCase):
         )
 
     def test_required_modes_come_from_cinder(self) -> None:
-        (found,) = self.required(base.VOLUME_ID)
-        self.assertEqual(base.VOLUME_ID, found.volume)
-        self.assertEqual({cache_modes.CacheMode.WRITEBACK}, found.modes)
-        self.assertEqual('because', found.reason)
+        (requirement,) = self.required(base.VOLUME_ID)
+        self.assertEqual(base.VOLUME_ID, requirement.volume)
+        self.assertEqual({cache_modes.CacheMode.WRITEBACK}, requirement.modes)
+        self.assertEqual('because', requirement.reason)
         expected = (
             f'/volumes/{base.VOLUME_ID}/os-rbd-volume-options'
             f'?instance_uuid={base.SERVER_ID}'
@@ -120,8 +120,8 @@ class RequirementsTest(base.NovaTestCase):
 
     def test_no_host_will_do_and_a_mode_of_a_newer_cinder(self) -> None:
         for self.modes in ([], ['newer']):
-            (found,) = self.required(base.VOLUME_ID)
-            self.assertEqual(frozenset(), found.modes)
+            (requirement,) = self.required(base.VOLUME_ID)
+            self.assertEqual(frozenset(), requirement.modes)
 
     def test_no_volumes(self) -> None:
         self.assertEqual([], self.required())

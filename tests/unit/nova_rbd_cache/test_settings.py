@@ -31,14 +31,14 @@ class SettingsTest(base.TestCase):
         return settings.read(self.conf)
 
     def test_defaults_allow_the_safe_modes(self) -> None:
-        found = self._read()
-        self.assertEqual(cache_modes.SAFE_CACHE_MODES, found.allowed_modes)
+        defaults = self._read()
+        self.assertEqual(cache_modes.SAFE_CACHE_MODES, defaults.allowed_modes)
         self.assertEqual(
             ['directsync', 'none', 'writeback', 'writethrough'],
-            found.mode_names,
+            defaults.mode_names,
         )
-        self.assertFalse(found.ephemeral.given)
-        self.assertFalse(found.disks.given)
+        self.assertFalse(defaults.ephemeral.given)
+        self.assertFalse(defaults.disks.given)
 
     @ddt.data(
         ({'disk_iothread': True}, settings.DiskSettings(iothread=True)),
@@ -46,15 +46,15 @@ class SettingsTest(base.TestCase):
     )
     @ddt.unpack
     def test_disk_options_are_read(
-        self, given: dict[str, Any], expected: settings.DiskSettings
+        self, options: dict[str, Any], expected: settings.DiskSettings
     ) -> None:
-        found = self._read(**given).disks
-        self.assertEqual(expected, found)
-        self.assertTrue(found.given)
+        disks = self._read(**options).disks
+        self.assertEqual(expected, disks)
+        self.assertTrue(disks.given)
 
     def test_unsafe_where_it_is_listed(self) -> None:
-        found = self._read(allowed_modes='unsafe,none,unsafe')
-        self.assertEqual(['none', 'unsafe'], found.mode_names)
+        unsafe = self._read(allowed_modes='unsafe,none,unsafe')
+        self.assertEqual(['none', 'unsafe'], unsafe.mode_names)
 
     @ddt.data(
         ({'ephemeral_object_map': 'true'}, _STOCK | features.MAP_ON, False),
@@ -76,12 +76,12 @@ class SettingsTest(base.TestCase):
     )
     @ddt.unpack
     def test_features_of_ephemeral_disks_are_read(
-        self, given: dict[str, str], expected: frozenset[str], whole: bool
+        self, options: dict[str, str], expected: frozenset[str], whole: bool
     ) -> None:
-        found = self._read(**given).ephemeral
-        self.assertTrue(found.given)
-        self.assertIs(whole, found.whole)
-        self.assertEqual(expected, found.features(_STOCK))
+        ephemeral = self._read(**options).ephemeral
+        self.assertTrue(ephemeral.given)
+        self.assertIs(whole, ephemeral.whole)
+        self.assertEqual(expected, ephemeral.features(_STOCK))
 
     def test_contradiction_names_both_options(self) -> None:
         error = self.assertRaises(

@@ -112,11 +112,11 @@ class ShellTest(test_registration.RegistrationTestCase):
     def test_connector_is_printed_as_json(self) -> None:
         """The connector is printed as JSON."""
         status, shown = self._connector('allowed_modes = none,unsafe')
-        found = json.loads(shown)
+        connector = json.loads(shown)
         self.assertEqual(0, status)
-        self.assertEqual('compute-9', found['host'])
-        self.assertEqual(['none', 'unsafe'], found['rbd_cache_modes'])
-        self.assertIn('platform', found)
+        self.assertEqual('compute-9', connector['host'])
+        self.assertEqual(['none', 'unsafe'], connector['rbd_cache_modes'])
+        self.assertIn('platform', connector)
 
     def test_connector_of_a_host_without_modes(self) -> None:
         """The output cannot be mistaken for a full connector."""

@@ -45,8 +45,8 @@ class ChooseTest(base.NovaTestCase):
 
     @ddt.data('', base.guest_xml(), base.guest_xml(driver={'name': 'qemu'}))
     def test_nothing_is_wanted(self, xml: str) -> None:
-        found = self.choose(base.FakeHost(xml), settings.DiskSettings())
-        self.assertEqual(_NOTHING, found)
+        chosen = self.choose(base.FakeHost(xml), settings.DiskSettings())
+        self.assertEqual(_NOTHING, chosen)
 
     @ddt.data(True, False)
     def test_attached_to_a_guest(self, running: bool) -> None:
@@ -79,8 +79,8 @@ class ChooseTest(base.NovaTestCase):
         host = base.FakeHost(base.guest_xml(driver=attributes))
         self.assertEqual(expected, self.choose(host))
         # Also if the options were unset in the meantime.
-        found = self.choose(host, settings.DiskSettings())
-        self.assertEqual(expected, found)
+        chosen = self.choose(host, settings.DiskSettings())
+        self.assertEqual(expected, chosen)
 
     def test_made_anew_of_a_stopped_guest(self) -> None:
         host = base.FakeHost(
@@ -92,10 +92,10 @@ class ChooseTest(base.NovaTestCase):
         {'bus': 'scsi'}, {'bus': 'sata'}, {'type': 'lun'}, {'type': 'cdrom'}
     )
     def test_other_disks(self, disk_info: dict[str, str]) -> None:
-        found = self.choose(
+        chosen = self.choose(
             base.FakeHost(), disk_info={**base.DISK_INFO, **disk_info}
         )
-        self.assertEqual(_NOTHING, found)
+        self.assertEqual(_NOTHING, chosen)
 
     def test_attachment_that_names_no_server(self) -> None:
         info = base.connection_info()

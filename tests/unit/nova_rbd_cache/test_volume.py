@@ -100,20 +100,20 @@ class ModeTest(VolumeTestCase):
     def test_no_mode_is_stock(self, cachemodes: tuple[str, ...]) -> None:
         info = base.connection_info()
         nova = self.make_driver(*cachemodes)
-        found = self.config(nova, info)
-        nova._set_cache_mode(found)
-        self.assertEqual(self.stock_xml(info, *cachemodes), found.to_xml())
+        disk = self.config(nova, info)
+        nova._set_cache_mode(disk)
+        self.assertEqual(self.stock_xml(info, *cachemodes), disk.to_xml())
         # It is the stock class, so later calls cannot differ either.
         self.assertIs(
-            type(stock_volume.vconfig.LibvirtConfigGuestDisk()), type(found)
+            type(stock_volume.vconfig.LibvirtConfigGuestDisk()), type(disk)
         )
 
     @ddt.data(*_MODES)
     def test_only_the_mode_differs_from_stock(self, mode: str) -> None:
         nova = self.make_driver('network=none')
-        found = self.config(nova, base.connection_info(mode)).to_xml()
+        ours = self.config(nova, base.connection_info(mode)).to_xml()
         stock = self.stock_xml(base.connection_info(), f'network={mode}')
-        self.assertEqual(stock, found)
+        self.assertEqual(stock, ours)
 
     @ddt.data(*_MODES, 'unsafe')
     def test_shared_is_none(self, mode: str) -> None:
@@ -148,11 +148,11 @@ class TuningTest(VolumeTestCase):
     def test_in_the_xml(self, mode: str | None) -> None:
         self.set_options(disk_iothread=True, disk_queues=4)
         nova = self.make_driver('network=writeback')
-        found = self.config(nova, base.connection_info(mode))
-        nova._set_cache_mode(found)
+        disk = self.config(nova, base.connection_info(mode))
+        nova._set_cache_mode(disk)
         expected = {'iothread': '1', 'queues': '4'}
         expected['cache'] = mode or 'writeback'
-        written = base.driver_of(found.to_xml())
+        written = base.driver_of(disk.to_xml())
         self.assertEqual(expected, {k: written[k] for k in expected})
 
     def test_shared_disk_keeps_no_cache_but_queues(self) -> None:
@@ -200,8 +200,8 @@ class DetectZeroesTest(VolumeTestCase):
         self, word: str, mode: str | None
     ) -> None:
         stock = base.driver_of(self.stock_xml(base.connection_info()))
-        found = self.attributes(word, mode)
-        self.assertEqual({**stock, 'detect_zeroes': word}, found)
+        attributes = self.attributes(word, mode)
+        self.assertEqual({**stock, 'detect_zeroes': word}, attributes)
 
     def test_unknown_word_is_logged_and_ignored(self) -> None:
         self.assertNotIn('detect_zeroes', self.attributes('maybe'))
@@ -214,9 +214,9 @@ class DetectZeroesTest(VolumeTestCase):
         info['data']['detect_zeroes'] = 'on'
         host = base.FakeHost(base.guest_xml(driver={'queues': '2'}))
         self.patch(nova._get_volume_driver(info), 'host', host)
-        found = base.driver_of(self.config(nova, info).to_xml())
-        self.assertEqual('2', found['queues'])
-        self.assertEqual('on', found['detect_zeroes'])
+        attributes = base.driver_of(self.config(nova, info).to_xml())
+        self.assertEqual('2', attributes['queues'])
+        self.assertEqual('on', attributes['detect_zeroes'])
 
 
 @ddt.ddt
@@ -241,28 +241,28 @@ class DiscardGranularityTest(VolumeTestCase):
 
     def granularity(self, *args: Any) -> str | None:
         """Return the granularity in the XML of a disk."""
-        found: str | None = (
+        size: str | None = (
             self.xml(*args).find('blockio').get('discard_granularity')
         )
-        return found
+        return size
 
     def test_disk_differs_from_one_without_it_in_it_only(self) -> None:
-        found = self.xml()
-        block_io = found.find('blockio')
+        disk = self.xml()
+        block_io = disk.find('blockio')
         self.assertEqual({'discard_granularity': '4096'}, block_io.attrib)
-        found.remove(block_io)
+        disk.remove(block_io)
         without = self.xml(granularity=None)
         self.assertIsNone(without.find('blockio'))
-        self.assertEqual(etree.tostring(without), etree.tostring(found))
+        self.assertEqual(etree.tostring(without), etree.tostring(disk))
 
     def test_sector_size_and_granularity_are_in_one_element(self) -> None:
         sizes: dict[str, Any] = {
             'logical_block_size': '512',
             'physical_block_size': '4096',
         }
-        (found,) = self.xml(**sizes).findall('blockio')
+        (block_io,) = self.xml(**sizes).findall('blockio')
         self.assertEqual(
-            {**sizes, 'discard_granularity': '4096'}, found.attrib
+            {**sizes, 'discard_granularity': '4096'}, block_io.attrib
         )
 
     @ddt.data('8192', None)
@@ -412,8 +412,8 @@ class LackingTest(ConnectTestCase):
     def check_kept(self, **more: Any) -> None:
         """Check that the disk keeps the mode and that a warning is logged."""
         self.set_options(allowed_modes='none')
-        found = self.connect(**more)
-        self.assertEqual('writeback', base.cache_of(found.to_xml()))
+        disk = self.connect(**more)
+        self.assertEqual('writeback', base.cache_of(disk.to_xml()))
         (line,) = [
             line
             for line in self.log.output.splitlines()
@@ -477,8 +477,8 @@ class LackingTest(ConnectTestCase):
         """Nova connects the volume on that host only."""
         self.set_options(allowed_modes='none')
         nova = self.make_driver('network=none')
-        found = self.config(nova, base.connection_info('writeback'))
-        self.assertEqual('writeback', base.cache_of(found.to_xml()))
+        disk = self.config(nova, base.connection_info('writeback'))
+        self.assertEqual('writeback', base.cache_of(disk.to_xml()))
 
 
 @ddt.ddt
@@ -545,8 +545,8 @@ class RefusedTest(ConnectTestCase):
         self.check_refused('fast', multiattach=True)
 
     def test_shared_disk_is_not_refused(self) -> None:
-        found = self.connect('unsafe', multiattach=True)
-        self.assertEqual('none', base.cache_of(found.to_xml()))
+        disk = self.connect('unsafe', multiattach=True)
+        self.assertEqual('none', base.cache_of(disk.to_xml()))
 
     def test_strange_text_is_not_repeated_as_it_is(self) -> None:
         error = self.check_refused('\x1b[31m\u2028' + 'x' * 300)

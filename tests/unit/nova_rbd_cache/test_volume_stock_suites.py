@@ -67,11 +67,11 @@ class SuitesTest(unittest.TestCase):
 
     def test_stock_suites_have_twenty_tests_or_more(self) -> None:
         loader = unittest.defaultTestLoader
-        found = sum(
+        number = sum(
             loader.loadTestsFromTestCase(suite).countTestCases()
             for suite in _OURS.values()
         )
-        self.assertGreaterEqual(found, 20)
+        self.assertGreaterEqual(number, 20)
 
     def test_on_our_class(self) -> None:
         used: list[type] = []

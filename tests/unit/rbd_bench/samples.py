@@ -117,9 +117,9 @@ def thrice(
     ]
 
 
-def changed(given: results.Sample, **values: Any) -> results.Sample:
+def changed(former: results.Sample, **values: Any) -> results.Sample:
     """Return a measurement with other values of its fields."""
-    return dataclasses.replace(given, **values)
+    return dataclasses.replace(former, **values)
 
 
 def found(*samples: results.Sample) -> results.Results:

@@ -41,17 +41,17 @@ class CausesTest(base.TestCase):
     def test_cause_is_found_in_the_environment(
         self, environment: dict[str, Any], seen: str
     ) -> None:
-        (found,) = causes.find(environment)
-        self.assertIn(seen, found.finding.seen)
-        self.assertEqual(1, found.number)
+        (cause,) = causes.find(environment)
+        self.assertIn(seen, cause.finding.seen)
+        self.assertEqual(1, cause.number)
 
     @ddt.data({}, _NEW, samples.ENVIRONMENT, {'pool': {'name': 'p'}})
     def test_find_nothing(self, environment: dict[str, Any]) -> None:
         self.assertEqual([], causes.find(environment))
 
     def test_causes_are_numbered(self) -> None:
-        found = causes.find({**_WRITETHROUGH, **_POOL, **_OLD})
-        self.assertEqual([1, 2, 3], [each.number for each in found])
+        numbered = causes.find({**_WRITETHROUGH, **_POOL, **_OLD})
+        self.assertEqual([1, 2, 3], [each.number for each in numbered])
 
     @ddt.data(
         # environment, affects no cache, affects writeback, a deletion
@@ -69,7 +69,7 @@ class CausesTest(base.TestCase):
         cached: bool,
         deletion: bool,
     ) -> None:
-        found = causes.find(environment)
+        numbered = causes.find(environment)
         for affected, values in (
             (plain, {'cache_mode': 'none'}),
             (cached, {'cache_mode': 'writeback'}),
@@ -78,7 +78,7 @@ class CausesTest(base.TestCase):
             (table,) = tables(**values)
             numbers = [1] if affected else []
             self.assertEqual(
-                numbers, causes.of_table(found, table), str(values)
+                numbers, causes.of_table(numbered, table), str(values)
             )
 
     def test_of_published(self) -> None:

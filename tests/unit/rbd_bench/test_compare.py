@@ -33,8 +33,8 @@ class CompareTest(base.TestCase):
     def test_verdict_depends_on_spread(
         self, first: list[float], second: list[float], expected: str
     ) -> None:
-        (found,) = compare.compare(_found(*first), _found(*second))
-        self.assertEqual(expected, found.verdict)
+        (row,) = compare.compare(_found(*first), _found(*second))
+        self.assertEqual(expected, row.verdict)
 
     def test_missing_and_failed(self) -> None:
         first, second = _found(1.0), _found(1.0)

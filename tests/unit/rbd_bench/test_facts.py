@@ -84,25 +84,25 @@ class _Cluster:
 @ddt.ddt
 class FactsTest(base.TestCase):
     def test_facts_describe_osds_networks_and_devices(self) -> None:
-        found = facts.gather(_Cluster(), 'p')
-        self.assertEqual(2, found['osds'])
-        self.assertEqual(2, found['osds_in_cluster'])
-        self.assertFalse(found['client_is_osd_host'])
+        gathered = facts.gather(_Cluster(), 'p')
+        self.assertEqual(2, gathered['osds'])
+        self.assertEqual(2, gathered['osds_in_cluster'])
+        self.assertFalse(gathered['client_is_osd_host'])
         self.assertEqual(
-            {'public': 'network', 'cluster': 'separate'}, found['networks']
+            {'public': 'network', 'cluster': 'separate'}, gathered['networks']
         )
-        self.assertEqual({'ssd': 2}, found['devices'])
-        self.assertEqual(3, found['pool']['replicas'])
+        self.assertEqual({'ssd': 2}, gathered['devices'])
+        self.assertEqual(3, gathered['pool']['replicas'])
         # A report must not contain addresses or host names.
-        text = json.dumps(found)
+        text = json.dumps(gathered)
         for secret in ('192.0.2', '198.51', 'one', socket.gethostname()):
             self.assertNotIn(f'"{secret}', text)
 
     def test_osds_of_the_data_pool(self) -> None:
-        found = facts.gather(_Cluster(), 'p', 'data')
+        gathered = facts.gather(_Cluster(), 'p', 'data')
         # The rule of the data pool chooses two OSDs, and one is out.
-        self.assertEqual(1, found['osds'])
-        self.assertEqual(2, found['pool']['data_pool']['replicas'])
+        self.assertEqual(1, gathered['osds'])
+        self.assertEqual(2, gathered['pool']['data_pool']['replicas'])
 
     def test_overrides_of_pool_are_read(self) -> None:
         cluster = fake_rados.Cluster('volumes')
@@ -152,9 +152,9 @@ class FactsTest(base.TestCase):
         )
 
     def test_observed_load_includes_the_client(self) -> None:
-        found = facts.observe(_Cluster(), 0)
-        self.assertEqual(0.0, found['operations_per_second'])
-        self.assertIn('client_load_average', found)
+        load = facts.observe(_Cluster(), 0)
+        self.assertEqual(0.0, load['operations_per_second'])
+        self.assertIn('client_load_average', load)
 
 
 _EMIT = {'op': 'emit'}

@@ -12,20 +12,20 @@ from tests.unit import base
 @ddt.ddt
 class FieldsTest(base.TestCase):
     def test_values_are_parsed_by_their_type(self) -> None:
-        given = fields.Fields(
+        top = fields.Fields(
             'top', {'a': 3, 'b': '1T', 'c': True, 'd': ['x']}, 'abcd'
         )
-        self.assertEqual(3, given.number('a', 1, 3))
-        self.assertEqual(2**40, given.size('b'))
+        self.assertEqual(3, top.number('a', 1, 3))
+        self.assertEqual(2**40, top.size('b'))
         # YAML parses on as true.
-        self.assertEqual('on', given.choice('c', ('on', 'off')))
+        self.assertEqual('on', top.choice('c', ('on', 'off')))
         self.assertEqual(
-            ('top.d[0]=x',), given.each('d', lambda w, v: f'{w}={v}')
+            ('top.d[0]=x',), top.each('d', lambda w, v: f'{w}={v}')
         )
 
     @ddt.data('4K', '4KiB', 4096)
-    def test_sizes_have_binary_units(self, given: Any) -> None:
-        self.assertEqual(4096, fields.size('x', given))
+    def test_sizes_have_binary_units(self, size: Any) -> None:
+        self.assertEqual(4096, fields.size('x', size))
 
     @ddt.data(
         (lambda x: x.number('a', 1, 2), "top.a = '3'.*1 to 2"),
@@ -39,17 +39,17 @@ class FieldsTest(base.TestCase):
     )
     @ddt.unpack
     def test_invalid_values_are_named(self, read: Any, text: str) -> None:
-        given = fields.Fields(
+        top = fields.Fields(
             'top', {'a': 3, 'b': 'x/y', 'c': '4KB', 'd': [1, 1]}, 'abcd'
         )
-        error = self.assertRaises(errors.OptionError, read, given)
+        error = self.assertRaises(errors.OptionError, read, top)
         self.assertRegex(str(error), text)
 
     @ddt.data(3, {'z': 1})
     def test_unknown_fields_are_refused_with_the_allowed_ones(
-        self, given: Any
+        self, values: Any
     ) -> None:
         error = self.assertRaises(
-            errors.OptionError, fields.Fields, 'top', given, ('a', 'b')
+            errors.OptionError, fields.Fields, 'top', values, ('a', 'b')
         )
         self.assertIn('allowed: a, b', str(error))

@@ -39,18 +39,18 @@ def _report(elapsed: int, runtime: int, reads: int, writes: int = 0) -> Any:
 class FioTest(base.TestCase):
     def test_options_follow_the_workload(self) -> None:
         work = samples.cell(workload='mixed').work
-        found = fio.options(work, samples.parsed().settings)
+        words = fio.options(work, samples.parsed().settings)
         for word in ('--rwmixread=80', '--bs=262144', '--ramp_time=0'):
-            self.assertIn(word, found)
-        self.assertFalse(any(word.startswith('--fsync') for word in found))
+            self.assertIn(word, words)
+        self.assertFalse(any(word.startswith('--fsync') for word in words))
 
     def test_several_jobs_are_reported_as_a_group(self) -> None:
         work = dataclasses.replace(
             samples.cell(workload='small').work, pattern='read', jobs=4
         )
-        found = fio.options(work, samples.parsed().settings)
+        words = fio.options(work, samples.parsed().settings)
         for word in ('--numjobs=4', '--thread', '--group_reporting'):
-            self.assertIn(word, found)
+            self.assertIn(word, words)
 
     def test_warm_up_is_not_part_of_the_rate(self) -> None:
         # The counters restart after a warm-up of two seconds.
@@ -60,12 +60,12 @@ class FioTest(base.TestCase):
             _report(4, 2000, 220, 40),
             _report(4, 2010, 220, 40),
         ]
-        found = fio.figures(reports)
-        self.assertAlmostEqual(260 / 2.01, found.rate)
-        self.assertEqual((120.0, 140.0), found.series)
-        self.assertEqual(2.0, found.detail['read_ms_mean'])
-        self.assertEqual(5.0, found.detail['write_ms_p99'])
-        self.assertEqual(25.0, found.detail['client_cpu_percent'])
+        figures = fio.figures(reports)
+        self.assertAlmostEqual(260 / 2.01, figures.rate)
+        self.assertEqual((120.0, 140.0), figures.series)
+        self.assertEqual(2.0, figures.detail['read_ms_mean'])
+        self.assertEqual(5.0, figures.detail['write_ms_p99'])
+        self.assertEqual(25.0, figures.detail['client_cpu_percent'])
 
     def test_nothing_was_done(self) -> None:
         failed = _report(1, 1000, 5)

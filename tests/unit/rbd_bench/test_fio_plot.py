@@ -42,11 +42,11 @@ class FioPlotTest(base.TestCase):
                 'sysconfig.get_path', lambda name: str(folder)
             )
         )
-        given = shipped.load('ceph-2022')
-        (self.run_,) = (x for x in given.runs if x.name == 'depth')
+        whole_plan = shipped.load('ceph-2022')
+        (self.run_,) = (x for x in whole_plan.runs if x.name == 'depth')
         self.samples = [
             self.sample(cell)
-            for cell in matrix.cells(given)
+            for cell in matrix.cells(whole_plan)
             if cell.run.name == 'depth'
         ]
         self.said: list[str] = []

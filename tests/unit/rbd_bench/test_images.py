@@ -261,8 +261,8 @@ class ImagesTest(base.TestCase):
     def test_arguments_of_librbd_follow_the_keys(
         self, keys: Any, expected: Any
     ) -> None:
-        found = images.arguments(keys, feature_bits.DEFAULT)
-        self.assertEqual(expected, found)
+        arguments = images.arguments(keys, feature_bits.DEFAULT)
+        self.assertEqual(expected, arguments)
 
     @ddt.data(
         str(feature_bits.DEFAULT),

@@ -70,14 +70,14 @@ class MatrixTest(base.TestCase):
         self.assertEqual((('size', '1T'),), matrix.load(deletion.values))
 
     def test_guest_cells_take_longer(self) -> None:
-        given = plan.parse(samples.GUEST_PLAN)
-        cell, other = matrix.cells(given)[0], self.cells[0]
+        whole_plan = plan.parse(samples.GUEST_PLAN)
+        cell, other = matrix.cells(whole_plan)[0], self.cells[0]
         # The volume also has the job.
         self.assertEqual(
-            2**30 + 2**20, matrix.data_bytes(cell, given.settings)
+            2**30 + 2**20, matrix.data_bytes(cell, whole_plan.settings)
         )
         # The volume is attached and detached.
         self.assertGreater(
-            matrix.seconds(cell, given.settings),
-            matrix.seconds(other, given.settings),
+            matrix.seconds(cell, whole_plan.settings),
+            matrix.seconds(other, whole_plan.settings),
         )

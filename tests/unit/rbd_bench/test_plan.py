@@ -102,9 +102,9 @@ class PlanTest(base.TestCase):
 
 @ddt.ddt
 class VariantsTest(base.TestCase):
-    def read(self, given: Any) -> dict[str, plan.Keys]:
-        found = fields.Fields('runs[0]', {'layouts': given}, ('layouts',))
-        return plan.read_variants(found, 'layouts')
+    def read(self, layouts: Any) -> dict[str, plan.Keys]:
+        run = fields.Fields('runs[0]', {'layouts': layouts}, ('layouts',))
+        return plan.read_variants(run, 'layouts')
 
     def test_variants_have_keys_of_volumes(self) -> None:
         self.assertEqual(
@@ -113,8 +113,8 @@ class VariantsTest(base.TestCase):
         )
 
     def test_default_variant_has_no_keys(self) -> None:
-        found = fields.Fields('runs[0]', {}, ())
-        self.assertEqual({'default': {}}, plan.read_variants(found, 'layouts'))
+        run = fields.Fields('runs[0]', {}, ())
+        self.assertEqual({'default': {}}, plan.read_variants(run, 'layouts'))
 
     @ddt.data(
         (
@@ -128,12 +128,12 @@ class VariantsTest(base.TestCase):
         ({5: {}}, 'not a name'),
     )
     @ddt.unpack
-    def test_invalid_variants_are_refused(self, given: Any, text: str) -> None:
-        error = self.assertRaises(errors.OptionError, self.read, given)
+    def test_invalid_variants_are_refused(self, value: Any, text: str) -> None:
+        error = self.assertRaises(errors.OptionError, self.read, value)
         self.assertRegex(str(error), text)
 
     def test_keys_of_layout_and_features_do_not_contradict(self) -> None:
-        found = fields.Fields('runs[0]', {}, ())
+        run = fields.Fields('runs[0]', {}, ())
         layouts = {'a': {'rbd:features': 'layering'}}
         for keys, text in (
             ({'rbd:features': 'layering'}, 'set in layouts too'),
@@ -141,6 +141,6 @@ class VariantsTest(base.TestCase):
         ):
             error = self.assertRaises(
                 errors.OptionError,
-                *(plan.check_together, found, layouts, {'b': keys}),
+                *(plan.check_together, run, layouts, {'b': keys}),
             )
             self.assertRegex(str(error), text)

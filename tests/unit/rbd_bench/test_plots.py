@@ -25,10 +25,10 @@ class PlotsTest(base.TestCase):
         self.raw = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def draw(
-        self, given: plan.Plan, found: results.Results
+        self, whole_plan: plan.Plan, measured: results.Results
     ) -> dict[str, list[str]]:
-        tables = summary.tables(given, found)
-        drawn = plots.draw(self.folder, given, found, tables, self.raw)
+        tables = summary.tables(whole_plan, measured)
+        drawn = plots.draw(self.folder, whole_plan, measured, tables, self.raw)
         names = {name for each in drawn.values() for name in each}
         self.assertEqual(names, {each.name for each in self.folder.iterdir()})
         return drawn
@@ -37,7 +37,7 @@ class PlotsTest(base.TestCase):
         steady = dataclasses.replace(
             samples.sample(100.0), series=(99.0, 100.0, 101.0)
         )
-        found = samples.found(
+        measured = samples.found(
             steady,
             samples.sample(2000.0, cache_mode='writeback'),
             samples.sample(0, error='no QEMU', cache_mode='unsafe'),
@@ -48,29 +48,29 @@ class PlotsTest(base.TestCase):
                 'disks': ['disks-ratios.svg', 'disks-time.svg'],
                 'deletion': [],
             },
-            self.draw(samples.parsed(), found),
+            self.draw(samples.parsed(), measured),
         )
         text = (self.folder / 'disks-ratios.svg').read_text()
         for part in ('20.00', 'not measured', 'writeback', 'small'):
             self.assertIn(part, text)
         # The same figures produce the same file.
-        self.draw(samples.parsed(), found)
+        self.draw(samples.parsed(), measured)
         self.assertEqual(text, (self.folder / 'disks-ratios.svg').read_text())
 
     def test_depths_are_drawn_as_lines(self) -> None:
-        given = shipped.load('ceph-2022')
+        whole_plan = shipped.load('ceph-2022')
         samples_of = [
             results.Sample(
                 'depth', 'librbd', cell.ident, dict(cell.values), 0, 100.0
             )
-            for cell in matrix.cells(given)
+            for cell in matrix.cells(whole_plan)
             if cell.run.name == 'depth'
         ]
-        found = results.Results(
-            'ceph-2022', given.settings, given, 'cluster', 'volumes'
+        measured = results.Results(
+            'ceph-2022', whole_plan.settings, whole_plan, 'cluster', 'volumes'
         )
-        found.samples = samples_of
-        drawn = self.draw(given, found)
+        measured.samples = samples_of
+        drawn = self.draw(whole_plan, measured)
         self.assertEqual(['depth-depth.svg'], drawn['depth'])
         text = (self.folder / 'depth-depth.svg').read_text()
         for part in ('1 job', '2 jobs', '4 jobs', '256'):

@@ -12,8 +12,8 @@ from tests.unit.rbd_bench import samples
 
 @ddt.ddt
 class PublishedTest(base.TestCase):
-    def compare(self, *given: results.Sample) -> list[published.Compared]:
-        return published.compare(samples.parsed(), samples.found(*given))
+    def compare(self, *taken: results.Sample) -> list[published.Compared]:
+        return published.compare(samples.parsed(), samples.found(*taken))
 
     @ddt.data(
         (2.0, [200] * 3, [100] * 3, published.REPRODUCED),
@@ -85,12 +85,12 @@ class PublishedTest(base.TestCase):
             ('guest', 200.0, 'guest, here qemu'),
         ):
             more = f'ratio: 2\n    path: {path}\n' if path else 'ratio: 2\n'
-            given = plan.parse(samples.PLAN.replace('ratio: 2\n', more))
-            found = samples.found(
+            whole_plan = plan.parse(samples.PLAN.replace('ratio: 2\n', more))
+            measured = samples.found(
                 *samples.thrice(100.0),
                 *samples.thrice(rate, cache_mode='writeback'),
             )
-            cache = published.compare(given, found)[0]
+            cache = published.compare(whole_plan, measured)[0]
             self.assertEqual(expected, cache.paths)
             self.assertEqual(
                 path == 'guest' and rate < 100,

@@ -182,8 +182,8 @@ _STRIPED_ONLY = samples.PLAN.partition('published:')[0].replace(
 
 
 class VolumeTypesTest(base.TestCase):
-    def tables(self, *given: results.Sample) -> list[summary.Table]:
-        return summary.tables(samples.parsed(), samples.found(*given))
+    def tables(self, *taken: results.Sample) -> list[summary.Table]:
+        return summary.tables(samples.parsed(), samples.found(*taken))
 
     def test_volume_types_are_found_from_winners(self) -> None:
         tables = self.tables(
@@ -215,12 +215,12 @@ class VolumeTypesTest(base.TestCase):
         self.assertEqual({'rbd:object_map': 'true'}, mapped.properties)
 
     def test_keys_that_all_rows_have(self) -> None:
-        given = plan.parse(_STRIPED_ONLY)
-        found = samples.found(
+        whole_plan = plan.parse(_STRIPED_ONLY)
+        measured = samples.found(
             *samples.thrice(100.0, layout='striped'),
             *samples.thrice(200.0, layout='striped', cache_mode='writeback'),
         )
-        (each,) = report.volume_types(summary.tables(given, found))
+        (each,) = report.volume_types(summary.tables(whole_plan, measured))
         # The type is the one that was measured.
         self.assertEqual(
             {
@@ -243,20 +243,20 @@ class VolumeTypesTest(base.TestCase):
         self.assertEqual('writeback', each.properties['rbd:cache_mode'])
 
     def test_winner_without_keys(self) -> None:
-        given = plan.parse(
+        whole_plan = plan.parse(
             _STRIPED_ONLY.replace(
                 'cache_modes: [none, writeback, unsafe]',
                 'allocators: [libc, tcmalloc]',
             )
         )
-        found = samples.found()
-        found.samples = [
+        measured = samples.found()
+        measured.samples = [
             each
             for allocator, rate in (('libc', 100.0), ('tcmalloc', 150.0))
             for each in samples.thrice(
-                rate, given, run='disks', allocator=allocator
+                rate, whole_plan, run='disks', allocator=allocator
             )
         ]
-        (table,) = summary.tables(given, found)
+        (table,) = summary.tables(whole_plan, measured)
         self.assertEqual('tcmalloc', table.best.label)
         self.assertEqual([], report.volume_types([table]))

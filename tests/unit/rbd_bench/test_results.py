@@ -44,18 +44,18 @@ class ResultsTest(base.TestCase):
 
     def resumed(
         self,
-        given: plan.Plan | None = None,
+        whole_plan: plan.Plan | None = None,
         fsid: str = 'cluster',
         pool: str = 'volumes',
     ) -> results.Results:
         return results.resumed(
-            self.folder, given or samples.parsed(), fsid, pool
+            self.folder, whole_plan or samples.parsed(), fsid, pool
         )
 
-    def refusal(self, *given: Any, **changed: str) -> str:
+    def refusal(self, *plans: Any, **changed: str) -> str:
         return str(
             self.assertRaises(
-                errors.OptionError, self.resumed, *given, **changed
+                errors.OptionError, self.resumed, *plans, **changed
             )
         )
 
@@ -101,8 +101,8 @@ class ResultsTest(base.TestCase):
 
     def test_resumed_with_other_published_ratios(self) -> None:
         results.save(self.folder, self.resumed())
-        given = plan.parse(samples.PLAN.replace('ratio: 2', 'ratio: 3'))
-        self.assertEqual(given, self.resumed(given).whole_plan)
+        whole_plan = plan.parse(samples.PLAN.replace('ratio: 2', 'ratio: 3'))
+        self.assertEqual(whole_plan, self.resumed(whole_plan).whole_plan)
 
     def test_unreadable_results_are_named(self) -> None:
         for text in (

@@ -92,15 +92,17 @@ class SessionTest(base.TestCase):
 
     def test_session_measures_each_cell_and_removes_images(self) -> None:
         self.cluster.pools['volumes'].config['rbd_cache'] = 'false'
-        found = self.run_plan()
-        self.assertEqual(28, len(found.done()))
+        measured = self.run_plan()
+        self.assertEqual(28, len(measured.done()))
         self.assertEqual(
             {'overrides': {'conf_rbd_cache': 'false'}},
-            found.environment['pool'],
+            measured.environment['pool'],
         )
         self.assertEqual(list(range(29)), self.shown)
         self.assertEqual([], self.cluster.names())
-        self.assertEqual(['before', 'after'], [x['when'] for x in found.loads])
+        self.assertEqual(
+            ['before', 'after'], [x['when'] for x in measured.loads]
+        )
         # The image of each layout and repetition is filled once.
         fills = [x for x in self.fio.call_args_list if '--rw=write' in x[0][0]]
         fills = [x for x in fills if '--name=fill' in x[0][0]]
@@ -110,14 +112,14 @@ class SessionTest(base.TestCase):
         """The connection has others."""
         changed = {**vars(self.target), 'options': {'a': '0'}}
         self.target = surroundings.Target(**changed)
-        found = self.run_plan('run=deletion')
-        self.assertEqual({'a': '0', 'b': '1'}, found.environment['options'])
+        measured = self.run_plan('run=deletion')
+        self.assertEqual({'a': '0', 'b': '1'}, measured.environment['options'])
 
     def test_failed_measurement(self) -> None:
         failing = processes.EngineError('QEMU aborts')
         self.exported.return_value.__enter__.side_effect = failing
-        found = self.run_plan('path=qemu', 'cache_mode=none')
-        self.assertEqual({'QEMU aborts'}, {x.error for x in found.samples})
+        measured = self.run_plan('path=qemu', 'cache_mode=none')
+        self.assertEqual({'QEMU aborts'}, {x.error for x in measured.samples})
         self.assertEqual([], self.cluster.names())
 
     def test_refused_combination(self) -> None:
@@ -135,9 +137,11 @@ class SessionTest(base.TestCase):
                 for run in self.plan.runs
             ),
         )
-        found = self.run_plan('run=deletion', 'features=with')
-        self.assertEqual(2, len(found.done()))
-        failed = {x.values['size']: x.error for x in found.samples if x.error}
+        measured = self.run_plan('run=deletion', 'features=with')
+        self.assertEqual(2, len(measured.done()))
+        failed = {
+            x.values['size']: x.error for x in measured.samples if x.error
+        }
         self.assertEqual(['4000000T'], list(failed))
         self.assertIn('image cinder-rbd-ext-bench-', failed['4000000T'])
         self.assertIn('size=4000000T', self.said[0])
@@ -148,9 +152,9 @@ class SessionTest(base.TestCase):
         layouts = {'wrong': {'rbd:stripe_unit': '8M', 'rbd:stripe_count': '2'}}
         changed = dataclasses.replace(run, layouts={**run.layouts, **layouts})
         self.plan = dataclasses.replace(self.plan, runs=(changed,))
-        found = self.run_plan('cache_mode=none')
-        self.assertEqual(8, len(found.done()))
-        errors_found = {x.error for x in found.samples if x.error}
+        measured = self.run_plan('cache_mode=none')
+        self.assertEqual(8, len(measured.done()))
+        errors_found = {x.error for x in measured.samples if x.error}
         self.assertIn('not a factor of the object size', errors_found.pop())
 
     def test_failing_librbd(self) -> None:
@@ -158,8 +162,8 @@ class SessionTest(base.TestCase):
             fake_images.OSError('no answer'),
             *[_FIGURES] * 5,
         ]
-        found = self.run_plan('layout=stock', 'workload=small')
-        self.assertEqual(5, len(found.done()))
+        measured = self.run_plan('layout=stock', 'workload=small')
+        self.assertEqual(5, len(measured.done()))
         self.assertEqual([], self.cluster.names())
 
     def test_image_that_is_not_closed(self) -> None:
@@ -195,10 +199,10 @@ class SessionTest(base.TestCase):
         self.free.side_effect = [*[2**40] * 4, *[0] * 1000]
         with mock.patch.object(time, 'monotonic', autospec=True) as clock:
             clock.side_effect = map(float, itertools.count(0, 10))
-            found = self.run_plan('run=disks', 'cache_mode=none')
+            measured = self.run_plan('run=disks', 'cache_mode=none')
         self.assertTrue(opened.called)
-        self.assertEqual(2, len(found.done()))
-        failed = {x.error for x in found.samples if x.error}
+        self.assertEqual(2, len(measured.done()))
+        failed = {x.error for x in measured.samples if x.error}
         self.assertEqual(1, len(failed))
         self.assertIn('0 are free in the pool volumes', failed.pop())
 
@@ -246,8 +250,8 @@ class SessionTest(base.TestCase):
             features={'y' * 60: {}},
         )  # fmt: skip
         self.plan = dataclasses.replace(self.plan, runs=(changed,))
-        found = self.run_plan('cache_mode=none')
-        names = {each.raw for each in found.samples}
+        measured = self.run_plan('cache_mode=none')
+        names = {each.raw for each in measured.samples}
         self.assertEqual(4, len(names))
         self.assertLess(max(map(len, names)), 200)
 
@@ -290,13 +294,15 @@ class SessionTest(base.TestCase):
 
     def test_guest_session_removes_servers_and_volumes(self) -> None:
         fake = self.use_guest()
-        found = self.run_plan('run=disks')
-        self.assertEqual(24, len(found.done()))
+        measured = self.run_plan('run=disks')
+        self.assertEqual(24, len(measured.done()))
         self.assertEqual({}, fake.servers)
         self.assertEqual([], self.session.not_removed)
         self.assertEqual([], self.cluster.names())
         modes = {'none', 'writeback', 'unsafe'}
-        self.assertEqual(modes, set(found.environment['guest']['disk_cache']))
+        self.assertEqual(
+            modes, set(measured.environment['guest']['disk_cache'])
+        )
         # A run without the cloud keeps the facts.
         self.place = None
         again = self.run_plan('run=deletion')
@@ -317,18 +323,18 @@ class SessionTest(base.TestCase):
     def test_guest_without_server(self) -> None:
         fake = self.use_guest()
         fake.status = 'ERROR'
-        found = self.run_plan()
-        reasons = {each.error for each in found.samples if each.error}
+        measured = self.run_plan()
+        reasons = {each.error for each in measured.samples if each.error}
         self.assertEqual(1, len(reasons))
         # The other run is measured.
-        self.assertEqual(4, len(found.done()))
+        self.assertEqual(4, len(measured.done()))
         self.assertEqual([], self.cluster.names())
 
     def test_results_of_another_cluster(self) -> None:
-        found = self.run_plan('run=deletion')
-        self.assertEqual('volumes', found.pool)
-        self.assertEqual(self.plan, found.whole_plan)
-        found.fsid = 'another'
-        results.save(self.folder, found)
+        measured = self.run_plan('run=deletion')
+        self.assertEqual('volumes', measured.pool)
+        self.assertEqual(self.plan, measured.whole_plan)
+        measured.fsid = 'another'
+        results.save(self.folder, measured)
         error = self.assertRaises(errors.OptionError, self.run_plan)
         self.assertIn('cluster: another, not', str(error))

@@ -17,11 +17,11 @@ class ShippedTest(base.TestCase):
     @ddt.data(*shipped.names())
     def test_shipped_plans_are_valid(self, name: str) -> None:
         for short in (False, True):
-            found = shipped.load(name, short)
-            self.assertEqual(name, found.name)
-            self.assertTrue(matrix.cells(found))
-            self.assertTrue(found.published)
-        self.assertEqual(1, found.settings.repetitions)
+            whole_plan = shipped.load(name, short)
+            self.assertEqual(name, whole_plan.name)
+            self.assertTrue(matrix.cells(whole_plan))
+            self.assertTrue(whole_plan.published)
+        self.assertEqual(1, whole_plan.settings.repetitions)
 
     def test_the_published_plans_are_shipped(self) -> None:
         self.assertLessEqual(
@@ -31,14 +31,14 @@ class ShippedTest(base.TestCase):
 
     @ddt.data(*shipped.names())
     def test_published_figures_name_one_combination(self, name: str) -> None:
-        given = shipped.load(name)
-        for each in given.published:
+        whole_plan = shipped.load(name)
+        for each in whole_plan.published:
             self.assertTrue(each.path or each.ratio is None, each.name)
             for side in (each.of, each.to):
                 # It names one combination, whatever the order of the plan.
                 cells = [
                     cell
-                    for cell in matrix.cells(given)
+                    for cell in matrix.cells(whole_plan)
                     if cell.run.name == each.run
                     and side.items() <= cell.values.items()
                 ]
@@ -102,14 +102,16 @@ class ShippedTest(base.TestCase):
         self.assertIn('cern-2013', str(error))
 
     def test_of_results(self) -> None:
-        found = samples.found()
-        self.assertIs(found.whole_plan, shipped.of_results(found))
-        given = shipped.of_results(found, self.path('ratio: 2', 'ratio: 3'))
-        self.assertEqual(3, given.published[0].ratio)
+        measured = samples.found()
+        self.assertIs(measured.whole_plan, shipped.of_results(measured))
+        whole_plan = shipped.of_results(
+            measured, self.path('ratio: 2', 'ratio: 3')
+        )
+        self.assertEqual(3, whole_plan.published[0].ratio)
         error = self.assertRaises(
             errors.OptionError,
             shipped.of_results,
-            found,
+            measured,
             self.path('queue_depth: 16', 'queue_depth: 8'),
         )
         self.assertIn('workloads[small].queue_depth: 16, not 8', str(error))

@@ -50,11 +50,11 @@ class SteadyTest(base.TestCase):
         self.assertFalse(slower.is_clearly_faster(faster, 1.1))
 
     def test_spreads_overlap_or_do_not(self) -> None:
-        found = steady.spread([3.0, 1.0, 2.0])
+        spread = steady.spread([3.0, 1.0, 2.0])
         self.assertEqual(
             (2.0, 1.0, 3.0, 3),
-            (found.median, found.low, found.high, found.count),
+            (spread.median, spread.low, spread.high, spread.count),
         )
-        self.assertEqual(1.0, found.part)
-        self.assertTrue(found.overlaps(steady.spread([3.0, 4.0])))
-        self.assertFalse(found.overlaps(steady.spread([3.1])))
+        self.assertEqual(1.0, spread.part)
+        self.assertTrue(spread.overlaps(steady.spread([3.0, 4.0])))
+        self.assertFalse(spread.overlaps(steady.spread([3.1])))

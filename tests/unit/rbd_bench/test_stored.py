@@ -16,14 +16,14 @@ from tests.unit.rbd_bench import samples
 class StoredTest(base.TestCase):
     @ddt.data(*shipped.names())
     def test_stored_plan_is_restored(self, name: str) -> None:
-        given = shipped.load(name)
-        text = json.dumps(dataclasses.asdict(given))
-        self.assertEqual(given, stored.restored(json.loads(text)))
+        whole_plan = shipped.load(name)
+        text = json.dumps(dataclasses.asdict(whole_plan))
+        self.assertEqual(whole_plan, stored.restored(json.loads(text)))
 
     def test_unknown_field(self) -> None:
-        given = dataclasses.asdict(samples.parsed())
-        given['magic'] = 1
-        self.assertRaises(TypeError, stored.restored, given)
+        content = dataclasses.asdict(samples.parsed())
+        content['magic'] = 1
+        self.assertRaises(TypeError, stored.restored, content)
 
     def test_differences_of_plans_are_listed(self) -> None:
         one = samples.parsed()

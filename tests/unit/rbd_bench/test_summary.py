@@ -12,8 +12,8 @@ from tests.unit.rbd_bench import samples
 
 
 class SummaryTest(base.TestCase):
-    def tables(self, *given: results.Sample) -> list[summary.Table]:
-        return summary.tables(samples.parsed(), samples.found(*given))
+    def tables(self, *taken: results.Sample) -> list[summary.Table]:
+        return summary.tables(samples.parsed(), samples.found(*taken))
 
     def thrice(self, rate: float, **values: str) -> list[results.Sample]:
         return [
@@ -43,12 +43,12 @@ class SummaryTest(base.TestCase):
             # The difference is too small.
             ((100, 101, 102), (105, 106, 107)),
         ):
-            given = [
+            taken = [
                 samples.sample(rate, place, cache_mode=mode)
                 for mode, rates in (('none', slow), ('writeback', fast))
                 for place, rate in enumerate(rates)
             ]
-            (table,) = self.tables(*given)
+            (table,) = self.tables(*taken)
             self.assertIsNone(table.winner)
             self.assertEqual('none', table.best.label)
             self.assertEqual([], report.volume_types([table]))
@@ -64,19 +64,19 @@ class SummaryTest(base.TestCase):
             self.assertIs(expected, table.rows[0].unsteady)
 
     def test_scaling_is_relative_to_the_first_depth(self) -> None:
-        given = shipped.load('ceph-2022')
-        found = results.Results(
-            'ceph-2022', given.settings, given, 'cluster', 'volumes'
+        whole_plan = shipped.load('ceph-2022')
+        measured = results.Results(
+            'ceph-2022', whole_plan.settings, whole_plan, 'cluster', 'volumes'
         )
-        cells = [x for x in matrix.cells(given) if x.run.name == 'depth']
-        found.samples = [
+        cells = [x for x in matrix.cells(whole_plan) if x.run.name == 'depth']
+        measured.samples = [
             results.Sample(
                 'depth', 'librbd', cell.ident, dict(cell.values), place, rate
             )
             for cell, rate in zip(cells, range(100, 1300, 100), strict=True)
             for place in range(3)
         ]
-        (table,) = summary.tables(given, found)
+        (table,) = summary.tables(whole_plan, measured)
         # Loads are no variants: none of them wins, or becomes a volume type.
         self.assertTrue(table.scaling)
         self.assertIsNone(table.winner)

@@ -15,14 +15,14 @@ _RATES = dict[tuple[str, str], list[float]]
 
 def _table(rates: _RATES, axis: str = 'allocator') -> summary.Table:
     """Return the table of cache modes and values of another axis."""
-    given = shipped.load('ceph-2022')
-    found = samples.found()
+    whole_plan = shipped.load('ceph-2022')
+    measured = samples.found()
     for (mode, value), each in rates.items():
         first = samples.thrice(
-            0.0, given, run='qemu', **{plan.CACHE_MODE: mode, axis: value}
+            0.0, whole_plan, run='qemu', **{plan.CACHE_MODE: mode, axis: value}
         )[0]
         for place, rate in enumerate(each):
-            found.samples.append(
+            measured.samples.append(
                 samples.changed(
                     first,
                     repetition=place,
@@ -30,7 +30,7 @@ def _table(rates: _RATES, axis: str = 'allocator') -> summary.Table:
                     error='' if rate else 'failed',
                 )
             )
-    (table,) = summary.tables(given, found)
+    (table,) = summary.tables(whole_plan, measured)
     return table
 
 

@@ -14,21 +14,21 @@ _GIVEN = {'name': 'w', 'pattern': 'randrw', 'block_size': '16K'}
 @ddt.ddt
 class WorkloadTest(base.TestCase):
     def test_workload_is_read_with_its_defaults(self) -> None:
-        found = workload.read('w', {**_GIVEN, 'read_percent': 80})
-        self.assertEqual(16384, found.block_size)
+        work = workload.read('w', {**_GIVEN, 'read_percent': 80})
+        self.assertEqual(16384, work.block_size)
         self.assertEqual(
             (1, 80, 0),
-            (found.queue_depth, found.read_percent, found.flush_every),
+            (work.queue_depth, work.read_percent, work.flush_every),
         )
-        self.assertFalse(found.is_sequential)
-        self.assertTrue(found.writes)
+        self.assertFalse(work.is_sequential)
+        self.assertTrue(work.writes)
 
     def test_jobs_multiply_requests_in_flight(self) -> None:
-        found = workload.read(
+        work = workload.read(
             'w',
             {**_GIVEN, 'pattern': 'randread', 'queue_depth': 4, 'jobs': 8},
         )
-        self.assertEqual((8, 32), (found.jobs, found.in_flight))
+        self.assertEqual((8, 32), (work.jobs, work.in_flight))
 
     @ddt.data(
         ({'pattern': 'trim'}, 'pattern.*randwrite'),
@@ -41,9 +41,9 @@ class WorkloadTest(base.TestCase):
     )
     @ddt.unpack
     def test_invalid_workloads_are_refused(
-        self, given: Any, text: str
+        self, changed: Any, text: str
     ) -> None:
         error = self.assertRaises(
-            errors.OptionError, workload.read, 'w', {**_GIVEN, **given}
+            errors.OptionError, workload.read, 'w', {**_GIVEN, **changed}
         )
         self.assertRegex(str(error), text)

@@ -16,8 +16,8 @@ class CephArgumentsTest(base.TestCase):
 
     def test_defaults_follow_ceph_conf(self) -> None:
         self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF'))
-        found = self.parsed()
-        self.assertEqual('/etc/ceph/ceph.conf', found.ceph_conf)
-        self.assertEqual('cinder', found.ceph_user)
+        args = self.parsed()
+        self.assertEqual('/etc/ceph/ceph.conf', args.ceph_conf)
+        self.assertEqual('cinder', args.ceph_user)
         self.useFixture(fixtures.EnvironmentVariable('CEPH_CONF', '/x'))
         self.assertEqual('/x', self.parsed().ceph_conf)

@@ -31,9 +31,9 @@ _DEFAULTS = {
 class CephOptionsTest(base.TestCase):
     @ddt.data({}, _DEFAULTS)
     def test_nothing_to_do(self, values: dict[str, str]) -> None:
-        found = list(ceph_options.check('client', values))
-        self.assertEqual(1, len(found))
-        self.assertEqual([], hosts.problems(found))
+        checked = list(ceph_options.check('client', values))
+        self.assertEqual(1, len(checked))
+        self.assertEqual([], hosts.problems(checked))
 
     @ddt.data(
         ('rbd_blocklist_expire_seconds', '60', _S.WARNING),
@@ -61,19 +61,19 @@ class CephOptionsTest(base.TestCase):
         self, name: str, value: str, severity: _S
     ) -> None:
         values = {**_DEFAULTS, name: value}
-        (found,) = ceph_options.check('client', values)
-        self.assertEqual(severity, found.severity)
-        self.assertIn(name, found.seen)
+        (finding,) = ceph_options.check('client', values)
+        self.assertEqual(severity, finding.severity)
+        self.assertIn(name, finding.seen)
 
     def test_limits_of_a_pool(self) -> None:
         metadata = {
             'conf_rbd_qos_iops_burst': '5000',
             'conf_rbd_qos_exclude_ops': 'write',
         }
-        found = ceph_options.overrides('volumes', lambda: metadata)
+        checked = ceph_options.overrides('volumes', lambda: metadata)
         self.assertEqual(
             ['rbd_qos_exclude_ops = write', 'rbd_qos_iops_burst = 5000'],
-            [each.seen for each in found],
+            [each.seen for each in checked],
         )
 
     def test_overrides_of_a_pool(self) -> None:
@@ -82,6 +82,6 @@ class CephOptionsTest(base.TestCase):
             'conf_rbd_default_order': '20',
             'rbd_cache': 'x',
         }
-        (found,) = ceph_options.overrides('volumes', lambda: metadata)
-        self.assertEqual('rbd_cache_policy = writethrough', found.seen)
-        self.assertEqual(_S.WARNING, found.severity)
+        (finding,) = ceph_options.overrides('volumes', lambda: metadata)
+        self.assertEqual('rbd_cache_policy = writethrough', finding.seen)
+        self.assertEqual(_S.WARNING, finding.severity)

@@ -28,16 +28,16 @@ class ColumnsTest(base.TestCase):
     )
     @ddt.unpack
     def test_value_has_a_text_for_people(
-        self, key: str, given: Any, text: Any
+        self, key: str, value: Any, text: Any
     ) -> None:
-        self.assertEqual((text, given), self._shown(columns.value(given, key)))
+        self.assertEqual((text, value), self._shown(columns.value(value, key)))
 
     @ddt.data(['\x1b'], {'\x1b': '\x1b'}, '\x1b')
     def test_control_characters_are_escaped_for_programs_too(
-        self, given: Any
+        self, value: Any
     ) -> None:
         """Formats for programs, such as csv, do not escape by themselves."""
-        for shown in self._shown(columns.value(given)):
+        for shown in self._shown(columns.value(value)):
             self.assertIn('x1b', str(shown))
             self.assertNotIn('\x1b', str(shown))
             self.assertNotIn("'\\x1b'", repr(shown))

@@ -24,9 +24,9 @@ class PrintableTest(base.TestCase):
     )
     @ddt.unpack
     def test_control_characters_are_escaped(
-        self, given: str, shown: str
+        self, text: str, shown: str
     ) -> None:
-        self.assertEqual(shown, printable.text(given))
+        self.assertEqual(shown, printable.text(text))
 
     def test_every_character(self) -> None:
         every = ''.join(map(chr, range(0x3000)))
@@ -36,9 +36,9 @@ class PrintableTest(base.TestCase):
         )
 
     def test_texts_in_collections_are_escaped(self) -> None:
-        given = {'a\x1b': ['\x1b', 1, None, {'b': ('\x07',)}], 'c': True}
+        value = {'a\x1b': ['\x1b', 1, None, {'b': ('\x07',)}], 'c': True}
         wanted = {
             'a\\x1b': ['\\x1b', 1, None, {'b': ('\\x07',)}],
             'c': True,
         }
-        self.assertEqual(wanted, printable.value(given))
+        self.assertEqual(wanted, printable.value(value))

@@ -23,16 +23,16 @@ class VersionsTest(base.TestCase):
     def test_old_librbd_is_a_warning(
         self, shown: str, severity: _S | None
     ) -> None:
-        found = versions.check_librbd(hosts.Programs(rbd=shown))
-        self.assertEqual(severity, found.severity)
+        finding = versions.check_librbd(hosts.Programs(rbd=shown))
+        self.assertEqual(severity, finding.severity)
 
     def test_versions_of_qemu_and_libvirt_are_shown(self) -> None:
         run = hosts.Programs(
             qemu_kvm='QEMU emulator version 7.2.22 (Debian 1:7.2)',
             libvirtd='libvirtd (libvirt) 9.7.0',
         )
-        found = list(versions.check_host(run))
-        self.assertEqual(['7.2.22', '9.7.0'], [each.seen for each in found])
+        checked = list(versions.check_host(run))
+        self.assertEqual(['7.2.22', '9.7.0'], [each.seen for each in checked])
 
     @ddt.data(('9.6.0', True), ('9.7.0', False), ('11.3.0', False))
     @ddt.unpack
@@ -45,8 +45,8 @@ class VersionsTest(base.TestCase):
         self.assertIs(is_shown, 'rbd:discard_granularity' in shown.seen)
 
     def test_nothing_there(self) -> None:
-        found = versions.check_host(hosts.Programs())
+        checked = versions.check_host(hosts.Programs())
         self.assertEqual(
             [('QEMU', _S.NOTICE), ('libvirt', _S.NOTICE)],
-            hosts.problems(found),
+            hosts.problems(checked),
         )

@@ -65,16 +65,16 @@ class PageCase(helpers.BaseAdminViewTests):
         self.assertEqual(200, response.status_code)
         return response
 
-    def audited(self, *found: dict[str, Any], **values: Any) -> None:
+    def audited(self, *findings: dict[str, Any], **values: Any) -> None:
         """Let the panel show a report of an audit.
 
-        :param found: findings
+        :param findings: findings
         """
         nothing = dict.fromkeys(('pool', 'image', 'detail', 'volume'), '')
         report = {
             'version': 1,
             'taken': '2026-01-02T03:04:05+00:00',
-            'findings': [{**nothing, **each} for each in found],
+            'findings': [{**nothing, **each} for each in findings],
             'images': [],
             **values,
         }

@@ -65,13 +65,13 @@ class ReportTestCase(base.TestCase):
         return json.dumps(made)
 
     def test_state_and_findings_of_an_image(self) -> None:
-        found = self.read(self.written())
-        checked = found.checked(_image(_ONE), _ONE)
+        parsed = self.read(self.written())
+        checked = parsed.checked(_image(_ONE), _ONE)
         self.assertIs(_State.INVALID, checked.map_state)
         self.assertEqual(0, checked.used)
-        self.assertIsNone(found.checked(_image(_OTHER), _OTHER).used)
+        self.assertIsNone(parsed.checked(_image(_OTHER), _OTHER).used)
         self.assertEqual(('object-map-invalid',), checked.findings)
-        self.assertEqual('2026-01-02T00:00:00+00:00', found.taken)
+        self.assertEqual('2026-01-02T00:00:00+00:00', parsed.taken)
 
     def test_of_a_migrated_volume(self) -> None:
         """Its image has another ID; findings are by either."""
@@ -95,7 +95,7 @@ class ReportTestCase(base.TestCase):
 
     def test_report_of_an_audit(self) -> None:
         """Each finding of the rules about a volume is at the volume."""
-        there = facts.pool(
+        pool = facts.pool(
             facts.image(
                 size=rules.MANY_OBJECTS * 4 * 2**20,
                 image_features=features.MAP_ON,
@@ -115,23 +115,25 @@ class ReportTestCase(base.TestCase):
             )
         )
         now = datetime.datetime.now(datetime.timezone.utc)
-        found = list(rules.of_pool(there, known, now))
-        self.assertEqual(8, len({each.kind.code for each in found}))
-        made = report.make(now, 1.0, [there], found, known)
+        reported = list(rules.of_pool(pool, known, now))
+        self.assertEqual(8, len({each.kind.code for each in reported}))
+        made = report.make(now, 1.0, [pool], reported, known)
         shown = self.read(''.join(made.as_json()))
         image = shown.checked(_image(facts.IDENT), facts.IDENT)
-        self.assertEqual({each.kind.code for each in found}, {*image.findings})
+        self.assertEqual(
+            {each.kind.code for each in reported}, {*image.findings}
+        )
         self.assertIs(_State.INVALID, image.map_state)
         self.assertEqual([], shown.others({facts.IDENT}))
 
     def test_the_record_is_newer(self) -> None:
-        found = self.read(self.written())
+        parsed = self.read(self.written())
         for before, after in (
             (_image(_OTHER), _State.UNCHECKED),
             (_image(_ONE, _State.NONE), _State.NONE),
             (_image(_OTHER, _State.UNKNOWN), _State.NONE),
         ):
-            checked = found.checked(before, before.ident)
+            checked = parsed.checked(before, before.ident)
             self.assertIs(after, checked.map_state)
 
     def test_no_report(self) -> None:

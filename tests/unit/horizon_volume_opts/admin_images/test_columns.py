@@ -35,18 +35,18 @@ class ColumnsTestCase(base.TestCase):
         bare = images.Image('h@b#p', '', images.MapState.UNKNOWN, ident='b')
         lines = columns.csv_lines([image, bare], {'p': 'demo'})
         head, row, other = csv.reader(lines)
-        found = dict(zip(head, row, strict=True))
-        self.assertEqual('an-id', found['Volume ID'])
-        self.assertEqual('demo', found['Project'])
-        self.assertEqual('0.75', found['Used (GiB)'])
-        self.assertEqual('64 KiB × 8', found['Striping'])
-        self.assertEqual('gold, "fast"', found['Volume Type'])
-        self.assertEqual('invalid object map', found['Object Map'])
+        cells = dict(zip(head, row, strict=True))
+        self.assertEqual('an-id', cells['Volume ID'])
+        self.assertEqual('demo', cells['Project'])
+        self.assertEqual('0.75', cells['Used (GiB)'])
+        self.assertEqual('64 KiB × 8', cells['Striping'])
+        self.assertEqual('gold, "fast"', cells['Volume Type'])
+        self.assertEqual('invalid object map', cells['Object Map'])
         # Quoted, so that a spreadsheet does not run it as a formula.
-        self.assertEqual('\'=HYPERLINK("x")', found['Volume'])
-        found = dict(zip(head, other, strict=True))
-        self.assertEqual('', found['Striping'])
-        self.assertEqual('', found['Used (GiB)'])
+        self.assertEqual('\'=HYPERLINK("x")', cells['Volume'])
+        cells = dict(zip(head, other, strict=True))
+        self.assertEqual('', cells['Striping'])
+        self.assertEqual('', cells['Used (GiB)'])
 
     def test_csv_escapes_formulas(self) -> None:
         """Some skip a line break, or separate cells at semicolons or tabs."""
@@ -63,7 +63,7 @@ class ColumnsTestCase(base.TestCase):
             self.assertEqual(safe, row[2])
 
     def test_findings_are_exported_in_words(self) -> None:
-        found = [
+        findings = [
             {
                 'kind': 'orphan-disk',
                 'pool': 'p',
@@ -71,7 +71,7 @@ class ColumnsTestCase(base.TestCase):
                 'detail': '=1',
             }
         ]
-        head, row = csv.reader(columns.findings_csv(found))
+        head, row = csv.reader(columns.findings_csv(findings))
         self.assertEqual(
             {
                 'Kind': 'disk without an instance',

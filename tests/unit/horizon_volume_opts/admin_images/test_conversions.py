@@ -28,27 +28,27 @@ class ConversionsTest(base.TestCase):
 
     def test_running_conversion_is_listed(self) -> None:
         told = {'percent': 0, 'at': '2026-01-02T03:04:05Z', 'reason': None}
-        (found,) = self.read(conversion={**told, 'new_type_id': '2'})
-        self.assertEqual(('vol', 'rbd'), (found.name, found.former))
-        self.assertEqual(('striped', 0), (found.target, found.percent))
+        (entry,) = self.read(conversion={**told, 'new_type_id': '2'})
+        self.assertEqual(('vol', 'rbd'), (entry.name, entry.former))
+        self.assertEqual(('striped', 0), (entry.target, entry.percent))
         time = datetime.datetime(
             2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc
         )
-        self.assertEqual(time, found.at)
+        self.assertEqual(time, entry.at)
 
     def test_what_is_unknown(self) -> None:
         """The type was deleted, or the extension is of an older release."""
         told = {'percent': 7, 'at': '2026-99-99T00:00:00'}
         for new_type, expected in (('9', '9'), (None, '')):
             self.cinder.volumes.all.clear()
-            (found,) = self.read(
+            (entry,) = self.read(
                 conversion={**told, 'new_type_id': new_type},
                 name='',
                 volume_type=None,
             )
-            self.assertEqual(expected, found.target)
-            self.assertEqual((found.ident, ''), (found.name, found.former))
-            self.assertIsNone(found.at)
+            self.assertEqual(expected, entry.target)
+            self.assertEqual((entry.ident, ''), (entry.name, entry.former))
+            self.assertIsNone(entry.at)
 
     def test_volumes_without_conversion_are_not_listed(self) -> None:
         """A migration, a stock API, and a conversion that was refused."""

@@ -12,8 +12,8 @@ _KEY = 'rbd_volume_options:test'
 
 
 def _listing(number: int) -> listing.Listing:
-    found = listing.Listing('2026-01-02T03:04:05+00:00', projects={'p': 'P'})
-    found.add(
+    listed = listing.Listing('2026-01-02T03:04:05+00:00', projects={'p': 'P'})
+    listed.add(
         (
             f'id-{n}',
             None
@@ -24,11 +24,11 @@ def _listing(number: int) -> listing.Listing:
         )
         for n in range(number)
     )
-    found.markers = ['id-1']
-    found.other_findings = [
+    listed.markers = ['id-1']
+    listed.other_findings = [
         {'kind': 'k', 'image': f'{n}'} for n in range(1500)
     ]
-    return found
+    return listed
 
 
 class ListingTestCase(base.TestCase):
@@ -63,6 +63,6 @@ class ListingTestCase(base.TestCase):
         self.assertIsNone(listing.load(_KEY))
 
     def test_a_volume_that_is_read_twice(self) -> None:
-        found = _listing(5)
-        found.add(list(_listing(3).rows.items()))
-        self.assertEqual(5, len(found.rows))
+        listed = _listing(5)
+        listed.add(list(_listing(3).rows.items()))
+        self.assertEqual(5, len(listed.rows))

@@ -15,10 +15,10 @@ class PanelTestCase(helpers.BaseAdminViewTests):
         self.assertEqual('/admin/rbd_images/', address)
         # Panels are registered when a URL is first resolved.
         dashboard = horizon.get_dashboard('admin')
-        found = dashboard.get_panel('rbd_images')
-        self.assertIsInstance(found, panel.RBDImages)
-        self.assertIn(found, list(dashboard.get_panel_group('volume')))
-        self.assertEqual(address, found.get_absolute_url())
+        ours = dashboard.get_panel('rbd_images')
+        self.assertIsInstance(ours, panel.RBDImages)
+        self.assertIn(ours, list(dashboard.get_panel_group('volume')))
+        self.assertEqual(address, ours.get_absolute_url())
 
 
 class TenantTestCase(helpers.TestCase):

@@ -40,9 +40,9 @@ _PROJECTS = {'p1': 'zeta', 'p2': 'demo'}
 @ddt.ddt
 class QueryTestCase(base.TestCase):
     def selected(self, address: str) -> str:
-        given = dict(parse.parse_qsl(address))
-        found = query.Query.of(given).select(_IMAGES, _PROJECTS)
-        return ''.join(each.ident[-1] for each in found)
+        values = dict(parse.parse_qsl(address))
+        selected = query.Query.of(values).select(_IMAGES, _PROJECTS)
+        return ''.join(each.ident[-1] for each in selected)
 
     @ddt.data(
         ('', 'abc'),
@@ -74,8 +74,8 @@ class QueryTestCase(base.TestCase):
 
     @ddt.data(*query.SORTS)
     def test_every_column_can_be_sorted(self, name: str) -> None:
-        found = self.selected(f'sort={name}')
-        self.assertEqual('abc', ''.join(sorted(found)))
+        letters = self.selected(f'sort={name}')
+        self.assertEqual('abc', ''.join(sorted(letters)))
 
     @ddt.data(('3', 3), ('0', 1), ('-1', 1), ('9' * 99, 1), ('\u00b2', 1))
     @ddt.unpack
@@ -84,18 +84,20 @@ class QueryTestCase(base.TestCase):
 
     def test_address_keeps_filters(self) -> None:
         address = 'q=a+%26&map=none&sort=-size&page=2'
-        asked = query.Query.of(dict(parse.parse_qsl(address)))
-        self.assertEqual(address, asked.address())
-        self.assertEqual('q=a+%26&map=none&sort=size', asked.sorted_by('size'))
-        self.assertEqual('q=a+%26&map=none', asked.sorted_by('name'))
+        parsed = query.Query.of(dict(parse.parse_qsl(address)))
+        self.assertEqual(address, parsed.address())
+        self.assertEqual(
+            'q=a+%26&map=none&sort=size', parsed.sorted_by('size')
+        )
+        self.assertEqual('q=a+%26&map=none', parsed.sorted_by('name'))
 
     def test_choices_come_from_the_images(self) -> None:
-        found = query.choices(_IMAGES)
-        self.assertEqual(['gold'], found['type'])
-        self.assertEqual(['h@a#p', 'h@b#p'], found['pool'])
-        self.assertEqual(['object-map-invalid'], found['finding'])
+        choices = query.choices(_IMAGES)
+        self.assertEqual(['gold'], choices['type'])
+        self.assertEqual(['h@a#p', 'h@b#p'], choices['pool'])
+        self.assertEqual(['object-map-invalid'], choices['finding'])
 
     def test_ten_thousand(self) -> None:
         many = _IMAGES * 3334
-        found = query.Query.of({'sort': '-size'}).select(many, _PROJECTS)
-        self.assertEqual(10002, len(found))
+        selected = query.Query.of({'sort': '-size'}).select(many, _PROJECTS)
+        self.assertEqual(10002, len(selected))

@@ -42,10 +42,10 @@ class SourceTestCase(base.TestCase):
     def have(self, *volumes: fake_cinder.Thing) -> None:
         self.cinder.volumes.all.extend(volumes)
 
-    def read(self, found: listing.Listing | None = None) -> listing.Listing:
-        found = found or sources.begin(mock.sentinel.request)
-        sources.read(mock.sentinel.request, found)
-        return found
+    def read(self, listed: listing.Listing | None = None) -> listing.Listing:
+        listed = listed or sources.begin(mock.sentinel.request)
+        sources.read(mock.sentinel.request, listed)
+        return listed
 
 
 @ddt.ddt
@@ -56,10 +56,10 @@ class ReadTestCase(SourceTestCase):
             fake_cinder.volume(_BARE, layout=(1 << 20, 65536, 8)),
             fake_cinder.volume(_MAP, data_pool='ec', volume_type=None),
         )
-        found = self.read()
+        listed = self.read()
         counts = {
             (row.volume_type, state.value): number
-            for row in census.map_rows(found.rbd_images)
+            for row in census.map_rows(listed.rbd_images)
             for state, number in row.counts.items()
             if number
         }
@@ -74,11 +74,11 @@ class ReadTestCase(SourceTestCase):
         self.assertEqual(
             ['', '', 'ec'],
             sorted(
-                row.data_pool for row in census.layout_rows(found.rbd_images)
+                row.data_pool for row in census.layout_rows(listed.rbd_images)
             ),
         )
-        self.assertTrue(found.complete)
-        self.assertEqual(0, found.others)
+        self.assertTrue(listed.complete)
+        self.assertEqual(0, listed.others)
 
     @ddt.data(True, False)
     def test_no_record_in_a_pool_of_ceph(self, loaded: bool) -> None:
@@ -94,9 +94,9 @@ class ReadTestCase(SourceTestCase):
     )
     def test_no_image_of_rbd(self, fields: dict[str, str]) -> None:
         self.have(fake_cinder.volume(**fields))  # type: ignore[arg-type]
-        found = self.read()
-        self.assertEqual(0, len(found.rbd_images))
-        self.assertEqual(1, found.others)
+        listed = self.read()
+        self.assertEqual(0, len(listed.rbd_images))
+        self.assertEqual(1, listed.others)
 
     def test_an_invalid_record_is_not_read(self) -> None:
         """The other images are listed, and this one has no layout."""
@@ -104,8 +104,8 @@ class ReadTestCase(SourceTestCase):
             fake_cinder.volume(_MAP),
             fake_cinder.volume(_MAP, layout=(-4096, 65536, 8)),
         )
-        found = {each.map_state for each in self.read().rbd_images}
-        self.assertEqual({_STATE.UNCHECKED, _STATE.UNKNOWN}, found)
+        states = {each.map_state for each in self.read().rbd_images}
+        self.assertEqual({_STATE.UNCHECKED, _STATE.UNKNOWN}, states)
 
     def test_a_record_counts_though_the_pool_is_not_reported(self) -> None:
         self.cinder.pools.protocols.clear()
@@ -122,64 +122,64 @@ class PagesTestCase(SourceTestCase):
         self.have(*(fake_cinder.volume(_MAP) for _ in range(25)))
 
     def test_all_pages(self) -> None:
-        found = self.read()
-        self.assertEqual(25, len(found.rbd_images))
-        self.assertTrue(found.complete)
+        listed = self.read()
+        self.assertEqual(25, len(listed.rbd_images))
+        self.assertTrue(listed.complete)
         self.assertEqual(3, self.cinder.volumes.requests)
 
     def test_a_last_page_that_is_full(self) -> None:
         del self.cinder.volumes.all[20:]
-        found = self.read()
-        self.assertEqual(20, len(found.rbd_images))
-        self.assertTrue(found.complete)
+        listed = self.read()
+        self.assertEqual(20, len(listed.rbd_images))
+        self.assertTrue(listed.complete)
 
     def test_no_longer_than_a_page_may_take(self) -> None:
         with mock.patch.object(sources, 'BUDGET', -1):
-            found = self.read()
-            self.assertEqual(10, len(found.rbd_images))
-            self.assertFalse(found.complete)
-            found = self.read(found)
-            self.assertEqual(20, len(found.rbd_images))
-            self.assertFalse(found.complete)
-            found = self.read(found)
-        self.assertEqual(25, len(found.rbd_images))
-        self.assertTrue(found.complete)
+            listed = self.read()
+            self.assertEqual(10, len(listed.rbd_images))
+            self.assertFalse(listed.complete)
+            listed = self.read(listed)
+            self.assertEqual(20, len(listed.rbd_images))
+            self.assertFalse(listed.complete)
+            listed = self.read(listed)
+        self.assertEqual(25, len(listed.rbd_images))
+        self.assertTrue(listed.complete)
         self.assertEqual(3, self.cinder.volumes.requests)
 
     def test_goes_on_after_a_volume_that_was_deleted(self) -> None:
         with mock.patch.object(sources, 'BUDGET', -1):
-            found = self.read()
+            listed = self.read()
             # The last two volumes that were read.
             del self.cinder.volumes.all[8:10]
-            found = self.read(found)
-            self.assertEqual(20, len(found.rbd_images))
+            listed = self.read(listed)
+            self.assertEqual(20, len(listed.rbd_images))
             # The whole last page, so that reading resumes after an older
             # volume.
             del self.cinder.volumes.all[8:18]
-            found = self.read(found)
-        self.assertEqual(25, len(found.rbd_images))
-        self.assertTrue(found.complete)
+            listed = self.read(listed)
+        self.assertEqual(25, len(listed.rbd_images))
+        self.assertTrue(listed.complete)
 
     def test_all_that_were_read_are_deleted(self) -> None:
         with mock.patch.object(sources, 'BUDGET', -1):
-            found = self.read()
+            listed = self.read()
             del self.cinder.volumes.all[:10]
-            found = self.read(found)
-        self.assertEqual(20, len(found.rbd_images))
+            listed = self.read(listed)
+        self.assertEqual(20, len(listed.rbd_images))
 
     def test_pages_before_a_failure_remain(self) -> None:
         self.cinder.volumes.fails_after = 2
-        found = sources.begin(mock.sentinel.request)
+        listed = sources.begin(mock.sentinel.request)
         self.assertRaises(
             exceptions.ClientException,
             sources.read,
             mock.sentinel.request,
-            found,
+            listed,
         )
-        self.assertEqual(20, len(found.rbd_images))
-        self.assertFalse(found.complete)
+        self.assertEqual(20, len(listed.rbd_images))
+        self.assertFalse(listed.complete)
         self.cinder.volumes.fails_after = 9
-        self.assertEqual(25, len(self.read(found).rbd_images))
+        self.assertEqual(25, len(self.read(listed).rbd_images))
         self.assertEqual(3, self.cinder.volumes.requests)
 
 
@@ -202,12 +202,12 @@ class AuditTestCase(SourceTestCase):
     def test_of_a_migrated_volume(self) -> None:
         volume = fake_cinder.volume(_MAP, image_id='an-image')
         volume.id = 'a-volume'
-        found = self.found(volume)
-        (image,) = found.rbd_images
+        listed = self.found(volume)
+        (image,) = listed.rbd_images
         self.assertIs(_STATE.VALID, image.map_state)
         self.assertEqual(('slow-deletion',), image.findings)
         self.assertEqual(
-            ['', 'gone'], [each['detail'] for each in found.other_findings]
+            ['', 'gone'], [each['detail'] for each in listed.other_findings]
         )
 
     def test_of_volumes_that_are_not_read_yet(self) -> None:
@@ -215,10 +215,10 @@ class AuditTestCase(SourceTestCase):
             mock.patch.object(sources, '_PAGE', 1),
             mock.patch.object(sources, 'BUDGET', -1),
         ):
-            found = self.found(fake_cinder.volume(_MAP))
-        self.assertFalse(found.complete)
+            listed = self.found(fake_cinder.volume(_MAP))
+        self.assertFalse(listed.complete)
         self.assertEqual(
-            [''], [each['detail'] for each in found.other_findings]
+            [''], [each['detail'] for each in listed.other_findings]
         )
 
 
@@ -226,8 +226,8 @@ class RowTestCase(SourceTestCase):
     def test_what_is_known_of_a_volume(self) -> None:
         volume = fake_cinder.volume(_MAP, name='one', data_pool='ec')
         self.have(volume)
-        found = self.read()
-        (image,) = found.rbd_images
+        listed = self.read()
+        (image,) = listed.rbd_images
         self.assertEqual(
             (volume.id, 'one', 'p', 1, 'h@rbd#rbd', 'volumes', 'ec'),
             (
@@ -241,7 +241,7 @@ class RowTestCase(SourceTestCase):
             ),
         )
         self.assertEqual(tuple(_MAP), image.image_features)
-        self.assertEqual({'p': 'demo'}, found.projects)
+        self.assertEqual({'p': 'demo'}, listed.projects)
 
     def test_pool_of_a_back_end_with_a_data_pool(self) -> None:
         self.cinder.pools.location = 'rbd_location_info'
@@ -252,6 +252,6 @@ class RowTestCase(SourceTestCase):
     def test_without_keystone(self) -> None:
         self.projects.side_effect = OSError('no route')
         self.have(fake_cinder.volume(_MAP))
-        found = self.read()
-        self.assertEqual(1, len(found.rbd_images))
-        self.assertEqual({}, found.projects)
+        listed = self.read()
+        self.assertEqual(1, len(listed.rbd_images))
+        self.assertEqual({}, listed.projects)

@@ -12,5 +12,5 @@ from tests.unit import base
 class AddressTestCase(base.TestCase):
     def test_index_is_routed(self) -> None:
         address = reverse('horizon:admin:rbd_images:index')
-        found = resolve(address)
-        self.assertIs(views.IndexView, found.func.view_class)
+        match = resolve(address)
+        self.assertIs(views.IndexView, match.func.view_class)

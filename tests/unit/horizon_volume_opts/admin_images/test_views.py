@@ -240,9 +240,9 @@ class CommandsTestCase(base.TestCase):
     """The commands on the page exist."""
 
     def test_each_exists(self) -> None:
-        found = configparser.ConfigParser()
-        found.read(tree.ROOT / 'setup.cfg')
-        plugin = found['entry_points']['openstack.volume.v3']
+        parser = configparser.ConfigParser()
+        parser.read(tree.ROOT / 'setup.cfg')
+        plugin = parser['entry_points']['openstack.volume.v3']
         # The checkout is not installed and has no version.
         with mock.patch.object(
             metadata, 'version', autospec=True, return_value='1'

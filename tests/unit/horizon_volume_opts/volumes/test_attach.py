@@ -52,12 +52,12 @@ class ShownTestCase(AttachTestCase):
         self.assertIs(attach.AttachForm, views.EditAttachmentsView.form_class)
 
     def test_modes_of_the_type_with_a_line_each(self) -> None:
-        found = self.modes()
+        modes = self.modes()
         self.assertEqual(
-            ['', 'none', 'writethrough', 'writeback'], list(found)
+            ['', 'none', 'writethrough', 'writeback'], list(modes)
         )
         self.assertEqual(
-            'writeback: caches reads and writes', found['writeback']
+            'writeback: caches reads and writes', modes['writeback']
         )
         page = self.page()
         self.assertIn('With unsafe, data is lost.', page)

@@ -38,11 +38,11 @@ class InstanceTestCase(test_attach.AttachTestCase):
     def described(self) -> dict[str, tuple[Any, Any, Any]]:
         """Return the modes, the note and the mode of each listed volume."""
         page = self.page()
-        found = horizon_case.data_of(page, 'data-rbd-modes')
-        self.assertIsNotNone(found)
-        lists, notes = found['lists'], found['notes']
+        packed = horizon_case.data_of(page, 'data-rbd-modes')
+        self.assertIsNotNone(packed)
+        lists, notes = packed['lists'], packed['notes']
         listed = re.findall(r'<option value="([^"]+)"', page)[
-            : len(found['volumes'])
+            : len(packed['volumes'])
         ]
         return {
             ident: (
@@ -50,35 +50,35 @@ class InstanceTestCase(test_attach.AttachTestCase):
                 kind[1] if kind[1] is None else notes[kind[1]],
                 kind[2],
             )
-            for ident, number in zip(listed, found['volumes'], strict=True)
-            for kind in [found['kinds'][number]]
+            for ident, number in zip(listed, packed['volumes'], strict=True)
+            for kind in [packed['kinds'][number]]
         }
 
     def test_horizon_s_view_uses_it(self) -> None:
         self.assertIs(attach.InstanceForm, views.AttachVolumeView.form_class)
 
     def test_data_for_each_volume_of_the_list(self) -> None:
-        found = self.described()
-        modes, note, mode = found['v']
+        volumes = self.described()
+        modes, note, mode = volumes['v']
         self.assertEqual(
             ['', 'none', 'writethrough', 'writeback'],
             [value for value, _ in modes],
         )
         self.assertEqual((None, None), (note, mode))
-        self.assertEqual((modes, None, 'writeback'), found['mine'])
+        self.assertEqual((modes, None, 'writeback'), volumes['mine'])
         for ident, words in (
             ('shared', 'not coherent'),
             ('other', 'no back end'),
         ):
-            modes, note, mode = found[ident]
+            modes, note, mode = volumes[ident]
             self.assertIn(words, note)
             self.assertEqual((None, None), (modes, mode))
 
     def test_only_listed_volumes(self) -> None:
         """A volume that is attached cannot be selected."""
         self.cloud.add_volume('away', attachments=[{'server_id': 'x'}])
-        found = self.described()
-        self.assertEqual({'v', 'shared', 'other', 'mine'}, set(found))
+        volumes = self.described()
+        self.assertEqual({'v', 'shared', 'other', 'mine'}, set(volumes))
 
     def test_stock_form_without_the_extension(self) -> None:
         self.cloud.types = []

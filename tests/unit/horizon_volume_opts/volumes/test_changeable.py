@@ -30,11 +30,11 @@ def _choice(
             **changes,
         }
     )
-    found = {
+    by_type = {
         'rbd': offers.UserOffer.of(fake_cloud.offered('rbd')),
         'lvm': offers.UserOffer.of(fake_cloud.not_offered('lvm')),
     }
-    return changeable.Choice.of(option, volume, found)
+    return changeable.Choice.of(option, volume, by_type)
 
 
 @ddt.ddt

@@ -38,8 +38,8 @@ class FormTestCase(horizon_case.HorizonTestCase):
         return str(response.content.decode())
 
     def data(self, page: str) -> Any:
-        found = horizon_case.data_of(page, 'data-rbd-offers')
-        return found and horizon_case.unpacked(found)
+        packed = horizon_case.data_of(page, 'data-rbd-offers')
+        return packed and horizon_case.unpacked(packed)
 
     def post(self, query: str = '', **data: Any) -> Any:
         return self.client.post(
@@ -79,10 +79,10 @@ class ShownTestCase(FormTestCase):
         self.assertIn('use_form failed', self.log.output)
 
     def test_data_for_types_that_offer_something(self) -> None:
-        found = self.data(self.shown())
-        self.assertEqual({'rbd', 'lvm'}, set(found))
-        self.assertIn('no back end', found['lvm']['reason'])
-        self.assertNotIn('rbd:data_pool', found['rbd']['options'])
+        by_type = self.data(self.shown())
+        self.assertEqual({'rbd', 'lvm'}, set(by_type))
+        self.assertIn('no back end', by_type['lvm']['reason'])
+        self.assertNotIn('rbd:data_pool', by_type['rbd']['options'])
 
     @ddt.data(*_ODD)
     def test_whatever_a_type_is_called(self, name: str) -> None:
@@ -130,12 +130,12 @@ class ShownTestCase(FormTestCase):
             self.assertIsNotNone(self.data(self.shown(query)), query)
 
     def test_without_inline_script(self) -> None:
-        found = re.search(
+        match = re.search(
             r'<fieldset class="rbd-volume-options.*</fieldset>',
             self.shown(),
             re.DOTALL,
         )
-        drawn = found[0] if found else ''
+        drawn = match[0] if match else ''
         self.assertNotEqual('', drawn)
         for word in ('<script', '<style', ' style=', 'onchange='):
             self.assertNotIn(word, drawn)
@@ -169,11 +169,11 @@ class ImagesPanelTestCase(FormTestCase):
         page = self.shown(f'?{query}')
         request = test.RequestFactory().get('/')
         request.user = auth_utils.get_user(request)
-        found = create.options_group(
+        group = create.options_group(
             fields.of_keys(fields.kinds()), discovery.by_type(request)
         )
-        self.assertIn(f'data-rbd-offers={found.context["data"]}', page)
-        for name in found.members:
+        self.assertIn(f'data-rbd-offers={group.context["data"]}', page)
+        for name in group.members:
             self.assertIn(f'name="{name}"', page)
 
 
@@ -379,12 +379,12 @@ class SourceTestCase(FormTestCase):
 
     def test_type_and_layout_are_the_source_s(self) -> None:
         # The source has 8 MiB objects, so a unit of 8 MiB is valid.
-        asked = {'rbd_stripe_unit': '8M', 'rbd_stripe_count': '2'}
+        striping = {'rbd_stripe_unit': '8M', 'rbd_stripe_count': '2'}
         for query, source in (
             ('', {'volume_source': 'v'}),
             ('?snapshot_id=s', {'snapshot_source': 's'}),
         ):
-            response = self.post(query, type='', **source, **asked)
+            response = self.post(query, type='', **source, **striping)
             self.check_done(response)
             made = self.cloud.volumes.popitem()[1]
             self.assertEqual('8M', made['metadata']['rbd:stripe_unit'])

@@ -26,11 +26,11 @@ class ExplainedTestCase(test_create.FormTestCase):
         ]
         page = self.shown()
         self.assertNotIn('rbd_object_size', page)
-        found = {k: v['reason'] for k, v in self.data(page).items()}
-        self.assertEqual({'rbd', 'strict', 'broken'}, set(found))
-        self.assertIn('no back end of this volume type', found['rbd'])
-        self.assertIsNone(found['strict'])
-        self.assertIn('is invalid', found['broken'])
+        reasons = {k: v['reason'] for k, v in self.data(page).items()}
+        self.assertEqual({'rbd', 'strict', 'broken'}, set(reasons))
+        self.assertIn('no back end of this volume type', reasons['rbd'])
+        self.assertIsNone(reasons['strict'])
+        self.assertIn('is invalid', reasons['broken'])
         self.assertIn('for volume type broken is invalid', self.log.output)
 
 

@@ -27,8 +27,8 @@ class TabTestCase(horizon_case.HorizonTestCase):
 
     def test_in_the_groups_of_both_dashboards(self) -> None:
         for group in (tabs.VolumeDetailTabs, admin_tabs.VolumeDetailTabs):
-            found = group._load_tabs_from_config(group.__new__(group))
-            self.assertEqual((details.RBDTab,), found)
+            configured = group._load_tabs_from_config(group.__new__(group))
+            self.assertEqual((details.RBDTab,), configured)
 
     def test_layout_and_features(self) -> None:
         self.cloud.add_volume('v')

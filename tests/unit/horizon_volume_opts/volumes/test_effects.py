@@ -28,15 +28,15 @@ class EffectsTestCase(base.TestCase):
         is_changed: bool = False,
     ) -> str:
         """Return the sentences for a type that sets nothing but changes."""
-        given = {'object_map': {'default': None}, **(changes or {})}
-        offer = offers.UserOffer.of(fake_cloud.offered('t', **given))
+        offered = {'object_map': {'default': None}, **(changes or {})}
+        offer = offers.UserOffer.of(fake_cloud.offered('t', **offered))
         self.assertFalse(offer.is_invalid)
         state = plan.ImageState(
             layout.ImageLayout(2**22),
             frozenset({'layering', 'exclusive-lock', 'striping'}),
         )
-        found = effects.on_image(state, offer, kept, is_changed)
-        return ' '.join(map(str, found))
+        texts = effects.on_image(state, offer, kept, is_changed)
+        return ' '.join(map(str, texts))
 
     def test_nothing_changes(self) -> None:
         text = self.effects()

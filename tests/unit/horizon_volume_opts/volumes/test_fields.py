@@ -16,14 +16,14 @@ _ORIGIN = errors.Origin.VOLUME_METADATA
 @ddt.ddt
 class FieldsTestCase(base.TestCase):
     def test_only_those_that_are_wanted(self) -> None:
-        found = fields.of_keys([keys.STRIPE_UNIT, keys.CACHE_MODE])
-        self.assertEqual(['rbd_stripe_unit'], list(found))
+        by_name = fields.of_keys([keys.STRIPE_UNIT, keys.CACHE_MODE])
+        self.assertEqual(['rbd_stripe_unit'], list(by_name))
 
     def test_none_is_required_and_each_has_its_words(self) -> None:
-        found = fields.of_keys(fields.kinds())
+        by_name = fields.of_keys(fields.kinds())
         # One key has two fields.
-        self.assertEqual(len(fields.kinds()) + 1, len(found))
-        for name, field in found.items():
+        self.assertEqual(len(fields.kinds()) + 1, len(by_name))
+        for name, field in by_name.items():
             self.assertFalse(field.required, name)
             self.assertTrue(field.label, name)
             if name != fields.CHOOSE_FEATURES:
@@ -55,19 +55,19 @@ class MetadataTestCase(base.TestCase):
         )
 
     def test_features_have_layering(self) -> None:
-        found = fields.metadata(
+        metadata = fields.metadata(
             {
                 'rbd_choose_features': True,
                 'rbd_features': ['exclusive-lock', 'object-map'],
             }
         )
         self.assertEqual(
-            {'rbd:features': 'exclusive-lock,layering,object-map'}, found
+            {'rbd:features': 'exclusive-lock,layering,object-map'}, metadata
         )
-        options.parse(found, keys.Scope.VOLUME, _ORIGIN)
+        options.parse(metadata, keys.Scope.VOLUME, _ORIGIN)
 
     def test_a_map_that_contradicts_the_features_is_not_dropped(self) -> None:
-        found = fields.metadata(
+        metadata = fields.metadata(
             {
                 'rbd_choose_features': True,
                 'rbd_features': ['exclusive-lock', 'object-map'],
@@ -77,7 +77,7 @@ class MetadataTestCase(base.TestCase):
         self.assertRaises(
             errors.OptionError,
             options.parse,
-            found,
+            metadata,
             keys.Scope.VOLUME,
             _ORIGIN,
         )

@@ -82,7 +82,7 @@ class CarryingTestCase(base.TestCase):
         )
         with passed_metadata.asking(
             self.request, {'rbd:object_size': '3'}
-        ) as asked:
+        ) as passed:
             error = self.assertRaises(
                 exceptions.ValidationError,
                 self.create,
@@ -93,13 +93,13 @@ class CarryingTestCase(base.TestCase):
                 't',
             )
         self.assertEqual(
-            refusals.Refusal('rbd:object_size', '3\xa0B: no'), asked.refusal
+            refusals.Refusal('rbd:object_size', '3\xa0B: no'), passed.refusal
         )
         self.assertEqual(['3\xa0B: no'], error.messages)
 
     def test_faults_of_others_are_theirs(self) -> None:
         self.stock.error = cinder_exceptions.OverLimit(413, 'quota')
-        with passed_metadata.asking(self.request, {}) as asked:
+        with passed_metadata.asking(self.request, {}) as passed:
             self.assertRaises(
                 cinder_exceptions.OverLimit,
                 self.create,
@@ -109,7 +109,7 @@ class CarryingTestCase(base.TestCase):
                 'd',
                 't',
             )
-        self.assertIsNone(asked.refusal)
+        self.assertIsNone(passed.refusal)
 
     def test_horizon_s_function_is_wrapped(self) -> None:
         made = passed_metadata._carrying(self.stock.function)

@@ -38,13 +38,13 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         return str(response.content.decode())
 
     def effects(self) -> dict[str, str]:
-        found = horizon_case.data_of(self.page(), 'data-rbd-effects')
-        self.assertIsNotNone(found)
-        texts = found['texts']
+        packed = horizon_case.data_of(self.page(), 'data-rbd-effects')
+        self.assertIsNotNone(packed)
+        texts = packed['texts']
         self.assertEqual(len(set(texts)), len(texts))
         return {
             name: ' '.join(texts[number] for number in numbers)
-            for name, numbers in found['types'].items()
+            for name, numbers in packed['types'].items()
         }
 
     def post(self, name: str = 'alike') -> Any:
@@ -55,18 +55,18 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         self.assertIs(retype.RetypeForm, views.RetypeView.form_class)
 
     def test_effect_of_each_type(self) -> None:
-        found = self.effects()
-        self.assertNotIn('rbd', found)
-        self.assertIn('keeps its layout', found['alike'])
-        self.assertIn('stays on its back end', found['alike'])
+        effects = self.effects()
+        self.assertNotIn('rbd', effects)
+        self.assertIn('keeps its layout', effects['alike'])
+        self.assertIn('stays on its back end', effects['alike'])
         for name in ('strict', 'careful', 'lvm'):
-            self.assertIn('are removed from the volume: Cache', found[name])
-        self.assertIn('no back end', found['lvm'])
-        self.assertIn('sets another layout: 1\xa0', found['small'])
-        self.assertIn('must be migrated', found['small'])
+            self.assertIn('are removed from the volume: Cache', effects[name])
+        self.assertIn('no back end', effects['lvm'])
+        self.assertIn('sets another layout: 1\xa0', effects['small'])
+        self.assertIn('must be migrated', effects['small'])
         # The back ends of types are not known.
         for name in ('alike', 'strict', 'lvm'):
-            self.assertIn('uses another back end', found[name])
+            self.assertIn('uses another back end', effects[name])
 
     def test_each_key_that_the_type_refuses_is_named(self) -> None:
         own = {
@@ -88,8 +88,8 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
 
     def test_a_type_that_the_answer_lacks(self) -> None:
         volume = types.SimpleNamespace(**self.volume)
-        found = retype._described(volume, ['new'], {})
-        text = ' '.join(found['texts'])
+        packed = retype._described(volume, ['new'], {})
+        text = ' '.join(packed['texts'])
         self.assertIn('did not return the options of this volume type', text)
         self.assertIn('uses another back end', text)
 
@@ -97,9 +97,9 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         for each in self.cloud.types:
             if each['name'] == 'alike':
                 each['qos_limits'] = fake_cloud.LIMITS
-        found = self.effects()
-        self.assertIn('limits the volume to 500 reads', found['alike'])
-        self.assertNotIn('limits', found['small'])
+        effects = self.effects()
+        self.assertIn('limits the volume to 500 reads', effects['alike'])
+        self.assertNotIn('limits', effects['small'])
 
     def test_limits_that_follow_from_the_size_are_shown(self) -> None:
         self.volume['metadata']['rbd:bps_limit'] = '1M'

@@ -23,8 +23,8 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.patch(
             admin_views.VolumesView, 'table_class', admin_stock.VolumesTable
         )
-        given = {} if wanted is None else {'layout_column': wanted}
-        with utils.override_settings(RBD_VOLUME_OPTIONS=given):
+        options = {} if wanted is None else {'layout_column': wanted}
+        with utils.override_settings(RBD_VOLUME_OPTIONS=options):
             table.use_table()
 
     def page(self) -> str:
@@ -92,8 +92,8 @@ class TableTestCase(horizon_case.HorizonTestCase):
     def test_action_for_administrators(self) -> None:
         for wanted in (True, False):
             self.use(wanted)
-            found = admin_views.VolumesView.table_class
-            self.assertIn('rbd_options', found.base_actions)
+            table_class = admin_views.VolumesView.table_class
+            self.assertIn('rbd_options', table_class.base_actions)
 
     def test_stock_columns_stay_as_they_are(self) -> None:
         self.assertEqual(

@@ -90,8 +90,8 @@ class BenchTest(base.TestCase):
         folders = []
         for place, rate in enumerate((100.0, 200.0)):
             folders.append(str(self.folder / str(place)))
-            found = samples.found(*samples.thrice(rate))
-            results.save(pathlib.Path(folders[-1]), found)
+            measured = samples.found(*samples.thrice(rate))
+            results.save(pathlib.Path(folders[-1]), measured)
         (row,) = self.rows('compare', *folders)
         self.assertEqual('faster', row['Result'])
         self.assertAlmostEqual(2, row['Ratio'], delta=0.02)
@@ -100,8 +100,8 @@ class BenchTest(base.TestCase):
         folders = [str(self.folder / each) for each in ('one', 'other')]
         more = samples.sample(1.0, layout='striped')
         for folder, each in zip(folders, ([], [more]), strict=True):
-            found = samples.found(*samples.thrice(1.0), *each)
-            results.save(pathlib.Path(folder), found)
+            measured = samples.found(*samples.thrice(1.0), *each)
+            results.save(pathlib.Path(folder), measured)
         row = self.rows('compare', *folders)[1]
         self.assertEqual(
             (None, 1.0, None, 'not measured in the first'),
@@ -109,8 +109,8 @@ class BenchTest(base.TestCase):
         )
 
     def test_report_of_a_plan_of_the_operator(self) -> None:
-        found = samples.found(samples.sample(1.0))
-        results.save(self.folder, found)
+        measured = samples.found(samples.sample(1.0))
+        results.save(self.folder, measured)
         status, text = self.run_command('report', str(self.folder))
         self.assertEqual(0, status, text)
         self.assertTrue((self.folder / 'report.html').exists())

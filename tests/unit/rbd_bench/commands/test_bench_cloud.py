@@ -29,8 +29,8 @@ class BenchCloudTest(base.TestCase):
         )
 
     def test_without_image(self) -> None:
-        found = self.left_out(self.cells)
-        self.assertEqual({'deletion'}, {each.run.path for each in found})
+        cells = self.left_out(self.cells)
+        self.assertEqual({'deletion'}, {each.run.path for each in cells})
         (line,) = self.said
         self.assertIn('Run disks is left out', line)
 

@@ -14,10 +14,10 @@ from tests.unit import base
 
 
 def _settings(**changed: Any) -> plan.Settings:
-    given = dataclasses.asdict(plan.load().settings)
+    values = dataclasses.asdict(plan.load().settings)
     for name in ('at_once', 'servers_at_once'):
-        given[name] = list(given[name])
-    return plan.read_settings('options', {**given, **changed})
+        values[name] = list(values[name])
+    return plan.read_settings('options', {**values, **changed})
 
 
 def _content() -> Any:
@@ -28,8 +28,8 @@ def _content() -> Any:
 @ddt.ddt
 class PlanTest(base.TestCase):
     def test_plan_of_the_package(self) -> None:
-        given = plan.load()
-        self.assertEqual((1, 16, 64), given.settings.at_once)
+        whole_plan = plan.load()
+        self.assertEqual((1, 16, 64), whole_plan.settings.at_once)
         self.assertEqual(
             [
                 'create-and-delete',
@@ -37,7 +37,7 @@ class PlanTest(base.TestCase):
                 'create-volume-and-clone',
                 'create-and-attach',
             ],
-            [each.name for each in given.scenarios],
+            [each.name for each in whole_plan.scenarios],
         )
 
     def test_levels_of_servers_are_their_own(self) -> None:
@@ -65,8 +65,8 @@ class PlanTest(base.TestCase):
 
     def test_plan_is_loaded_from_a_file(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'mine'
-        given = _content()
-        path.write_text(yaml.safe_dump({**given, 'name': 'mine'}))
+        content = _content()
+        path.write_text(yaml.safe_dump({**content, 'name': 'mine'}))
         self.assertEqual('mine', plan.load(path).name)
 
     @ddt.data(
@@ -98,18 +98,18 @@ class PlanTest(base.TestCase):
     def test_scenario_that_is_refused(
         self, name: str, value: Any, expected: str
     ) -> None:
-        given = _content()
-        given['scenarios'][0][name] = value
+        content = _content()
+        content['scenarios'][0][name] = value
         error = self.assertRaises(
-            errors.OptionError, plan.parse, yaml.safe_dump(given)
+            errors.OptionError, plan.parse, yaml.safe_dump(content)
         )
         self.assertIn(f'scenarios[0].{expected}', str(error))
 
     def test_names_are_unique(self) -> None:
-        given = _content()
-        given['scenarios'][1]['name'] = given['scenarios'][0]['name']
+        content = _content()
+        content['scenarios'][1]['name'] = content['scenarios'][0]['name']
         error = self.assertRaises(
-            errors.OptionError, plan.parse, yaml.safe_dump(given)
+            errors.OptionError, plan.parse, yaml.safe_dump(content)
         )
         self.assertIn('duplicate name', str(error))
 

@@ -80,13 +80,13 @@ class RallyTest(base.TestCase):
 
     def test_configuration_has_own_database_and_timeouts(self) -> None:
         self.run_task(0.25)
-        found = configparser.ConfigParser()
-        found.read_string(self.stand_in.text('rally.conf'))
+        parser = configparser.ConfigParser()
+        parser.read_string(self.stand_in.text('rally.conf'))
         self.assertEqual(
             f'sqlite:///{self.scratch}/rally.sqlite',
-            found['database']['connection'],
+            parser['database']['connection'],
         )
-        options = found['openstack']
+        options = parser['openstack']
         for name in ('cinder_volume_create', 'cinder_volume_delete'):
             self.assertEqual('0.25', options[f'{name}_poll_interval'])
         self.assertEqual('0', options['cinder_volume_create_prepoll_delay'])
@@ -94,7 +94,7 @@ class RallyTest(base.TestCase):
             '0.25', options['nova_server_resize_revert_poll_interval']
         )
         names = {
-            found['DEFAULT'][f'{each}_resource_name_format']
+            parser['DEFAULT'][f'{each}_resource_name_format']
             for each in ('scenario', 'context')
         }
         self.assertEqual(

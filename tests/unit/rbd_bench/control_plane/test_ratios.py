@@ -16,9 +16,11 @@ _CREATE = 'cinder_v3.create_volume'
 
 
 def _plan(rounds: int = 2) -> plan.Plan:
-    given = plan.load()
-    settings = dataclasses.replace(given.settings, rounds=rounds, at_once=(2,))
-    return dataclasses.replace(given, settings=settings)
+    whole_plan = plan.load()
+    settings = dataclasses.replace(
+        whole_plan.settings, rounds=rounds, at_once=(2,)
+    )
+    return dataclasses.replace(whole_plan, settings=settings)
 
 
 def _sample(
@@ -34,16 +36,16 @@ def _sample(
     )
 
 
-def _row(*found: ratios.Sample, rounds: int = 2) -> ratios.Row:
+def _row(*samples: ratios.Sample, rounds: int = 2) -> ratios.Row:
     """Return the row of creations."""
-    return ratios.rows(_plan(rounds), _CHOICES, found)[0]
+    return ratios.rows(_plan(rounds), _CHOICES, samples)[0]
 
 
 class RatiosTest(base.TestCase):
     def test_recorded_results(self) -> None:
-        found = list(ratios.samples(stand_in.results()))
-        self.assertEqual(12, len(found))
-        by_title = {each.title: each for each in found}
+        samples = list(ratios.samples(stand_in.results()))
+        self.assertEqual(12, len(samples))
+        by_title = {each.title: each for each in samples}
         clone = by_title['create-volume-and-clone/2/second/1']
         # The creation inside of the clone does not count as a creation.
         self.assertEqual(
@@ -53,7 +55,7 @@ class RatiosTest(base.TestCase):
         self.assertEqual(
             (2, 0, ''), (clone.iterations, clone.failed, clone.error)
         )
-        for row in ratios.rows(_plan(), _CHOICES, found):
+        for row in ratios.rows(_plan(), _CHOICES, samples):
             self.assertIsNotNone(row.ratio, str(row))
 
     def test_ratio_is_of_the_medians_of_rounds(self) -> None:

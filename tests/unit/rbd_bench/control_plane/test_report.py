@@ -44,15 +44,15 @@ class ReportTest(base.TestCase):
         self.assertIsNone(report.cells(nothing)[7])
 
     def test_report_shows_failures_with_escaped_text(self) -> None:
-        given = plan.load()
+        whole_plan = plan.load()
         settings = dataclasses.replace(
-            given.settings, rounds=2, at_once=(2, 64)
+            whole_plan.settings, rounds=2, at_once=(2, 64)
         )
-        given = dataclasses.replace(given, settings=settings)
-        found = list(ratios.samples(stand_in.results()))
-        found.append(ratios.Sample('x/1/first/0', {}, 1, 1, 'Bad: a\n`b`'))
+        whole_plan = dataclasses.replace(whole_plan, settings=settings)
+        samples = list(ratios.samples(stand_in.results()))
+        samples.append(ratios.Sample('x/1/first/0', {}, 1, 1, 'Bad: a\n`b`'))
         paths = report.write(
-            self.folder, given, _CHOICES, {'rally': '5.1.1'}, found
+            self.folder, whole_plan, _CHOICES, {'rally': '5.1.1'}, samples
         )
         self.assertEqual(
             ['control-plane.md', 'control-plane.json'],

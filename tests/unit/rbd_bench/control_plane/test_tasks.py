@@ -15,15 +15,15 @@ _SERVERS = tasks.Choices(('stock', 'rbd'), 'tiny', 'small', 'net')
 
 
 def _plan(**changed: Any) -> plan.Plan:
-    given = plan.load()
-    settings = dataclasses.replace(given.settings, **changed)
-    return dataclasses.replace(given, settings=settings)
+    whole_plan = plan.load()
+    settings = dataclasses.replace(whole_plan.settings, **changed)
+    return dataclasses.replace(whole_plan, settings=settings)
 
 
 class TasksTest(base.TestCase):
     def test_types_take_turns(self) -> None:
-        given = _plan(rounds=2)
-        titles = [x.title for x in tasks.workloads(given, _VOLUMES, 16)]
+        whole_plan = _plan(rounds=2)
+        titles = [x.title for x in tasks.workloads(whole_plan, _VOLUMES, 16)]
         self.assertEqual(
             [
                 'create-and-delete/16/first/0',
@@ -59,9 +59,9 @@ class TasksTest(base.TestCase):
         )
 
     def test_servers_have_levels_of_their_own(self) -> None:
-        given = _plan(at_once=(16,), servers_at_once=(2,), server_times=3)
-        self.assertEqual([2, 16], tasks.levels(given, _SERVERS))
-        task = tasks.task(given, _SERVERS, 2)
+        whole_plan = _plan(at_once=(16,), servers_at_once=(2,), server_times=3)
+        self.assertEqual([2, 16], tasks.levels(whole_plan, _SERVERS))
+        task = tasks.task(whole_plan, _SERVERS, 2)
         self.assertEqual(
             {'create-and-attach'},
             {each['title'].partition('/')[0] for each in task['subtasks']},
@@ -103,11 +103,13 @@ class TasksTest(base.TestCase):
         self.assertEqual(task, yaml.safe_load(shown))
 
     def test_volumes_are_counted_for_the_quota(self) -> None:
-        given = _plan(at_once=(1, 16), times=4)
+        whole_plan = _plan(at_once=(1, 16), times=4)
         # A source and a clone for each of 16 iterations.
-        self.assertEqual(32, tasks.volumes(given, _VOLUMES))
-        given = _plan(at_once=(1,), times=40)
-        self.assertEqual(80, tasks.volumes(given, _VOLUMES))
-        only = dataclasses.replace(given, scenarios=given.scenarios[1:2])
+        self.assertEqual(32, tasks.volumes(whole_plan, _VOLUMES))
+        whole_plan = _plan(at_once=(1,), times=40)
+        self.assertEqual(80, tasks.volumes(whole_plan, _VOLUMES))
+        only = dataclasses.replace(
+            whole_plan, scenarios=whole_plan.scenarios[1:2]
+        )
         # One more is the source of all clones.
         self.assertEqual(41, tasks.volumes(only, _VOLUMES))

@@ -75,8 +75,8 @@ class Service:
             if name.startswith(start):
                 return _response(status, {'fault': 'as the test wants'})
         for pattern, answer in self.routes:
-            if found := re.fullmatch(pattern, name):
-                body = answer(*found.groups(), *([json] if json else []))
+            if match := re.fullmatch(pattern, name):
+                body = answer(*match.groups(), *([json] if json else []))
                 if body is None:
                     return _response(404, {})
                 return _response(200, body)
@@ -222,8 +222,8 @@ class Cloud:
         volume.update(status='in-use', attachments=[server])
         if not self.is_stock:
             # An empty text is the requested mode.
-            found = mode if self.recorded == '' else self.recorded
-            recorded = {'attachment': found}
+            shown = mode if self.recorded == '' else self.recorded
+            recorded = {'attachment': shown}
             volume['os-rbd-volume-options:cache_modes'] = recorded
         start = self._cluster.stored(f'volume-{ident}').start.decode()
         number = int(start.split()[1])
@@ -231,8 +231,8 @@ class Cloud:
         return {}
 
     def _attachment(self, server: str, ident: str) -> Record | None:
-        there = self.volumes[ident]['attachments'] == [server]
-        return {} if there else None
+        attached = self.volumes[ident]['attachments'] == [server]
+        return {} if attached else None
 
     def _detach(self, server: str, ident: str) -> Record:
         self.volumes[ident].update(status='available', attachments=[])

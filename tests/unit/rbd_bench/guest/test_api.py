@@ -18,8 +18,8 @@ class RequestTest(base.TestCase):
         self.service.routes = [('GET /things', lambda: {'things': []})]
 
     def test_answer_is_parsed(self) -> None:
-        found = api.request(self.service, 'GET', '/things')
-        self.assertEqual({'things': []}, found)
+        answer = api.request(self.service, 'GET', '/things')
+        self.assertEqual({'things': []}, answer)
 
     def test_refusal_names_request_and_status(self) -> None:
         self.service.faults['GET'] = 403
@@ -31,8 +31,8 @@ class RequestTest(base.TestCase):
 
     def test_missing_resource_is_an_empty_answer(self) -> None:
         self.service.faults['GET'] = 404
-        found = api.request(self.service, 'GET', '/things', missing=True)
-        self.assertEqual({}, found)
+        answer = api.request(self.service, 'GET', '/things', missing=True)
+        self.assertEqual({}, answer)
 
     def test_no_connection(self) -> None:
         lost = exceptions.SDKException('lost')

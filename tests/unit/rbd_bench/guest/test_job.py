@@ -34,9 +34,9 @@ done
 @ddt.ddt
 class JobTest(base.TestCase):
     def test_job_fits_into_its_sectors(self) -> None:
-        found = job.encode(17, _WORK, _SETTINGS)
-        self.assertEqual(job.BYTES, len(found))
-        lines = found.rstrip(b'\0').decode().splitlines()
+        encoded = job.encode(17, _WORK, _SETTINGS)
+        self.assertEqual(job.BYTES, len(encoded))
+        lines = encoded.rstrip(b'\0').decode().splitlines()
         self.assertEqual('cinder-rbd-ext-bench 17', lines[0])
         self.assertEqual('end', lines[-1])
         for line in (
@@ -48,14 +48,14 @@ class JobTest(base.TestCase):
 
     def test_answer_is_found_among_console_output(self) -> None:
         console = fake_cloud.results(3) + fake_cloud.results(4)
-        found = job.answer(console, 4)
-        if found is None:
+        answer = job.answer(console, 4)
+        if answer is None:
             self.fail('no answer')
-        self.assertEqual(100.0, found.figures.rate)
+        self.assertEqual(100.0, answer.figures.rate)
         # Both directions of the first second.
-        self.assertEqual((100.0, 100.0), found.figures.series)
-        self.assertEqual(5.0, found.figures.detail['read_ms_p99'])
-        self.assertEqual('write back', found.facts['cache'])
+        self.assertEqual((100.0, 100.0), answer.figures.series)
+        self.assertEqual(5.0, answer.figures.detail['read_ms_p99'])
+        self.assertEqual('write back', answer.facts['cache'])
         self.assertIsNone(job.answer(console, 5))
         self.assertIsNone(job.answer(console[:-20], 4))
 

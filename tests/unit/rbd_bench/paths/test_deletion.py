@@ -15,8 +15,8 @@ class DeletionTest(base.PathTestCase):
 
     def test_rate_is_deletions_per_second(self) -> None:
         with self.path.prepared(self.cell) as measure:
-            found = measure(self.cell, self.raw())
-        self.assertAlmostEqual(1, found.rate * found.detail['seconds'])
+            figures = measure(self.cell, self.raw())
+        self.assertAlmostEqual(1, figures.rate * figures.detail['seconds'])
         self.assertEqual([], self.cluster.names())
 
     def test_interrupted_deletion_is_completed(self) -> None:

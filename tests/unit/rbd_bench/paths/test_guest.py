@@ -50,8 +50,8 @@ class GuestTest(base.PathTestCase):
                 self.assertIn(f'--rbdname=volume-{volume["id"]}', fill)
                 self.assertIn('--offset=1048576', fill)
                 for cell in self.cells[:3]:
-                    found = measure(cell, self.raw())
-                    self.assertEqual(100.0, found.rate)
+                    figures = measure(cell, self.raw())
+                    self.assertEqual(100.0, figures.rate)
                     self.assertEqual('available', volume['status'])
             self.assertEqual({}, self.fake.volumes)
             self.assertEqual(1, len(self.fake.servers))
@@ -108,8 +108,8 @@ class GuestTest(base.PathTestCase):
                 processes.EngineError, measure, self.cells[0], self.raw()
             )
             # The next measurement has another server.
-            found = measure(self.cells[0], self.raw())
-            self.assertEqual(100.0, found.rate)
+            figures = measure(self.cells[0], self.raw())
+            self.assertEqual(100.0, figures.rate)
             self.assertEqual(['s3'], list(self.fake.servers))
         self.check_nothing_is_left()
 

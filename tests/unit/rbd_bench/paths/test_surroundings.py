@@ -16,8 +16,8 @@ class SurroundingsTest(base.PathTestCase):
         self.assertIn('rbd_cache = false', conf)
 
     def test_time_of_fio_and_folder_of_its_output(self) -> None:
-        found = self.around.run_fio(['--name=x'], {}, self.raw())
-        self.assertEqual(base.FIGURES, found)
+        figures = self.around.run_fio(['--name=x'], {}, self.raw())
+        self.assertEqual(base.FIGURES, figures)
         self.assertEqual(3, self.fio.call_args[0][3])
         self.assertTrue(self.raw().parent.is_dir())
 
