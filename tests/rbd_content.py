@@ -19,17 +19,17 @@ def write(image: Any, at: int, length: int) -> None:
 
 def sums(image: Any) -> dict[str, str]:
     """Return checksums of the head, by an empty name, and of the snapshots."""
-    found = {}
+    by_name = {}
     for name in ['', *(each['name'] for each in image.list_snaps())]:
         image.set_snap(name or None)
-        found[name] = _sum(image)
+        by_name[name] = _sum(image)
     image.set_snap(None)
-    return found
+    return by_name
 
 
 def _sum(image: Any) -> str:
     """Return the checksum of the MiB that are not zero."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     blocks: set[int] = set()
 
     def there(offset: int, length: int, exists: bool) -> None:
@@ -39,6 +39,6 @@ def _sum(image: Any) -> str:
     for each in sorted(blocks):
         data = image.read(each * _MIB, _MIB)
         if data != _EMPTY:
-            found.update(b'%d' % each)
-            found.update(data)
-    return found.hexdigest()
+            digest.update(b'%d' % each)
+            digest.update(data)
+    return digest.hexdigest()

@@ -96,7 +96,7 @@ class Commands:
         order = number('--order')
         if '--object-size' in options:
             order = number('--object-size').bit_length() - 1
-        asked = {
+        requested = {
             'order': order,
             'stripe_unit': number('--stripe-unit'),
             'stripe_count': number('--stripe-count'),
@@ -106,7 +106,7 @@ class Commands:
         return fake_images.make(
             name,
             os.path.getsize(path),
-            asked,
+            requested,
             (0, 0, 0),
             fake_images.data_pool_number(ioctx, data_pool),
         )

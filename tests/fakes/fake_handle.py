@@ -204,16 +204,16 @@ class Image:
     def list_snaps(self) -> Iterator[dict[str, Any]]:
         """Return all snapshots, including those in the trash."""
         for snapshot in list(self._read('Image.list_snaps').snapshots):
-            found = {
+            entry = {
                 'id': snapshot.number,
                 'name': snapshot.name,
                 'size': snapshot.size,
                 'namespace': 0,
             }
             if snapshot.original_name:
-                found['namespace'] = 2
-                found['trash'] = {'original_name': snapshot.original_name}
-            yield found
+                entry['namespace'] = 2
+                entry['trash'] = {'original_name': snapshot.original_name}
+            yield entry
 
     def create_snap(self, name: str) -> None:
         """Create a snapshot."""
@@ -276,12 +276,12 @@ class Image:
         return len(data)
 
     def diff_iterate(
-        self, offset: int, length: int, since: None, found: Any, **_: bool
+        self, offset: int, length: int, since: None, callback: Any, **_: bool
     ) -> None:
         """Report the object that has data, if one of them has."""
         stored = self._read('Image.diff_iterate')
         if stored.start and not offset:
-            found(0, min(length, 1 << stored.order), True)
+            callback(0, min(length, 1 << stored.order), True)
 
     def resize(self, size: int, allow_shrink: bool = True) -> None:
         """Resize the image."""

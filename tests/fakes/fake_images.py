@@ -155,9 +155,9 @@ class StoredImage:
 
     def snapshot(self, name: str) -> StoredSnapshot:
         """Return a snapshot that is not in the trash."""
-        for found in self.snapshots:
-            if found.name == name and found.original_name is None:
-                return found
+        for snapshot in self.snapshots:
+            if snapshot.name == name and snapshot.original_name is None:
+                return snapshot
         raise ImageNotFound(f'{self.name}@{name}')
 
     def detach(self) -> None:
@@ -174,21 +174,24 @@ class StoredImage:
 def make(
     name: str,
     size: int,
-    asked: dict[str, Any],
+    options: dict[str, Any],
     inherited: tuple[int, int, int],
     data_pool: int | None,
 ) -> StoredImage:
     """Return a new image, or raise the error that librbd raises.
 
-    :param asked: order, stripe_unit, stripe_count and features; None or 0 if
-        not requested
+    :param options: order, stripe_unit, stripe_count and features; None or 0
+        if not requested
     :param inherited: the default order, stripe unit and stripe count; 0 for
         the default of librbd
     """
-    order = asked.get('order') or inherited[0] or DEFAULT_ORDER
+    order = options.get('order') or inherited[0] or DEFAULT_ORDER
     if not 12 <= order <= 25:
         raise ArgumentOutOfRange('error creating image')
-    unit, count = asked.get('stripe_unit') or 0, asked.get('stripe_count') or 0
+    unit, count = (
+        options.get('stripe_unit') or 0,
+        options.get('stripe_count') or 0,
+    )
     if bool(unit) != bool(count):
         raise InvalidArgument('both or neither of unit and count')
     if not unit:
@@ -196,7 +199,7 @@ def make(
     unit, count = unit or 1 << order, count or 1
     if unit < 512 or unit > 1 << order or (1 << order) % unit:
         raise InvalidArgument('stripe unit is not a factor of the object size')
-    mask = new_mask(asked['features'])
+    mask = new_mask(options['features'])
     if (unit, count) != (1 << order, 1):
         mask |= STRIPING
     if data_pool is not None:
@@ -240,8 +243,8 @@ def check_map_size(image: StoredImage, size: int) -> None:
 def update_features(image: StoredImage, mask: int, enable: bool) -> None:
     """Enable or disable features, or raise the error that librbd raises."""
     allowed = _MUTABLE if enable else _MUTABLE | DEEP_FLATTEN
-    there = image.mask & mask
-    if not mask or mask & ~allowed or there != (0 if enable else mask):
+    enabled = image.mask & mask
+    if not mask or mask & ~allowed or enabled != (0 if enable else mask):
         raise InvalidArgument('error updating features')
     if mask & _MAP:
         # object-map and fast-diff always change together.

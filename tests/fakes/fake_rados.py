@@ -248,10 +248,10 @@ class Rados:
         self.cluster.reach('Rados.mon_command')
         if self.cluster.mon_status:
             return self.cluster.mon_status, b'', 'made to fail'
-        asked = json.loads(command)
-        if asked['prefix'] == 'mon dump':
+        request = json.loads(command)
+        if request['prefix'] == 'mon dump':
             answer: dict[str, Any] = {'mons': MONITORS}
-        elif asked['prefix'] == 'df':
+        elif request['prefix'] == 'df':
             answer = {
                 'stats': {'total_bytes': self.cluster.total_bytes},
                 'pools': [
@@ -269,7 +269,7 @@ class Rados:
                 ],
             }
         else:
-            pool = self.cluster.pools[asked['pool']]
+            pool = self.cluster.pools[request['pool']]
             answer = {'quota_max_bytes': pool.quota}
         return 0, json.dumps(answer).encode(), ''
 
@@ -290,8 +290,8 @@ class Ioctx:
     def stat(self, name: str) -> tuple[int, float]:
         """Return the size and time of an object."""
         of_image = name.removeprefix('rbd_id.')
-        there = of_image in self.pool.images if of_image != name else False
-        if not there and name not in self.pool.objects:
+        exists = of_image in self.pool.images if of_image != name else False
+        if not exists and name not in self.pool.objects:
             raise ObjectNotFound(f'Failed to stat {name!r}')
         return 0, 0.0
 
@@ -367,15 +367,15 @@ class Ioctx:
     ) -> None:
         """Read the metadata of an image, or the configuration of the pool."""
         self.client.cluster.reach('Ioctx.operate_read_op')
-        found = {f'conf_{key}': x for key, x in self.pool.config.items()}
+        items = {f'conf_{key}': x for key, x in self.pool.config.items()}
         if name.startswith('rbd_header.'):
             ident = name.removeprefix('rbd_header.')
-            (found,) = (
+            (items,) = (
                 image.metadata
                 for image in self.pool.images.values()
                 if image.ident == ident
             )
-        operation.found = {f'metadata_{key}': x for key, x in found.items()}
+        operation.found = {f'metadata_{key}': x for key, x in items.items()}
 
     def images(self, operation: str) -> dict[str, Any]:
         """Return the images of the pool, for the fake librbd."""

@@ -26,8 +26,8 @@ class Monitor:
 
     def command(self, prefix: str, **arguments: Any) -> Any:
         """Run a monitor command."""
-        asked = {'prefix': prefix, 'format': 'json', **arguments}
-        status, answer, text = self._rados.mon_command(json.dumps(asked), b'')
+        query = {'prefix': prefix, 'format': 'json', **arguments}
+        status, answer, text = self._rados.mon_command(json.dumps(query), b'')
         if status:
             raise AssertionError(f'{prefix}: {text}')
         return json.loads(answer) if answer.strip() else None
@@ -49,8 +49,8 @@ class Monitor:
         )
 
     def _newest_map(self) -> int:
-        asked = json.dumps({'prefix': 'status', 'format': 'json'})
-        status, answer, text = self._rados.osd_command(0, asked, b'')
+        query = json.dumps({'prefix': 'status', 'format': 'json'})
+        status, answer, text = self._rados.osd_command(0, query, b'')
         if status:
             raise AssertionError(text)
         return int(json.loads(answer)['newest_map'])
@@ -107,17 +107,17 @@ class Monitor:
 
     def _free(self, pool: str) -> int:
         (free,) = (
-            found['stats']['max_avail']
-            for found in self.command('df')['pools']
-            if found['name'] == pool
+            entry['stats']['max_avail']
+            for entry in self.command('df')['pools']
+            if entry['name'] == pool
         )
         return int(free)
 
     def _is_full(self, pool: str) -> bool:
         (names,) = (
-            found['flags_names'].split(',')
-            for found in self.command('osd dump')['pools']
-            if found['pool_name'] == pool
+            entry['flags_names'].split(',')
+            for entry in self.command('osd dump')['pools']
+            if entry['pool_name'] == pool
         )
         return 'full' in names
 

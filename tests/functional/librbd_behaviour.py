@@ -167,10 +167,12 @@ class Images:
     other_pool: str
     pool_lookup: Callable[[str], int | None]
 
-    def create(self, name: str = 'i', size: int = SIZE, **asked: Any) -> None:
+    def create(
+        self, name: str = 'i', size: int = SIZE, **options: Any
+    ) -> None:
         """Create an image."""
         self.module.RBD().create(
-            self.ioctx, name, size, old_format=False, **asked
+            self.ioctx, name, size, old_format=False, **options
         )
 
     def open(self, name: str = 'i', **kwargs: Any) -> Any:
@@ -215,8 +217,8 @@ class Images:
 
     @ddt.data(*MADE)
     def test_create_makes_requested_layout(self, case: str) -> None:
-        asked, made = MADE[case]
-        self.create(**{'features': DEFAULT, **asked})
+        options, made = MADE[case]
+        self.create(**{'features': DEFAULT, **options})
         self.check(made, self.numbers())
         with self.open() as image:
             self.check(SIZE, image.size())
@@ -226,8 +228,8 @@ class Images:
 
     @ddt.data(*REFUSED)
     def test_create_refused(self, case: str) -> None:
-        asked, error = REFUSED[case]
-        self.refuses(error, self.create, **{'features': LAYERING, **asked})
+        options, error = REFUSED[case]
+        self.refuses(error, self.create, **{'features': LAYERING, **options})
         self.check([], self.names())
 
     def test_create_what_exists(self) -> None:
@@ -265,44 +267,44 @@ class Images:
 
     def test_no_data_pool(self) -> None:
         own = self.ioctx.get_pool_id()
-        for name, asked in (
+        for name, options in (
             ('none', {}),
             ('own', {'data_pool': self.ioctx.get_pool_name()}),
         ):
-            self.create(name, features=LAYERING, **asked)
+            self.create(name, features=LAYERING, **options)
             self.check(LAYERING, self.numbers(name)[3])
             self.check(own, self.open(name).data_pool_id())
 
     def test_default_striping_of_a_pool(self) -> None:
         self.set_pool_option('rbd_default_stripe_unit', '32768')
         self.set_pool_option('rbd_default_stripe_count', '4')
-        found = {
+        values = {
             o['name']: o['value']
             for o in self.module.RBD().config_list(self.ioctx)
         }
-        self.check('32768', found['rbd_default_stripe_unit'])
-        self.check('4', found['rbd_default_stripe_count'])
+        self.check('32768', values['rbd_default_stripe_unit'])
+        self.check('4', values['rbd_default_stripe_count'])
         self.create(order=21)
         self.check((21, 32768, 4), self.numbers()[:3])
         self.create('explicit', order=21, stripe_unit=1 << 21, stripe_count=1)
         self.check((21, 1 << 21, 1), self.numbers('explicit')[:3])
 
     def test_no_default_striping(self) -> None:
-        found = {
+        values = {
             o['name']: o['value']
             for o in self.module.RBD().config_list(self.ioctx)
         }
-        self.check('0', found['rbd_default_stripe_unit'])
-        self.check('0', found['rbd_default_stripe_count'])
+        self.check('0', values['rbd_default_stripe_unit'])
+        self.check('0', values['rbd_default_stripe_count'])
 
     def cache_option(self) -> tuple[str, int]:
         """Return ``rbd_cache`` of an image, and its source."""
-        (found,) = (
+        (shown,) = (
             (option['value'], option['source'])
             for option in self.open(read_only=True).config_list()
             if option['name'] == 'rbd_cache'
         )
-        return found
+        return shown
 
     def test_cache_option(self) -> None:
         self.create()

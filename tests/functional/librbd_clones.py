@@ -49,14 +49,14 @@ CLONED: dict[
 class Clones(librbd_behaviour.Images):
     """Behaviour of snapshots, clones and copies."""
 
-    def parent(self, **asked: Any) -> None:
+    def parent(self, **options: Any) -> None:
         """Create a parent with a protected snapshot."""
-        self.create('parent', **{'features': LAYERING, **asked})
+        self.create('parent', **{'features': LAYERING, **options})
         with self.open('parent') as image:
             image.create_snap('s')
             image.protect_snap('s')
 
-    def clone(self, name: str = 'clone', **asked: Any) -> None:
+    def clone(self, name: str = 'clone', **options: Any) -> None:
         """Clone the parent's snapshot."""
         self.module.RBD().clone(
             self.ioctx,
@@ -64,16 +64,16 @@ class Clones(librbd_behaviour.Images):
             's',
             self.ioctx,
             name,
-            **{'features': LAYERING, **asked},
+            **{'features': LAYERING, **options},
         )
 
     @ddt.data(*CLONED)
     def test_clone_takes_layout_from_arguments_or_parent(
         self, case: str
     ) -> None:
-        has, asked, made = CLONED[case]
+        has, options, made = CLONED[case]
         self.parent(**has)
-        self.clone(**asked)
+        self.clone(**options)
         self.check(made, self.numbers('clone')[:3])
         self.check(
             ('parent', 's'), tuple(self.open('clone').parent_info()[1:])
@@ -161,8 +161,8 @@ class Clones(librbd_behaviour.Images):
         self.refuses('ImageBusy', image.protect_snap, 's')
         self.check(True, image.is_protected_snap('s'))
         self.refuses('ImageBusy', image.remove_snap, 's')
-        (found,) = image.list_snaps()
-        self.check(('s', SIZE, 0), tuple(found[k] for k in _SNAPSHOT))
+        (entry,) = image.list_snaps()
+        self.check(('s', SIZE, 0), tuple(entry[k] for k in _SNAPSHOT))
         image.unprotect_snap('s')
         image.remove_snap('s')
         self.check([], list(image.list_snaps()))
@@ -200,10 +200,10 @@ class Clones(librbd_behaviour.Images):
         )
         parent.unprotect_snap('s')
         parent.remove_snap('s')
-        (found,) = parent.list_snaps()
-        self.check(2, found['namespace'])
-        self.check('s', found['trash']['original_name'])
-        for name in ('s', found['name']):
+        (entry,) = parent.list_snaps()
+        self.check(2, entry['namespace'])
+        self.check('s', entry['trash']['original_name'])
+        for name in ('s', entry['name']):
             self.refuses('ImageNotFound', self.open, 'parent', snapshot=name)
         parent.close()
         self.refuses(

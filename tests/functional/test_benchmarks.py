@@ -38,9 +38,9 @@ class BenchmarksTest(base.TestCase):
 
     def _run(self, page: str, program: str, *smaller: str) -> str:
         (command,) = (
-            found.text
-            for found in documented.commands(_PAGES / page)
-            if f'benchmarks/{program}.py' in found.text
+            shown.text
+            for shown in documented.commands(_PAGES / page)
+            if f'benchmarks/{program}.py' in shown.text
         )
         conf = ceph.shared_cluster().conf
         words = [
@@ -71,12 +71,12 @@ class BenchmarksTest(base.TestCase):
             *('--runs', '1', '--workers', '1', '--images', '3'),
             *('--json', str(target)),
         )
-        found = json.loads(target.read_text())
+        measured = json.loads(target.read_text())
         for step in ('create', 'clone', 'statistics', 'delete'):
             self.assertIn(step, shown)
-            self.assertGreater(found['times']['1'][step]['ratio'], 0)
-            self.assertIn('opens', found['counts']['ours'][step])
-            requests = found['counts']['stock'][step]
+            self.assertGreater(measured['times']['1'][step]['ratio'], 0)
+            self.assertIn('opens', measured['counts']['ours'][step])
+            requests = measured['counts']['stock'][step]
             self.assertGreater(requests['osd'] + requests['monitor'], 0)
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
         self.assertIn('>initialize_connection<', self._drawn('calls', target))
@@ -192,6 +192,6 @@ class BenchmarksTest(base.TestCase):
             stdin=subprocess.DEVNULL,
             check=True,
         )
-        for found in json.loads(results.read_text()):
-            self.assertGreater(found['freed'], 0.95, found)
-            self.assertEqual(512, found['reported'])
+        for measured in json.loads(results.read_text()):
+            self.assertGreater(measured['freed'], 0.95, measured)
+            self.assertEqual(512, measured['reported'])

@@ -107,7 +107,7 @@ class DriverTestCase(test.TestCase):
         # Set these before the driver is created, which reads some only once.
         settings.append_config_values(stock_rbd.RBD_OPTS)
         settings.append_config_values(opts.backend_opts())
-        given = {
+        values = {
             'volume_backend_name': group,
             'rbd_pool': pool,
             'rbd_user': 'admin',
@@ -116,11 +116,11 @@ class DriverTestCase(test.TestCase):
             **options,
         }
         if cls is driver.RBDExtDriver:
-            given.setdefault('rbd_tenant_options', ALL_TENANT_KEYS)
+            values.setdefault('rbd_tenant_options', ALL_TENANT_KEYS)
             # Everything that librbd supports. The limits have their own tests.
-            given.setdefault('rbd_min_object_size', '4K')
-            given.setdefault('rbd_max_objects', 1 << 31)
-        for name, value in given.items():
+            values.setdefault('rbd_min_object_size', '4K')
+            values.setdefault('rbd_max_objects', 1 << 31)
+        for name, value in values.items():
             self.override_config(name, value, group=group)
         made = cls(configuration=settings, db=db, execute=utils.execute)
         if cls is driver.RBDExtDriver:

@@ -137,12 +137,12 @@ class ConnectionsTestCase(base.DriverTestCase):
 
         librados closes those of earlier tests in the background.
         """
-        found = number(), descriptors()
+        current = number(), descriptors()
         while True:
             time.sleep(0.5)
-            before, found = found, (number(), descriptors())
-            if found == before:
-                return found
+            before, current = current, (number(), descriptors())
+            if current == before:
+                return current
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition is met."""

@@ -427,7 +427,7 @@ class Service:
             wrong.append(f'{volume.status}, {volume.migration_status}')
         if marker.read(volume.admin_metadata):
             wrong.append('a marker is left')
-        here, there = _POOLS.values()
+        here, other = _POOLS.values()
         has_moved = is_new and kind == _MIGRATION
         sources = self._left(here, volume.name, not has_moved, wrong)
         if is_new:
@@ -437,8 +437,8 @@ class Service:
             is_kept = sources == ({kept} if kept else set())
         if not is_kept:
             wrong.append(f'trash of {here}: {sources}, earlier: {kept}')
-        if self._left(there, volume.name, has_moved, wrong):
-            wrong.append(f'trash of {there}')
+        if self._left(other, volume.name, has_moved, wrong):
+            wrong.append(f'trash of {other}')
         return wrong
 
     def _left(
@@ -673,15 +673,15 @@ class _Trials:
 
         ident, sums, kept = _ended(_run(prepare))
         request = _Request(kind, ident, self._striped, cluster)
-        here, there = socket.socketpair()
-        recovering = _run(lambda: self._recover(request, sums, kept, there))
+        here, remote = socket.socketpair()
+        recovering = _run(lambda: self._recover(request, sums, kept, remote))
         here.recv(1)
         _ended(_run(lambda: _mark(kind, ident)))
         killed = kill(request)
         here.send(b'.')
         result = _ended(recovering) or {'wrong': ['recovery has failed']}
         here.close()
-        there.close()
+        remote.close()
         told = {
             'kind': kind,
             **killed,
@@ -759,21 +759,21 @@ def main() -> None:
     parser.add_argument('--moments', type=int, default=0)
     parser.add_argument('--lines', type=int, default=0)
     parser.add_argument('--kinds', nargs='+', choices=_KINDS, default=_KINDS)
-    given = parser.parse_args()
-    _configure(given.conf, given.directory)
+    args = parser.parse_args()
+    _configure(args.conf, args.directory)
     marker.STALE = 0.0
     types = _ended(_run(_make_types))
-    trials = _Trials(given.seed, _Luks(given.directory), types)
-    for kind in given.kinds:
+    trials = _Trials(args.seed, _Luks(args.directory), types)
+    for kind in args.kinds:
         trials.unharmed(kind)
         trials.count_lines(kind)
     # A run that is ended early has tried lines of all steps.
-    count = max(given.lines, given.moments)
-    for number in random.Random(given.seed).sample(range(count), count):
-        for kind in given.kinds:
-            if number < given.lines:
-                trials.at_line(kind, number / given.lines)
-            if number < given.moments:
+    count = max(args.lines, args.moments)
+    for number in random.Random(args.seed).sample(range(count), count):
+        for kind in args.kinds:
+            if number < args.lines:
+                trials.at_line(kind, number / args.lines)
+            if number < args.moments:
                 trials.at_a_moment(kind)
 
 

@@ -58,12 +58,12 @@ class OverrideTest(base.DriverTestCase):
     def test_what_we_make_does_not_carry_it_on(self) -> None:
         source = self.made_volume()
         self._set(source, 'false')
-        asked = {keys.CACHE_MODE: 'writeback'}
-        clone = self.new_volume(asked, source_volid=source.id)
+        metadata = {keys.CACHE_MODE: 'writeback'}
+        clone = self.new_volume(metadata, source_volid=source.id)
         self.update(clone, self.driver.create_cloned_volume(clone, source))
         self.assertEqual('writeback', self.mode(clone))
         snapshot = self.new_snapshot(source)
-        of_snapshot = self.new_volume(asked, snapshot_id=snapshot.id)
+        of_snapshot = self.new_volume(metadata, snapshot_id=snapshot.id)
         self.update(
             of_snapshot,
             self.driver.create_volume_from_snapshot(of_snapshot, snapshot),

@@ -69,9 +69,9 @@ class AuditTestCase(testtools.TestCase):
 
     def record(self, ident: str, **values: Any) -> None:
         """Record a volume."""
-        given = {'status': 'available', **values}
+        fields = {'status': 'available', **values}
         self.volumes[ident] = records.Volume(
-            ident, ident, 'project', 'type', _POOL, **given
+            ident, ident, 'project', 'type', _POOL, **fields
         )
 
     def snapshot(self, name: str, snapshot: str) -> None:
@@ -236,15 +236,15 @@ class PermissionsTest(AuditTestCase):
         self.volumes[ident] = records.Volume(
             ident, ident, 'project', 'type', 'sandbox@rbd2#rbd2', 'available'
         )
-        found = self.audit_as(
+        audited = self.audit_as(
             *('mon', 'profile rbd', 'osd', 'profile rbd pool=volumes')
         )
-        (finding,) = found.found
+        (finding,) = audited.found
         self.assertEqual(findings.FORBIDDEN, finding.kind)
         self.assertEqual(('volumes2', ''), (finding.pool, finding.image))
         self.assertIn('client.audit may not list', finding.detail)
-        self.assertEqual(2, found.number)
-        self.assertFalse(found.is_complete)
+        self.assertEqual(2, audited.number)
+        self.assertFalse(audited.is_complete)
 
     def test_image_whose_clones_may_not_be_read_is_not_half_removed(
         self,
@@ -258,24 +258,24 @@ class PermissionsTest(AuditTestCase):
             *(self.cluster.ioctx('volumes2'), 'clone'),
             features=_MAPPED,
         )
-        found = self.audit_as(
+        audited = self.audit_as(
             *('mon', 'profile rbd', 'osd', 'profile rbd pool=volumes'),
             pools=('volumes',),
         )
         self.assertEqual(
             [(findings.FORBIDDEN, source)],
-            [(each.kind, each.image) for each in found.found],
+            [(each.kind, each.image) for each in audited.found],
         )
 
     def test_read_only_user_of_the_page_reads_everything(self) -> None:
         self.volume()
-        found = self.audit_as(
+        audited = self.audit_as(
             *('mon', 'profile rbd-read-only'),
             *('osd', 'profile rbd-read-only'),
             pools=tuple(ceph.POOLS),
         )
-        self.assertEqual((), found.found)
-        self.assertEqual(1, found.number)
+        self.assertEqual((), audited.found)
+        self.assertEqual(1, audited.number)
 
     def test_missing_pool_is_named_with_the_pools_that_exist(self) -> None:
         error = self.assertRaises(scan.NoPool, self.audited.scan, 'none-such')
@@ -321,19 +321,19 @@ class PlantedTest(AuditTestCase):
 
     def test_reports_images_and_snapshots_without_owner(self) -> None:
         ident = str(uuid.uuid4())
-        there = self.volume()
-        self.snapshot(there, f'snapshot-{ident}')
-        self.snapshot(there, f'backup.{ident}.snap.1700000000.25')
+        image = self.volume()
+        self.snapshot(image, f'snapshot-{ident}')
+        self.snapshot(image, f'backup.{ident}.snap.1700000000.25')
         for name in (f'volume-{ident}', ident, f'{ident}_disk.config'):
             self.make(name)
         expected = {
             ('orphan-volume', f'volume-{ident}'),
             ('orphan-image', ident),
             ('orphan-disk', f'{ident}_disk.config'),
-            ('orphan-snapshot', f'{there}@snapshot-{ident}'),
+            ('orphan-snapshot', f'{image}@snapshot-{ident}'),
             (
                 'orphan-backup-snapshot',
-                f'{there}@backup.{ident}.snap.1700000000.25',
+                f'{image}@backup.{ident}.snap.1700000000.25',
             ),
         }
         self.assertEqual(expected, self.found())

@@ -87,13 +87,13 @@ class BenchTest(testtools.TestCase):
 
     def measured(self, number: int) -> results.Results:
         """Check the number of measured combinations and return the results."""
-        found = results.load(self.folder)
-        errors = {each.error for each in found.samples if each.error}
+        measured = results.load(self.folder)
+        errors = {each.error for each in measured.samples if each.error}
         self.assertEqual(set(), errors)
-        self.assertEqual(number, len(found.done()))
+        self.assertEqual(number, len(measured.done()))
         for name in ('report.html', 'report.md'):
             self.assertTrue((self.folder / name).exists())
-        return found
+        return measured
 
     def test_cern_plan_is_compared_with_its_report(self) -> None:
         words = self.select(
@@ -102,10 +102,12 @@ class BenchTest(testtools.TestCase):
             *('cache_mode=none', 'cache_mode=writeback'),
         )
         self.finish(self.start('cern-2013', *words))
-        found = self.measured(4)
-        self.assertEqual({'librbd', 'qemu'}, {x.path for x in found.samples})
-        self.assertEqual(1, found.environment['osds'])
-        compared = published.compare(shipped.load('cern-2013'), found)
+        measured = self.measured(4)
+        self.assertEqual(
+            {'librbd', 'qemu'}, {x.path for x in measured.samples}
+        )
+        self.assertEqual(1, measured.environment['osds'])
+        compared = published.compare(shipped.load('cern-2013'), measured)
         by_name = {each.published.name: each for each in compared}
         # With one OSD striping cannot gain anything, as the report says.
         reasons = ' '.join(by_name['striping'].reasons)
@@ -119,8 +121,8 @@ class BenchTest(testtools.TestCase):
             *('cache_mode=none', 'cache_mode=writeback'),
         )
         self.finish(self.start('ceph-2022', *words))
-        found = self.measured(2)
-        for sample in found.samples:
+        measured = self.measured(2)
+        for sample in measured.samples:
             self.assertGreater(sample.rate, 0)
             self.assertIn('read_ms_p99', sample.detail)
 
@@ -216,8 +218,8 @@ class BenchTest(testtools.TestCase):
         self.assertTrue(left.startswith(images.PREFIX))
         shown = self.finish(self.start('ceph-2022', *words))
         self.assertIn(f'Removing {left}', shown)
-        found = self.measured(len(loads))
-        self.assertEqual(before, found.samples[: len(before)])
+        measured = self.measured(len(loads))
+        self.assertEqual(before, measured.samples[: len(before)])
 
     def test_limit_prevents_writing(self) -> None:
         child = self.start('cern-2013', '--image-size', '65M')

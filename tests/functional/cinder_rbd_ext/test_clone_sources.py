@@ -33,8 +33,8 @@ class CloneSourcesTestCase(base.DriverTestCase):
 
     def trashed(self) -> list[str]:
         """Return the names of the images in the trash."""
-        found = rbd.RBD().trash_list(self.cluster.ioctx())
-        return [entry['name'] for entry in found]
+        entries = rbd.RBD().trash_list(self.cluster.ioctx())
+        return [entry['name'] for entry in entries]
 
     def empty_trash(self) -> None:
         """Remove all images in the trash."""

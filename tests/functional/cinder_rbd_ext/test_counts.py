@@ -33,15 +33,15 @@ class CountsTest(base.DriverTestCase):
         call: Callable[..., Any],
         *args: Any,
     ) -> None:
-        with counts.counting(self.driver) as found:
+        with counts.counting(self.driver) as counted:
             call(*args)
         self.assertEqual(
-            expected, (found.contexts, found.opens, found.statements)
+            expected, (counted.contexts, counted.opens, counted.statements)
         )
         # No program is run.
-        self.assertEqual(0, found.commands)
+        self.assertEqual(0, counted.commands)
         # A driver that shares connections opens fewer.
-        self.assertLessEqual(found.connections, found.contexts)
+        self.assertLessEqual(counted.connections, counted.contexts)
 
     def _loaded(self, **values: Any) -> Any:
         """Return a volume as the volume manager loads it."""

@@ -172,15 +172,15 @@ class EveryPathTest(base.DriverTestCase):
         self.assertEqual([], self._clone_snapshots(volume))
 
     def _clone_snapshots(self, volume: Any) -> list[str]:
-        found = []
+        names = []
         for name in self.cluster.names():
             with self.cluster.image(name) as image:
-                found += [
+                names += [
                     s['name']
                     for s in image.list_snaps()
                     if s['name'].startswith(volume.name)
                 ]
-        return found
+        return names
 
     @ddt.data(*_PLAIN)
     def test_a_cache_override_is_not_inherited(

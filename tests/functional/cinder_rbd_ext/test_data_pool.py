@@ -45,8 +45,8 @@ class LimitedUserTestCase(base.DriverTestCase):
 
     def objects(self, pool: str = _DATA) -> list[str]:
         """Return the objects in a pool that the write probe created."""
-        found = self.cluster.ioctx(pool).list_objects()
-        return [each.key for each in found if 'probe' in each.key]
+        listed = self.cluster.ioctx(pool).list_objects()
+        return [each.key for each in listed if 'probe' in each.key]
 
 
 class DataPoolTest(LimitedUserTestCase):

@@ -92,10 +92,10 @@ class TurnTest(base.DriverTestCase):
 
     def _opens(self, volume: Any, driver: Any = None) -> int:
         driver = driver or self.driver
-        with counts.counting(driver) as found:
+        with counts.counting(driver) as counted:
             driver.delete_volume(volume)
         self.assertNotIn(volume.name, self.cluster.names())
-        return found.opens
+        return counted.opens
 
     def _write(self, volume: Any, objects: int) -> Any:
         with self.cluster.image(volume.name) as image:

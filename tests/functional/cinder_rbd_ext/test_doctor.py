@@ -296,9 +296,9 @@ class DoctorTest(testtools.TestCase):
         host = run.Host(**read, root=self.folder)
         clients = pools.Clients(rados, rbd)
         programs = Programs(self.key)
-        found = list(run.Doctor(host, clients, None, programs).check())
-        self.assertNotIn(self.key, str(found))
-        return [each for each in found if each.severity is not None]
+        checked = list(run.Doctor(host, clients, None, programs).check())
+        self.assertNotIn(self.key, str(checked))
+        return [each for each in checked if each.severity is not None]
 
     def limit(self, **caps: str) -> None:
         """Change the capabilities of the user for the rest of a test."""
@@ -376,8 +376,8 @@ class DoctorTest(testtools.TestCase):
         self.addCleanup(
             rbd.RBD().pool_metadata_remove, ioctx, 'conf_rbd_cache'
         )
-        (found,) = self.problems()
-        self.assertEqual('rbd_cache = false', found.seen)
+        (finding,) = self.problems()
+        self.assertEqual('rbd_cache = false', finding.seen)
         rbd.RBD().create(ioctx, 'override', 2**22)
         self.addCleanup(self.cluster.empty)
         qemu = rados.Rados(

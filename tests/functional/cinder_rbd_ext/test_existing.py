@@ -144,9 +144,9 @@ class RetypeTest(base.DriverTestCase):
         done, _ = self._retype(volume, multiattach='<is> True')
         self.assertTrue(done)
         self.assertEqual(set(), self.features_of(volume) & _MAP)
-        asked = dict(base.ASKED)
-        del asked[keys.OBJECT_MAP]
-        self.assertEqual(asked, volume.metadata)
+        metadata = dict(base.ASKED)
+        del metadata[keys.OBJECT_MAP]
+        self.assertEqual(metadata, volume.metadata)
 
         volume = self.made_volume(
             type_id=self.make_type(rbd_object_map='true')
@@ -249,7 +249,7 @@ class ManageTest(base.DriverTestCase):
         )
 
     def test_what_contradicts_is_refused(self) -> None:
-        for asked in (
+        for metadata in (
             {keys.OBJECT_SIZE: '4M'},
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'},
             {keys.OBJECT_MAP: 'true'},
@@ -258,7 +258,7 @@ class ManageTest(base.DriverTestCase):
             error = self.assertRaises(
                 exception.ManageExistingVolumeTypeMismatch,
                 self._manage,
-                self.new_volume(asked),
+                self.new_volume(metadata),
             )
             self.assertIn('differs from the image', str(error))
             self.assertEqual(['found'], self.cluster.names())
@@ -299,11 +299,11 @@ class ManageableTest(base.DriverTestCase):
                 ('get_manageable_snapshots', snapshot),
             ):
                 expected = self._listed(stock_driver, method, each)
-                with counts.counting(self.driver) as found:
+                with counts.counting(self.driver) as counted:
                     listed = self._listed(self.driver, method, each)
                 self.assertCountEqual(expected, listed)
                 # One open for each image of the pool, and no program.
-                self.assertEqual((4, 0), (found.opens, found.commands))
+                self.assertEqual((4, 0), (counted.opens, counted.commands))
                 self.assertEqual({True, False}, _safe(listed))
 
     def test_list_of_manageable_volumes_gives_reasons(self) -> None:
@@ -313,10 +313,10 @@ class ManageableTest(base.DriverTestCase):
             self._listed, self.driver, 'get_manageable_volumes', volume
         )
         with self.cluster.image('one'):
-            (found,) = list_volumes()
-        self.assertEqual('volume in use', found['reason_not_safe'])
-        (found,) = list_volumes()
-        self.assertTrue(found['safe_to_manage'])
+            (entry,) = list_volumes()
+        self.assertEqual('volume in use', entry['reason_not_safe'])
+        (entry,) = list_volumes()
+        self.assertTrue(entry['safe_to_manage'])
 
 
 def _safe(listed: Any) -> set[bool]:

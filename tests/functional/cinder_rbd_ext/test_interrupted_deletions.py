@@ -77,11 +77,11 @@ class InterruptedTest(connections.ConnectionsTestCase):
     def test_audit_shows_it(self) -> None:
         volume, prefix = self._written()
         self._kill(volume.name, prefix)
-        found = scan.Cluster(
+        scanned = scan.Cluster(
             self.driver.rados, rbd, self.cluster.conf, 'admin'
         ).scan('volumes')
-        self.assertEqual({}, found.unreadable)
-        (entry,) = found.trash
+        self.assertEqual({}, scanned.unreadable)
+        (entry,) = scanned.trash
         self.assertEqual(volume.name, entry.name)
         self.assertIs(objects.Source.REMOVING, entry.source)
         self.driver.delete_volume(volume)

@@ -55,12 +55,12 @@ class OperationsTest(base.DriverTestCase):
         """Yield the operations of a volume's life."""
         volume = self._loaded()
         yield 'create', lambda: made.create_volume(volume)
-        found: list[Any] = []
+        snapshots: list[Any] = []
         yield (
             'create a snapshot',
-            lambda: found.append(self.new_snapshot(volume, made)),
+            lambda: snapshots.append(self.new_snapshot(volume, made)),
         )
-        (snapshot,) = found
+        (snapshot,) = snapshots
         clone = self._loaded(snapshot_id=snapshot.id)
         yield (
             'volume from a snapshot',
@@ -77,13 +77,13 @@ class OperationsTest(base.DriverTestCase):
         yield 'delete', lambda: made.delete_volume(volume)
 
     def _counted(self, made: Any) -> dict[str, counts.Counts]:
-        found = {}
+        by_step = {}
         # The first volume fills the caches.
         for _ in range(2):
             for name, call in self._steps(made):
-                with counts.counting(made) as found[name]:
+                with counts.counting(made) as by_step[name]:
                     call()
-        return found
+        return by_step
 
     def test_compared_with_the_stock_driver(self) -> None:
         # The addresses of the monitors are cached for some time.

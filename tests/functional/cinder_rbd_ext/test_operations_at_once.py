@@ -118,14 +118,14 @@ class _Recorded(open_image.Delegate):
         self._inside = inside
 
     def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        if not callable(found):
-            return found
+        value = super().__getattr__(name)
+        if not callable(value):
+            return value
 
         def record(*args: Any, **kwargs: Any) -> Any:
             if _is_main_thread():
                 self._inside.append(name)
-            result = found(*args, **kwargs)
+            result = value(*args, **kwargs)
             if type(result).__name__ == 'TrashIterator':
                 # It queries the OSDs when the first entry is taken.
                 return self._recorded(name, result)

@@ -68,21 +68,21 @@ class RefusalTest(base.DriverTestCase):
         self._check(self.new_volume(metadata), expected, metadata)
 
     def _check(
-        self, volume: object, expected: str, given: dict[str, str]
+        self, volume: object, expected: str, metadata: dict[str, str]
     ) -> None:
         error = self.assertRaises(
             exceptions.VolumeOptionRefused, self.driver.create_volume, volume
         )
         for text in (str(error), self.reason(volume) or ''):
             self.assertIn(expected, text)
-            self.assertTrue(any(key in text for key in given), text)
+            self.assertTrue(any(key in text for key in metadata), text)
             self.assertIn('allowed: ', text)
         self.assertEqual([], self.cluster.names())
 
     def test_too_many_objects_for_an_object_map(self) -> None:
-        asked = {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
-        volume = self.new_volume(asked, size=2048)
-        self._check(volume, '256,000,000', asked)
+        metadata = {keys.OBJECT_SIZE: '4K', keys.OBJECT_MAP: 'true'}
+        volume = self.new_volume(metadata, size=2048)
+        self._check(volume, '256,000,000', metadata)
 
     def test_a_pool_that_does_not_exist(self) -> None:
         type_id = self.make_type(rbd_data_pool='nowhere')

@@ -85,8 +85,8 @@ class ImageCacheTest(base.DriverTestCase):
 
     def test_an_entry_passes_no_layout_on(self) -> None:
         self.override_config('cinder_internal_tenant_project_id', 'internal')
-        asked = {**base.ASKED, keys.OBJECT_MAP: 'false'}
-        entry = self.made_volume(asked)
+        metadata = {**base.ASKED, keys.OBJECT_MAP: 'false'}
+        entry = self.made_volume(metadata)
         entry.project_id = 'internal'
         entry.save()
         volume = self.new_volume()

@@ -55,8 +55,8 @@ class RestoreTest(base.DriverTestCase):
             keys.CACHE_MODE: 'none',
             'theirs': '2',
         }
-        found = self.restore(volume, came, status=status)
-        self.assertEqual({**own, 'theirs': '2'}, found)
+        restored = self.restore(volume, came, status=status)
+        self.assertEqual({**own, 'theirs': '2'}, restored)
 
     def test_keys_that_are_true_come_along(self) -> None:
         volume = self.made_volume(_STRIPED)

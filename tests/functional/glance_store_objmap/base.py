@@ -91,13 +91,13 @@ class StoreTestCase(base.TestCase):
         conf([], default_config_files=[], default_config_dirs=[])
         conf.set_override('enabled_backends', {'ours': 'rbd_objmap'})
         made = cls(conf, backend='ours')
-        given = {
+        settings = {
             'rbd_store_pool': 'images',
             'rbd_store_chunk_size': 1,
             **self.cluster_options,
             **options,
         }
-        for name, value in given.items():
+        for name, value in settings.items():
             conf.set_override(name, value, group='ours')
         made.configure(re_raise_bsc=True)
         return made
@@ -127,14 +127,14 @@ class StoreTestCase(base.TestCase):
     def read(self, place: Any, where: Any = None, **kwargs: Any) -> bytes:
         """Download an image from a location."""
         data, length = (where or self.store).get(place, **kwargs)
-        found = b''.join(data)
-        self.assertEqual(length, len(found))
-        return found
+        received = b''.join(data)
+        self.assertEqual(length, len(received))
+        return received
 
-    def check_same(self, expected: bytes, found: bytes) -> None:
+    def check_same(self, expected: bytes, actual: bytes) -> None:
         """Compare data, so that a failure does not print megabytes."""
-        self.assertEqual(len(expected), len(found))
-        self.assertTrue(expected == found, 'the content differs')
+        self.assertEqual(len(expected), len(actual))
+        self.assertTrue(expected == actual, 'the content differs')
 
     # The state of the cluster, read without the store
 

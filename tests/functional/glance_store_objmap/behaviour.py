@@ -199,12 +199,12 @@ class Uploads(base.StoreTestCase):
 
     def test_two_uploads_at_a_time(self) -> None:
         """A store serves all requests; uploads share no state."""
-        found: dict[int, Any] = {}
+        stored: dict[int, Any] = {}
 
         def upload(number: int) -> None:
             data = base.content((3 + number) * PIECE + number, number)
             place = self.add(base.Body(data, most=PIECE // 3), 0)
-            found[number] = (data, place)
+            stored[number] = (data, place)
 
         threads = [
             threading.Thread(target=upload, args=(n,)) for n in range(3)
@@ -213,8 +213,8 @@ class Uploads(base.StoreTestCase):
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual({0, 1, 2}, set(found))
-        for data, place in found.values():
+        self.assertEqual({0, 1, 2}, set(stored))
+        for data, place in stored.values():
             self.check_same(data, self.read(place))
 
     def test_many_uploads_with_little_memory(self) -> None:
@@ -234,8 +234,8 @@ class Uploads(base.StoreTestCase):
             return data, self.add(Watching(data), 0, store)
 
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(upload, range(8)))
-        for data, place in found:
+            stored = list(threads.map(upload, range(8)))
+        for data, place in stored:
             self.check_same(data, self.read(place))
         # Each upload may use pieces of the smallest size.
         least = budget.HASHING + budget.READING
@@ -323,9 +323,9 @@ class Images(base.StoreTestCase):
             rbd_store_stripe_unit='64K',
             rbd_store_stripe_count='8',
         )
-        found = self._state(store)
-        self.assertEqual((4 * PIECE, 65536, 8), found[:3])
-        self.assertIn('striping', found[3])
+        state = self._state(store)
+        self.assertEqual((4 * PIECE, 65536, 8), state[:3])
+        self.assertIn('striping', state[3])
 
     def test_object_size_alone(self) -> None:
         store = self.make_store(rbd_store_object_size='4096')

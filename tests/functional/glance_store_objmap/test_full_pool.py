@@ -93,19 +93,19 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
 
     def within_bound(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function; fail if it takes too long."""
-        found: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        result: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
         def run() -> None:
             try:
-                found.set_result(function(*args))
+                result.set_result(function(*args))
             except BaseException as error:
-                found.set_exception(error)
+                result.set_exception(error)
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         # A call that hangs ends when there is space again.
         self.addCleanup(thread.join, 60)
-        return found.result(BOUND)
+        return result.result(BOUND)
 
     def upload(self, body: Any, size: int, store: Any = None) -> Any:
         """Upload within the time limit."""

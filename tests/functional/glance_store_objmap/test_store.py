@@ -128,14 +128,14 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
         self.make_store(deleter).delete(place)
         self.assertEqual([], self.images())
         (trashed,) = (
-            found
-            for found in rbd.RBD().trash_list(images)
-            if found['name'] == name
+            entry
+            for entry in rbd.RBD().trash_list(images)
+            if entry['name'] == name
         )
         with self.cluster.image('child') as child:
-            found = child.read(0, 3 * base.PIECE)
+            data = child.read(0, 3 * base.PIECE)
             child.flatten()
-        self.check_same(base.content(3 * base.PIECE), found)
+        self.check_same(base.content(3 * base.PIECE), data)
         rbd.RBD().trash_remove(images, trashed['id'])
 
     def test_interrupted_deletion(self) -> None:

@@ -100,10 +100,10 @@ class Services:
     def insert(self, engine: sqlalchemy.Engine, table: str, *row: Any) -> None:
         """Insert a row."""
         columns = _TABLES[table].split(', ')
-        there = sqlalchemy.table(table, *map(sqlalchemy.column, columns))
+        sql_table = sqlalchemy.table(table, *map(sqlalchemy.column, columns))
         values = dict(zip(columns, row, strict=True))
         with engine.begin() as connection:
-            connection.execute(there.insert().values(values))
+            connection.execute(sql_table.insert().values(values))
 
     def volume_row(
         self,
@@ -164,12 +164,12 @@ class Services:
             (self._glance, 'images'),
         ):
             with engine.begin() as connection:
-                there = sqlalchemy.table(
+                sql_table = sqlalchemy.table(
                     table, sqlalchemy.column('deleted_at')
                 )
                 connection.execute(
-                    there.update()
-                    .where(there.c.deleted_at == _EARLY)
+                    sql_table.update()
+                    .where(sql_table.c.deleted_at == _EARLY)
                     .values(
                         deleted_at=f'{self.deleted_at:%Y-%m-%d %H:%M:%S.%f}'
                     )

@@ -145,9 +145,9 @@ class ObjectMapTestCase(testtools.TestCase):
     def volume(self, mask: int = LOCKED, **values: Any) -> str:
         """Make a volume and return the name of its image."""
         ident = str(uuid.uuid4())
-        given = {'volume_type': 'type', 'status': 'available', **values}
+        fields = {'volume_type': 'type', 'status': 'available', **values}
         self.volumes[ident] = records.Volume(
-            ident, ident, 'project', pool=_BACKEND, **given
+            ident, ident, 'project', pool=_BACKEND, **fields
         )
         return self.make(f'volume-{ident}', mask)
 
@@ -226,28 +226,28 @@ class ObjectMapTestCase(testtools.TestCase):
         """Return the SHA-256 of an image and of its snapshots."""
         with self.cluster.image(name, pool, read_only=True) as image:
             snapshots = [each['name'] for each in image.list_snaps()]
-        found = {}
+        digests = {}
         for snapshot in (None, *snapshots):
             with self.cluster.image(
                 name, pool, snapshot=snapshot, read_only=True
             ) as image:
                 data = image.read(0, image.size())
-            found[snapshot] = hashlib.sha256(data).hexdigest()
-        return found
+            digests[snapshot] = hashlib.sha256(data).hexdigest()
+        return digests
 
     def flags(self, name: str, pool: str = 'volumes') -> set[int]:
         """Return the flags of an image and of its snapshots."""
-        found = set()
+        flags = set()
         with self.cluster.image(name, pool, read_only=True) as image:
-            found.add(image.flags())
+            flags.add(image.flags())
             for each in list(image.list_snaps()):
                 image.set_snap(each['name'])
-                found.add(image.flags())
+                flags.add(image.flags())
                 image.set_snap(None)
-        return found
+        return flags
 
     def has_map(self, name: str, pool: str = 'volumes') -> bool:
         """Return whether an image has all features that a map needs."""
         with self.cluster.image(name, pool, read_only=True) as image:
-            there = features.from_mask(image.features())
-        return there >= features.MAP_ON
+            enabled = features.from_mask(image.features())
+        return enabled >= features.MAP_ON

@@ -143,9 +143,9 @@ class _Storage:
         return requests.post(f'{self._url}{path}', json=json, timeout=30)
 
 
-def main(given: str, path: str, *arguments: str) -> int:
+def main(encoded: str, path: str, *arguments: str) -> int:
     """Run the program and return its exit status."""
-    settings = json.loads(given)
+    settings = json.loads(encoded)
     _Disturbed.kill_at = settings.get('kill_at', 0)
     _Disturbed.freeze = settings.get('freeze', 0)
     _Disturbed.freeze_before = settings.get('freeze_before', 0)

@@ -110,8 +110,8 @@ class KilledTest(testtools.TestCase):
         return True
 
     def _wait_for_removal(self, process: subprocess.Popen[bytes]) -> None:
-        there = self._journal_size()
-        while process.poll() is None and self._journal_size() == there:
+        size = self._journal_size()
+        while process.poll() is None and self._journal_size() == size:
             time.sleep(0.002)
 
     def _journal_size(self) -> int:

@@ -96,10 +96,10 @@ class HostFailureTest(testtools.TestCase):
     def stale_locks(self) -> list[tuple[str, str]]:
         """Return the images with stale locks, and what the audit says."""
         cluster = scan.Cluster(rados, rbd, self.cluster.conf, 'admin')
-        found = run.run(cluster, ['volumes'], lambda: None).found
+        reported = run.run(cluster, ['volumes'], lambda: None).found
         return [
             (each.image, each.detail)
-            for each in found
+            for each in reported
             if each.kind is findings.STALE_LOCK
         ]
 

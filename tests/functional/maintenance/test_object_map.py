@@ -53,10 +53,10 @@ class EnableTest(object_map_case.ObjectMapTestCase):
         seconds = time.monotonic() - began
         self.assertEqual(0, status, self.messages)
         self.assertIn('Resuming', self.messages)
-        found = [row['Status'] for row in rows.values()]
-        self.assertEqual({'done', 'done earlier'}, set(found) - {'unchanged'})
+        words = [row['Status'] for row in rows.values()]
+        self.assertEqual({'done', 'done earlier'}, set(words) - {'unchanged'})
         # The interrupted one, if it has no snapshot.
-        self.assertLessEqual(found.count('unchanged'), 1)
+        self.assertLessEqual(words.count('unchanged'), 1)
         self.assertEqual(set(volumes), set(rows))
         for name in volumes:
             self.assertTrue(self.has_map(name), name)
@@ -81,20 +81,20 @@ class EnableTest(object_map_case.ObjectMapTestCase):
             self.servers.append(str(uuid.uuid4()))
             self.make(f'{self.servers[-1]}_disk', object_map_case.LOCKED)
         foreign = self.make(f'{uuid.uuid4()}_disk', object_map_case.LOCKED)
-        there = [(name, 'images') for name in self.images]
-        there += [(f'{ident}_disk', 'volumes') for ident in self.servers]
-        before = [self.content(*each) for each in there]
+        images = [(name, 'images') for name in self.images]
+        images += [(f'{ident}_disk', 'volumes') for ident in self.servers]
+        before = [self.content(*each) for each in images]
         began = time.monotonic()
         status, rows = self.changed('enable', '--images', '--servers')
         seconds = time.monotonic() - began
         self.assertEqual(0, status, self.messages)
-        self.assertEqual({name for name, _ in there}, set(rows))
-        for each in there:
+        self.assertEqual({name for name, _ in images}, set(rows))
+        for each in images:
             self.assertTrue(self.has_map(*each))
             self.assertEqual({0}, self.flags(*each))
-        self.assertEqual(before, [self.content(*each) for each in there])
+        self.assertEqual(before, [self.content(*each) for each in images])
         self.assertFalse(self.has_map(foreign))
-        print(f'{len(there)} images: {seconds:.1f} s', file=sys.stderr)
+        print(f'{len(images)} images: {seconds:.1f} s', file=sys.stderr)
 
     def test_deletion_looks_at_no_object_that_is_not_there(self) -> None:
         """Without a map, it looks at each of 1,024 objects."""

@@ -84,9 +84,9 @@ class _Request(http.server.BaseHTTPRequestHandler):
         elif path == '/scheduler-stats/get_pools':
             self._answer(200, {'pools': []})
         elif path == '/volumes/detail':
-            there = [] if 'marker' in query else sorted(self.server.types)
+            idents = [] if 'marker' in query else sorted(self.server.types)
             self._answer(
-                200, {'volumes': [self.server.volume(each) for each in there]}
+                200, {'volumes': [self.server.volume(each) for each in idents]}
             )
         else:
             volume = self.server.volume(path.rpartition('/')[2])

@@ -76,9 +76,9 @@ class Told:
         """Add modes and serials, which the fake omits, to a guest's XML."""
         tree = etree.fromstring(xml)
         for disk in tree.iter('disk'):
-            found = self.targets.get(disk.find('target').get('dev'))
-            if found:
-                serial, cache = found
+            told = self.targets.get(disk.find('target').get('dev'))
+            if told:
+                serial, cache = told
                 disk.find('driver').set('cache', cache)
                 etree.SubElement(disk, 'serial').text = serial
         return str(etree.tostring(tree, encoding='unicode'))
@@ -122,13 +122,13 @@ class NovaTestCase(base.ServersTestBase):
         )
         self._register()
 
-    def set_modes(self, asked: dict[str, str | None]) -> None:
+    def set_modes(self, modes: dict[str, str | None]) -> None:
         """Make Cinder return these modes for volumes."""
         self._patch_dict(
             nova_fixtures.CinderFixture.VOLUME_CONNECTION_INFO,
             {
                 volume: unit_base.connection_info(mode, volume)
-                for volume, mode in asked.items()
+                for volume, mode in modes.items()
             },
         )
 

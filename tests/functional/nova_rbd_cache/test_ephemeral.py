@@ -100,8 +100,8 @@ class EphemeralTest(base.NovaTestCase):
 
     def test_whole_set(self) -> None:
         expected = set(_FEATURES[1].split(',')) | {'fast-diff'}
-        found = self._make_both(self.make_driver(_FEATURES))
-        self.assertEqual([expected, expected], found)
+        both = self._make_both(self.make_driver(_FEATURES))
+        self.assertEqual([expected, expected], both)
 
     def test_images_have_the_mark_of_the_cloud(self) -> None:
         cloud = str(uuid.uuid4())
@@ -122,8 +122,8 @@ class EphemeralTest(base.NovaTestCase):
 
     def test_unset_is_stock(self) -> None:
         stock = set(features.from_mask(feature_bits.DEFAULT))
-        found = self._make_both(self.make_driver())
-        self.assertEqual([stock, stock], found)
+        both = self._make_both(self.make_driver())
+        self.assertEqual([stock, stock], both)
 
     def test_snapshot_for_glance_is_stock(self) -> None:
         made = self.make_driver(_NO_MAP)

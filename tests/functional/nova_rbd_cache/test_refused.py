@@ -125,8 +125,8 @@ class RefusedTest(base.NovaTestCase):
         """Swap a volume for one that is refused."""
         with contextlib.suppress(client.OpenStackApiException):
             self.api.put_server_volume(server['id'], volume, _NEW)
-        found = self.api.get_server_volumes(server['id'])
-        self.assertEqual([volume], [each['volumeId'] for each in found])
+        attached = self.api.get_server_volumes(server['id'])
+        self.assertEqual([volume], [each['volumeId'] for each in attached])
         return self.state(server)
 
     def booted(self, volume: str) -> tuple[Any, ...]:

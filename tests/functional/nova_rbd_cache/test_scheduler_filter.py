@@ -48,8 +48,8 @@ class FilterTestCase(base.NovaTestCase):
         """Respond as Cinder with the cache mode that the volume requests."""
         mode = base.ASKED[url.split('/')[2]]
         modes = None if mode is None else [mode]
-        found = {'required_cache_modes': modes, 'reason': 'because'}
-        return None, {'next_attachment': found}
+        required = {'required_cache_modes': modes, 'reason': 'because'}
+        return None, {'next_attachment': required}
 
     def start_without_mode(self, host: str) -> None:
         """Start a compute host that does not allow the mode."""

@@ -37,8 +37,8 @@ class TuningTestCase(base.NovaTestCase):
         """Return and clear the attributes that libvirt received."""
         drivers, self.told.drivers = self.told.drivers, {}
         return {
-            volume: {k: v for k, v in found.items() if k in _NAMES}
-            for volume, found in drivers.items()
+            volume: {k: v for k, v in attributes.items() if k in _NAMES}
+            for volume, attributes in drivers.items()
         }
 
 

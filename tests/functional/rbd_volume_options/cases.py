@@ -101,20 +101,20 @@ class Case:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of librbd for the same request."""
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             'order': self._order,
             'features': self.features,
         }
         if self.unit is not None:
-            given['stripe_unit'] = self.unit
+            arguments['stripe_unit'] = self.unit
         if self.count is not None:
-            given['stripe_count'] = self.count
+            arguments['stripe_count'] = self.count
         if self.parent and self.unit is None and self.count is None:
             # A clone needs explicit striping, else librbd mixes the parent's
             # with the requested order.
             made = self.expected
-            given.update(stripe_unit=made.unit, stripe_count=made.count)
-        return given
+            arguments.update(stripe_unit=made.unit, stripe_count=made.count)
+        return arguments
 
     @property
     def expected(self) -> Numbers:

@@ -111,8 +111,10 @@ class RulesTestCase(base.TestCase):
     def _create(
         self, name: str, case: cases.Case, arguments: dict[str, Any]
     ) -> None:
-        given = {'order': 22, 'features': case.stock_features, **arguments}
-        self.rbd.create(self.ioctx, name, case.size, old_format=False, **given)
+        options = {'order': 22, 'features': case.stock_features, **arguments}
+        self.rbd.create(
+            self.ioctx, name, case.size, old_format=False, **options
+        )
 
     def _clone(
         self, name: str, case: cases.Case, arguments: dict[str, Any]
@@ -130,16 +132,16 @@ class RulesTestCase(base.TestCase):
     def _judge_all(
         self, drawn: Iterable[tuple[int, cases.Case]], make: Make
     ) -> None:
-        found: list[str] = []
+        lines: list[str] = []
         for number, case in drawn:
             try:
                 self._judge(f'image-{number}', case, make)
             except Disagreement as disagreement:
-                found.append(f'number {number}: {disagreement}\n  {case}')
-                if len(found) == _ENOUGH:
+                lines.append(f'number {number}: {disagreement}\n  {case}')
+                if len(lines) == _ENOUGH:
                     break
-        if found:
-            self.fail(f'RBD_TEST_SEED={SEED}:\n' + '\n'.join(found))
+        if lines:
+            self.fail(f'RBD_TEST_SEED={SEED}:\n' + '\n'.join(lines))
 
     def _judge(self, name: str, case: cases.Case, make: Make) -> None:
         verdict = verdicts.ours(case)
@@ -200,15 +202,15 @@ class RulesTestCase(base.TestCase):
         )
 
     def _is_as_asked(self, case: cases.Case, made: cases.Numbers) -> bool:
-        asked = case.expected
-        added = made.features & ~asked.features
+        expected = case.expected
+        added = made.features & ~expected.features
         may_add = _STRIPING
-        if asked.features & cases.MAP:
+        if expected.features & cases.MAP:
             may_add |= cases.FAST_DIFF
         return (
-            (asked.order, asked.unit, asked.count)
+            (expected.order, expected.unit, expected.count)
             == (made.order, made.unit, made.count)
-            and not asked.features & ~made.features
+            and not expected.features & ~made.features
             and not added & ~may_add
         )
 

@@ -95,7 +95,7 @@ class DriverTestCase(test.TestCase):
         # Set these before the driver is created, which reads some only once.
         settings.append_config_values(stock_rbd.RBD_OPTS)
         settings.append_config_values(opts.backend_opts())
-        given = {
+        values = {
             'volume_backend_name': 'ceph',
             'rbd_pool': 'volumes',
             'rbd_user': 'cinder',
@@ -108,7 +108,7 @@ class DriverTestCase(test.TestCase):
             'rbd_max_objects': 1 << 31,
             **options,
         }
-        for name, value in given.items():
+        for name, value in values.items():
             self.override_config(name, value, group=group)
         made = cls(
             configuration=settings,

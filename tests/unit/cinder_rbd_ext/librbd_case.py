@@ -59,10 +59,10 @@ class LibrbdTestCase(base.TestCase):
         stored = self.cluster.stored(name)
         return stored.order, stored.unit, stored.count, stored.mask
 
-    def parent(self, **asked: Any) -> None:
+    def parent(self, **options: Any) -> None:
         """Create an image with a protected snapshot."""
         self.fake.RBD().create(
-            self.ioctx, 'parent', 1 << 30, **{'features': 1, **asked}
+            self.ioctx, 'parent', 1 << 30, **{'features': 1, **options}
         )
         with self.fake.Image(self.ioctx, 'parent') as image:
             image.create_snap('s')

@@ -242,18 +242,18 @@ class SectorSizeTest(base.DriverTestCase):
     def test_managed_image_of_a_type_with_4096_needs_the_key(self) -> None:
         large = self.make_type(rbd_sector_size='4096')
         former = self.made_volume()
-        there = {'source-name': former.name}
+        reference = {'source-name': former.name}
         unsaid = self.new_volume(volume_type=large)
         error = self.assertRaises(
             exception.ManageExistingVolumeTypeMismatch,
             self.driver.manage_existing,
             unsaid,
-            there,
+            reference,
         )
         self.assertIn(f"{_KEY} = '4096'", str(error))
         self.assertIn(former.name, self.cluster.names())
         said = self.new_volume({_KEY: '512'}, volume_type=large)
-        self.driver.manage_existing(said, there)
+        self.driver.manage_existing(said, reference)
         self.assertEqual(('512', '512'), self.sectors(said))
 
     def test_bootable_volume_of_4096_needs_a_type_that_says_so(self) -> None:
@@ -350,8 +350,8 @@ class DetectZeroesTest(base.DriverTestCase):
                 {'detect_zeroes': 'off'},
             ),
         ):
-            found = self.items(volume, rbd_cache_modes=['none'])
-            self.assertEqual(expected, found)
+            items = self.items(volume, rbd_cache_modes=['none'])
+            self.assertEqual(expected, items)
 
     def test_host_without_the_plug_in_attaches_without_it(self) -> None:
         volume = self.made_volume({keys.DETECT_ZEROES: 'unmap'})

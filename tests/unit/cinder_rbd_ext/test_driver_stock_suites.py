@@ -207,6 +207,6 @@ def load_tests(
     loader: unittest.TestLoader, tests: Any, pattern: str | None
 ) -> unittest.TestSuite:
     """Load the adapted suites instead of their original modules."""
-    found = _ADOPTED.load_tests(__name__, loader)
-    found.addTests(loader.loadTestsFromTestCase(ComplianceTest))
-    return found
+    suite = _ADOPTED.load_tests(__name__, loader)
+    suite.addTests(loader.loadTestsFromTestCase(ComplianceTest))
+    return suite

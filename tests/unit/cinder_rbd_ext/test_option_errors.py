@@ -41,10 +41,10 @@ class RefusalTest(base.TestCase):
                     key, 'fast', 'no such pool', 'another', None
                 )
 
-        found: Exception = self.assertRaises(
+        refusal: Exception = self.assertRaises(
             exceptions.VolumeOptionRefused, refuse
         )
-        return found
+        return refusal
 
     def test_refused_creation_is_recorded_and_told(self) -> None:
         error = self._refuse(keys.CACHE_MODE, _CREATION)

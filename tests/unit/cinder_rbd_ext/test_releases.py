@@ -30,8 +30,8 @@ class ReleaseTest(base.TestCase):
 
 class OffTheHubTest(base.TestCase):
     def test_is_the_object_to_who_calls(self) -> None:
-        found = releases.off_the_hub(types.SimpleNamespace(answer=lambda: 42))
-        self.assertEqual(42, found.answer())
+        proxy = releases.off_the_hub(types.SimpleNamespace(answer=lambda: 42))
+        self.assertEqual(42, proxy.answer())
 
     def test_cinder_decides_where_it_can(self) -> None:
         self.useFixture(_With(lambda each: [each]))

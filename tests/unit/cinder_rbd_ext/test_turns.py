@@ -96,10 +96,10 @@ class LineTest(base.TestCase):
 
     def test_operation_interrupted_while_it_waits_loses_no_place(self) -> None:
         """Whether or not it was already given the place."""
-        for given in (False, True):
+        for owned in (False, True):
 
-            def wait(event: Any, timeout: None, given: bool = given) -> None:
-                if given:
+            def wait(event: Any, timeout: None, owned: bool = owned) -> None:
+                if owned:
                     self.line._leave('b')
                 raise _Interrupted
 
@@ -108,7 +108,7 @@ class LineTest(base.TestCase):
                 threading.Event, 'wait', autospec=True, side_effect=wait
             ):
                 self.assertRaises(_Interrupted, self.line._enter, 'a')
-            if not given:
+            if not owned:
                 self.line._leave('b')
             self.assertEqual((0, 0), self.line.counts())
             self.assertEqual(1, self.line._free)

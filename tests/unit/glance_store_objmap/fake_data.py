@@ -77,8 +77,8 @@ class Image(fake_handle.Image):
             # Writes in flight run in several threads.
             if not hasattr(holder, 'data'):
                 holder.data = bytearray(holder.size)
-        found: bytearray = holder.data
-        return found
+        data: bytearray = holder.data
+        return data
 
     def _start(self, work: Callable[[Completion], int]) -> Completion:
         completion = Completion(work)

@@ -56,16 +56,16 @@ class ImageReaderTest(base.TestCase):
 
     @ddt.data(1, 2, 3, 100)
     def test_in_order(self, depth: int) -> None:
-        found = list(self._reader(depth=depth))
-        self.assertEqual(DATA, b''.join(found))
-        self.assertEqual({10}, {len(piece) for piece in found})
+        pieces = list(self._reader(depth=depth))
+        self.assertEqual(DATA, b''.join(pieces))
+        self.assertEqual({10}, {len(piece) for piece in pieces})
 
     def test_every_range(self) -> None:
         for offset in (0, 1, 9, 10, 11, 240, 249, 250, 251):
             for length in (None, 0, 1, 9, 10, 11, 20, 250, 999):
                 end = None if length is None else offset + length
-                found = b''.join(self._reader(offset, length, depth=20))
-                self.assertEqual(DATA[offset:end], found, f'{offset} {length}')
+                piece = b''.join(self._reader(offset, length, depth=20))
+                self.assertEqual(DATA[offset:end], piece, f'{offset} {length}')
 
     def test_opened_when_read(self) -> None:
         reader = self._reader()

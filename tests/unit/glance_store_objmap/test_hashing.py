@@ -60,19 +60,19 @@ class HashingTest(base.TestCase):
         """At most the backlog is kept in memory."""
         slow = _Slow()
         with hashing.Hashing([slow]) as hashed:
-            given = 0
+            pieces = 0
 
             def give() -> None:
-                nonlocal given
+                nonlocal pieces
                 for _ in range(10):
                     hashed.update(b'x')
-                    given += 1
+                    pieces += 1
 
             giver = threading.Thread(target=give)
             giver.start()
             time.sleep(0.2)
             # The piece that is being hashed and those that wait.
-            self.assertEqual(hashing.BACKLOG + 1, given)
+            self.assertEqual(hashing.BACKLOG + 1, pieces)
             slow.go.set()
             giver.join()
         self.assertEqual(10, len(slow.taken))

@@ -82,5 +82,5 @@ class OptsTest(base.TestCase):
     def test_shared_section(self) -> None:
         conf = self._conf('[backend_defaults]\nrbd_store_object_map = true\n')
         made = store.Store(conf, backend='ours')
-        found = settings.StoreSettings.read(releases.options_of(made))
-        self.assertIs(True, found.options.object_map)
+        parsed = settings.StoreSettings.read(releases.options_of(made))
+        self.assertIs(True, parsed.options.object_map)

@@ -39,18 +39,18 @@ class PiecesTest(base.TestCase):
             iter([data]),
             [bytes([one]) for one in data],
         ):
-            found = list(pieces.pieces(source, lambda: 10))
-            self.assertEqual(data, b''.join(found))
-            self.assertEqual([], [p for p in found[:-1] if len(p) != 10])
-            self.assertNotIn(b'', found)
+            produced = list(pieces.pieces(source, lambda: 10))
+            self.assertEqual(data, b''.join(produced))
+            self.assertEqual([], [p for p in produced[:-1] if len(p) != 10])
+            self.assertNotIn(b'', produced)
 
     def test_any_parts(self) -> None:
         chance = random.Random(7)
         for _ in range(200):
             parts = [chance.randbytes(chance.randrange(40)) for _ in range(12)]
-            found = list(pieces.pieces(iter(parts), lambda: 10))
-            self.assertEqual(b''.join(parts), b''.join(found))
-            self.assertEqual({10}, {len(p) for p in found[:-1]} | {10})
+            produced = list(pieces.pieces(iter(parts), lambda: 10))
+            self.assertEqual(b''.join(parts), b''.join(produced))
+            self.assertEqual({10}, {len(p) for p in produced[:-1]} | {10})
 
     @ddt.data(1, 7, 40)
     def test_sizes_that_change(self, most: int) -> None:
@@ -65,23 +65,23 @@ class PiecesTest(base.TestCase):
                 sizes.append(chance.randint(1, 20))
                 return sizes[-1]
 
-            found = list(pieces.pieces(iter(parts), next_size))
-            self.assertEqual(b''.join(parts), b''.join(found))
+            produced = list(pieces.pieces(iter(parts), next_size))
+            self.assertEqual(b''.join(parts), b''.join(produced))
             self.assertEqual(
-                [len(p) for p in found[:-1]], sizes[: len(found[:-1])]
+                [len(p) for p in produced[:-1]], sizes[: len(produced[:-1])]
             )
 
     def test_next_size_is_asked_late(self) -> None:
         """The next size is queried after the previous piece was used."""
-        asked: list[str] = []
+        calls: list[str] = []
 
         def next_size() -> int:
-            asked.append('size')
+            calls.append('size')
             return 2
 
         for _ in pieces.pieces(io.BytesIO(b'12345'), next_size):
-            asked.append('piece')
-        self.assertEqual(['size', 'piece'] * 3, asked)
+            calls.append('piece')
+        self.assertEqual(['size', 'piece'] * 3, calls)
 
     def test_no_reference_is_kept(self) -> None:
         """A piece that was read as a whole can be freed at the next read."""
@@ -112,14 +112,14 @@ class PiecesTest(base.TestCase):
 
     def test_no_copy_of_a_whole_piece(self) -> None:
         data = bytes(10)
-        (found,) = pieces.pieces(iter([data]), lambda: 10)
-        self.assertIs(data, found)
+        (piece,) = pieces.pieces(iter([data]), lambda: 10)
+        self.assertIs(data, piece)
 
     def test_failure_passes_through(self) -> None:
         def body() -> Any:
             yield b'12345'
             raise OSError('gone')
 
-        found = pieces.pieces(body(), lambda: 3)
-        self.assertEqual(b'123', next(found))
-        self.assertRaises(OSError, next, found)
+        produced = pieces.pieces(body(), lambda: 3)
+        self.assertEqual(b'123', next(produced))
+        self.assertRaises(OSError, next, produced)

@@ -20,7 +20,7 @@ BASE = plan.ImageState(
 )
 
 
-def read(**given: Any) -> settings.StoreSettings:
+def read(**options: Any) -> settings.StoreSettings:
     """Return the settings of a section with these options."""
     values: dict[str, Any] = {
         'rbd_store_object_size': None,
@@ -34,7 +34,7 @@ def read(**given: Any) -> settings.StoreSettings:
         'rbd_store_read_depth': 4,
         'rbd_thin_provisioning': False,
         'rbd_cloud_id': None,
-        **given,
+        **options,
     }
     return settings.StoreSettings.read(types.SimpleNamespace(**values))
 
@@ -53,7 +53,7 @@ class SettingsTest(base.TestCase):
         )
 
     def test_layout_is_read_without_whole_stripes(self) -> None:
-        found = read(
+        parsed = read(
             rbd_store_object_size='4M',
             rbd_store_stripe_unit='64K',
             rbd_store_stripe_count='200',
@@ -61,7 +61,7 @@ class SettingsTest(base.TestCase):
         # Whole stripes are not required: a Glance image may have any size.
         self.assertEqual(
             layout.ImageLayout(4 * MIB, layout.Striping(65536, 200)),
-            found.plan(BASE, 12345).layout,
+            parsed.plan(BASE, 12345).layout,
         )
 
     @ddt.data((1, MIB, MIB), (8, 4 * MIB, 4 * MIB), (32, 4 * MIB, 4 * MIB))
@@ -69,19 +69,19 @@ class SettingsTest(base.TestCase):
     def test_pieces_follow_the_chunk_size(
         self, chunk: int, piece: int, read_piece: int
     ) -> None:
-        found = read(rbd_store_chunk_size=chunk)
-        self.assertEqual(piece, found.piece)
-        self.assertEqual(read_piece, found.read_piece)
-        self.assertEqual(chunk * MIB, found.chunk_size)
+        parsed = read(rbd_store_chunk_size=chunk)
+        self.assertEqual(piece, parsed.piece)
+        self.assertEqual(read_piece, parsed.read_piece)
+        self.assertEqual(chunk * MIB, parsed.chunk_size)
 
     @ddt.data((3, 2), (6, 4), (7, 4), (33, 32), (63, 32))
     @ddt.unpack
     def test_chunk_size_of_the_stock_store(
         self, chunk: int, mebibytes: int
     ) -> None:
-        found = read(rbd_store_chunk_size=chunk)
-        self.assertEqual(mebibytes * MIB, found.chunk_size)
-        self.assertEqual(1 << int(math.log(chunk * MIB, 2)), found.chunk_size)
+        store = read(rbd_store_chunk_size=chunk)
+        self.assertEqual(mebibytes * MIB, store.chunk_size)
+        self.assertEqual(1 << int(math.log(chunk * MIB, 2)), store.chunk_size)
 
     @ddt.data(
         ({'rbd_store_stripe_unit': '64K'}, 'rbd_store_stripe_unit'),
@@ -104,15 +104,15 @@ class SettingsTest(base.TestCase):
     )
     @ddt.unpack
     def test_invalid_options_are_named(
-        self, given: dict[str, Any], option: str
+        self, options: dict[str, Any], option: str
     ) -> None:
-        error = self.assertRaises(errors.OptionError, read, **given)
+        error = self.assertRaises(errors.OptionError, read, **options)
         self.assertEqual(option, error.key)
         self.assertNotIn('rbd:', str(error))
 
     def test_too_many_objects(self) -> None:
-        found = read(rbd_store_object_size='4K', rbd_store_object_map='true')
+        store = read(rbd_store_object_size='4K', rbd_store_object_map='true')
         error = self.assertRaises(
-            errors.OptionError, found.plan, BASE, 2 << 40
+            errors.OptionError, store.plan, BASE, 2 << 40
         )
         self.assertIn('rbd_store_object_size', error.allowed)

@@ -28,8 +28,8 @@ class _Monitor:
 
     def mon_command(self, command: str, data: bytes) -> tuple[int, bytes, str]:
         """Answer ``ceph df detail``."""
-        asked = json.loads(command)
-        assert asked['prefix'] == 'df'  # noqa: S101
+        request = json.loads(command)
+        assert request['prefix'] == 'df'  # noqa: S101
         return self.status, json.dumps(self.answer).encode(), 'no'
 
 

@@ -139,12 +139,12 @@ class UploadTest(base.TestCase):
         self.assertRaises(fake_data.NoSpace, writing.finish)
 
     def test_room_for_growth(self) -> None:
-        asked: list[int] = []
+        sizes: list[int] = []
         settings = test_settings.read(rbd_thin_provisioning=True)
-        with upload.begun(_Sizes(), 0, settings, asked.append) as writing:
+        with upload.begun(_Sizes(), 0, settings, sizes.append) as writing:
             for _ in range(4):
                 writing.write(bytes(8 * MIB))
-        self.assertEqual([8 * MIB, 8 * MIB], asked)
+        self.assertEqual([8 * MIB, 8 * MIB], sizes)
 
     def test_share_is_returned(self) -> None:
         def fail() -> None:
@@ -161,8 +161,10 @@ class UploadTest(base.TestCase):
     def test_zeros_need_no_memory(self) -> None:
         writing = _upload(_Sizes(), 0, rbd_thin_provisioning=True)
         zeros = bytes(MIB)
-        found = {id(writing.write(bytes(bytearray(zeros)))) for _ in range(9)}
-        self.assertEqual(1, len(found))
+        buffers = {
+            id(writing.write(bytes(bytearray(zeros)))) for _ in range(9)
+        }
+        self.assertEqual(1, len(buffers))
         self.assertEqual(zeros, writing.write(zeros))
 
     def test_data_to_hash_are_those_written(self) -> None:

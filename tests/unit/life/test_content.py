@@ -10,8 +10,8 @@ class ContentTestCase(base.TestCase):
     def test_what_is_written_is_read(self) -> None:
         data = bytearray(4 * content.BLOCK)
         data[content.BLOCK : 2 * content.BLOCK] = content.block(5)
-        found = content.digests_in(8 * content.BLOCK, bytes(data))
-        self.assertEqual(content.digests({9 * content.BLOCK: 5}), found)
+        digests = content.digests_in(8 * content.BLOCK, bytes(data))
+        self.assertEqual(content.digests({9 * content.BLOCK: 5}), digests)
 
     def test_zeros_are_nothing(self) -> None:
         self.assertEqual({}, content.digests_in(0, bytes(content.CHUNK)))

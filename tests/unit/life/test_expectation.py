@@ -33,8 +33,8 @@ def _image(layout: tuple[int, int, int]) -> state.State:
 class LayoutsTestCase(base.TestCase):
     def _check(self, volume: model.Volume, *expected: object) -> None:
         backend = kinds.BACKENDS['rbd']
-        found = expectation.layouts(volume, backend)
-        self.assertEqual({*expected}, found)
+        layouts = expectation.layouts(volume, backend)
+        self.assertEqual({*expected}, layouts)
 
     def test_nobody_asks(self) -> None:
         self._check(_volume('plain'), PLAIN)
@@ -79,10 +79,10 @@ class LayoutsTestCase(base.TestCase):
     def test_shared_images_lack_features_of_single_clients(
         self, kind: str, keys: dict[str, str], expected: set[str]
     ) -> None:
-        found = expectation.single_client(
+        features = expectation.single_client(
             _volume(kind, keys=keys), kinds.BACKENDS['rbd']
         )
-        self.assertEqual({frozenset(expected) - _SHARED}, found)
+        self.assertEqual({frozenset(expected) - _SHARED}, features)
 
     @ddt.data(
         ('plain', 'rbd', None),

@@ -17,8 +17,8 @@ EITHER = metadata.Verdict.EITHER
 
 
 def _given(unit: str, count: str, size: str = '') -> dict[str, str]:
-    given = {'rbd:stripe_unit': unit, 'rbd:stripe_count': count}
-    return {**given, 'rbd:object_size': size} if size else given
+    pair = {'rbd:stripe_unit': unit, 'rbd:stripe_count': count}
+    return {**pair, 'rbd:object_size': size} if size else pair
 
 
 @ddt.ddt
@@ -50,28 +50,28 @@ class JudgeTestCase(base.TestCase):
     @ddt.unpack
     def test_metadata_is_judged_by_type_and_size(
         self,
-        given: dict[str, str],
+        items: dict[str, str],
         kind: str,
         size: int,
         expected: metadata.Verdict,
     ) -> None:
         of = kinds.by_name()[kind]
-        self.assertEqual(expected, metadata.judge(given, of, size))
+        self.assertEqual(expected, metadata.judge(items, of, size))
 
     def test_what_is_right_by_itself_is_parsed(self) -> None:
         """The rules of the test agree with those of the code."""
         plain = kinds.by_name()['plain']
         for seed in range(400):
-            given = metadata.drawn(random.Random(seed))
-            if any(metadata.is_misspelled(key) for key in given):
+            items = metadata.drawn(random.Random(seed))
+            if any(metadata.is_misspelled(key) for key in items):
                 continue
             try:
                 options.parse(
-                    given, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
+                    items, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
                 )
             except errors.OptionError:
-                judged = metadata.judge(given, plain, 3)
-                self.assertEqual(REFUSED, judged, str(given))
+                judged = metadata.judge(items, plain, 3)
+                self.assertEqual(REFUSED, judged, str(items))
 
     def test_misspelled_keys_are_recognised(self) -> None:
         for seed in range(50):

@@ -19,10 +19,10 @@ class ReducedTestCase(base.TestCase):
 
     def test_what_is_needed_is_left(self) -> None:
         for needed in ((17,), (0,), (3, 4), (2, 9, 16)):
-            found, tries = self._reduced(*needed)
-            self.assertEqual([*needed], found)
+            left, tries = self._reduced(*needed)
+            self.assertEqual([*needed], left)
             self.assertLess(tries, 40)
 
     def test_all_of_them(self) -> None:
-        found, _ = self._reduced(*range(18))
-        self.assertEqual([*range(18)], found)
+        left, _ = self._reduced(*range(18))
+        self.assertEqual([*range(18)], left)

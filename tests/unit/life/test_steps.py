@@ -8,10 +8,10 @@ from tests.unit import base
 
 def _model() -> model.Model:
     """Return a model to which every rule can be applied."""
-    there = model.Model()
+    cloud = model.Model()
     for number, owner in enumerate('aabb'):
         name = f'v{number}'
-        there.volumes[name] = model.Volume(
+        cloud.volumes[name] = model.Volume(
             name,
             f'ident {number}',
             owner,
@@ -21,18 +21,18 @@ def _model() -> model.Model:
             {},
             host='sandbox@rbd#rbd',
         )
-    there.volumes['v3'].attachments['t4'] = model.Attachment('x')
-    volume = there.volumes['v0']
-    there.snapshots['s5'] = model.Snapshot(
+    cloud.volumes['v3'].attachments['t4'] = model.Attachment('x')
+    volume = cloud.volumes['v0']
+    cloud.snapshots['s5'] = model.Snapshot(
         's5', 'x', 'v0', 1, {}, None, volume.kind, 'a'
     )
-    there.backups['b6'] = model.Backup('b6', 'x', 'a', 1, {}, {})
-    there.images['i7'] = model.Image('i7', 'x', 'a', 1, {})
-    there.transfers['o8'] = model.Transfer('o8', 'x', 'v2', 'key')
-    there.strays['m9'] = model.Stray(
+    cloud.backups['b6'] = model.Backup('b6', 'x', 'a', 1, {}, {})
+    cloud.images['i7'] = model.Image('i7', 'x', 'a', 1, {})
+    cloud.transfers['o8'] = model.Transfer('o8', 'x', 'v2', 'key')
+    cloud.strays['m9'] = model.Stray(
         'm9', kinds.BACKENDS['rbd'], 'image', 1, {}
     )
-    return there
+    return cloud
 
 
 class StepsTestCase(base.TestCase):
@@ -72,8 +72,8 @@ class StepsTestCase(base.TestCase):
             ('create from snapshot', {'snapshot': 's5', 'size': 1}, False),
         ):
             second = steps.Step(2, rule, args)
-            found = steps.are_apart(_model(), first, second)
-            self.assertIs(apart, found, f'{rule} {args}')
+            judged = steps.are_apart(_model(), first, second)
+            self.assertIs(apart, judged, f'{rule} {args}')
 
     def test_a_source_is_copied_twice_at_a_time(self) -> None:
         first = steps.Step(1, 'create from volume', {'volume': 'v0'})

@@ -31,10 +31,10 @@ _MODE = {'rbd:cache_mode': 'writeback'}
 
 
 def _connector(*offer: str) -> base.Answer:
-    found: base.Answer = {'host': _HOST, 'ip': '192.0.2.1'}
+    connector: base.Answer = {'host': _HOST, 'ip': '192.0.2.1'}
     if offer:
-        found['rbd_cache_modes'] = list(offer)
-    return found
+        connector['rbd_cache_modes'] = list(offer)
+    return connector
 
 
 _TERMINATE = 'cinder.volume.rpcapi.VolumeAPI.terminate_connection'
@@ -75,12 +75,12 @@ class AttachmentsTestCase(base.ApiTestCase):
         self, volume: Any, server: str | None = _SERVER, status: str = ''
     ) -> Any:
         """Create a reserved attachment."""
-        found = self.add_attachment(
+        attachment = self.add_attachment(
             volume.id, status or 'reserved', instance_uuid=server
         )
         volume.status = 'reserved'
         volume.save()
-        return found
+        return attachment
 
     def put(self, attachment: Any, *offer: str) -> Request:
         """Return a request that updates an attachment with a connector."""
@@ -105,8 +105,8 @@ class AttachmentsTestCase(base.ApiTestCase):
         """Return the connectors that the volume service received."""
         return [
             next(each for each in call.args if isinstance(each, dict))
-            for asked in self.asked_driver
-            for call in asked.call_args_list
+            for method in self.asked_driver
+            for call in method.call_args_list
         ]
 
     def refusal(self, volume: Any) -> str:
@@ -455,19 +455,19 @@ class NextAttachmentTest(base.ApiTestCase):
         path = f'/volumes/{volume.id}/os-rbd-volume-options'
         if server:
             path += f'?instance_uuid={server}'
-        found = self.ok('GET', path, **how)['next_attachment']
-        self.assertEqual({'required_cache_modes', 'reason'}, set(found))
-        return found['required_cache_modes'], found['reason']
+        answer = self.ok('GET', path, **how)['next_attachment']
+        self.assertEqual({'required_cache_modes', 'reason'}, set(answer))
+        return answer['required_cache_modes'], answer['reason']
 
     def connected(self, volume: Any, mode: str, status: str) -> Any:
         """Create an attachment to the server on a host."""
-        found = self.add_attachment(
+        attachment = self.add_attachment(
             volume.id, status, instance_uuid=_SERVER, attached_host=_HOST
         )
         if mode:
-            found.connection_info = {'cache_mode': mode}
-            found.save()
-        return found
+            attachment.connection_info = {'cache_mode': mode}
+            attachment.save()
+        return attachment
 
     def test_own_mode_that_of_the_type_and_that_of_the_back_end(self) -> None:
         own = self.volume({'rbd:cache_mode': 'directsync'})
@@ -481,14 +481,14 @@ class NextAttachmentTest(base.ApiTestCase):
         self.assertEqual(['writethrough'], self.required(of_type)[0])
 
     def test_any_host(self) -> None:
-        asked = {'rbd:cache_mode': 'writeback'}
+        metadata = {'rbd:cache_mode': 'writeback'}
         for volume in (
             self.volume(),
             self.volume(volume_type='fake'),
-            self.volume(asked, volume_type='fake'),
+            self.volume(metadata, volume_type='fake'),
             # Its mode is none on every host, with or without the plug-in.
-            self.volume(asked, volume_type='shared', multiattach=True),
-            self.volume(asked, host='host@gone#gone'),
+            self.volume(metadata, volume_type='shared', multiattach=True),
+            self.volume(metadata, host='host@gone#gone'),
         ):
             self.assertEqual((None, None), self.required(volume))
 

@@ -149,8 +149,8 @@ class AttributesTest(base.ApiTestCase):
 
     def test_conversion_is_shown_while_it_runs(self) -> None:
         volume = self.volume(made=base.MADE)
-        found = marker.Marker('req-1', volume.volume_type_id, '10a')
-        marker.begin(volume.id, dataclasses.replace(found, percent=42))
+        begun = marker.Marker('req-1', volume.volume_type_id, '10a')
+        marker.begin(volume.id, dataclasses.replace(begun, percent=42))
         # The conversion has ended. Its marker will be removed.
         self.assertIsNone(self.shown_of(volume)['conversion'])
         volume.update({'status': 'retyping'})
@@ -194,10 +194,10 @@ class AttributesTest(base.ApiTestCase):
 
     def _queries(self) -> int:
         """Return the number of database queries for a page of volumes."""
-        asked: list[Any] = []
+        queries: list[Any] = []
 
         def counted(*arguments: Any) -> None:
-            asked.append(arguments)
+            queries.append(arguments)
 
         # Up to Cinder 28 the database API is behind IMPL.
         engine = getattr(db, 'IMPL', db).get_engine()
@@ -206,7 +206,7 @@ class AttributesTest(base.ApiTestCase):
             self.ok('GET', '/volumes/detail')
         finally:
             sqlalchemy.event.remove(engine, 'before_cursor_execute', counted)
-        return len(asked)
+        return len(queries)
 
     def test_no_query_for_each_volume(self) -> None:
         self.volume(made=base.MADE)

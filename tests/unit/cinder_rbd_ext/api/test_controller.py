@@ -24,7 +24,7 @@ class ControllerTest(base.TestCase):
 
     def test_whole_number(self) -> None:
         maximum = (1 << 31) - 1
-        for given, wanted in (
+        for value, wanted in (
             (1, 1),
             ('12', 12),
             (maximum, maximum),
@@ -38,8 +38,8 @@ class ControllerTest(base.TestCase):
             ('x', None),
             (None, None),
         ):
-            found = controller.whole_number(given)
-            self.assertTrue(found == wanted, f'{given!s:.20}')
+            number = controller.whole_number(value)
+            self.assertTrue(number == wanted, f'{value!s:.20}')
 
     def test_sizes_of_a_type_have_the_names_of_cinder(self) -> None:
         self.assertEqual(volume_types.MIN_SIZE_KEY, wire.MINIMUM_SIZE)

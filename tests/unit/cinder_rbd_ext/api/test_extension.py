@@ -31,9 +31,9 @@ class LoadedTest(base.ApiTestCase):
 
     def test_extension_is_listed(self) -> None:
         path = f'/extensions/{wire.ALIAS}'
-        found = self.ok('GET', path)['extension']
-        self.assertEqual('RBDVolumeOptions', found['name'])
-        self.assertIn('Ceph RBD', found['description'])
+        extension = self.ok('GET', path)['extension']
+        self.assertEqual('RBDVolumeOptions', extension['name'])
+        self.assertIn('Ceph RBD', extension['description'])
 
 
 class NotLoadedTest(base.ApiTestCase):
@@ -84,15 +84,15 @@ def _changing(mapper: Any) -> Iterator[tuple[str, frozenset[str]]]:
             yield request, _ours(controller.wsgi_extensions.get(action))
         elif action == 'action':
             for name in controller.wsgi_actions:
-                found = controller.wsgi_action_extensions.get(name)
-                yield f'{request} {name}', _ours(found)
+                extensions = controller.wsgi_action_extensions.get(name)
+                yield f'{request} {name}', _ours(extensions)
         elif action in controller.wsgi_actions:
-            found = controller.wsgi_action_extensions.get(action)
-            yield request, _ours(found)
+            extensions = controller.wsgi_action_extensions.get(action)
+            yield request, _ours(extensions)
 
 
-def _ours(found: list[Any] | None) -> frozenset[str]:
-    modules = (each.__func__.__module__ for each in found or ())
+def _ours(extensions: list[Any] | None) -> frozenset[str]:
+    modules = (each.__func__.__module__ for each in extensions or ())
     return frozenset(m for m in modules if m.startswith('cinder_rbd_ext'))
 
 

@@ -176,12 +176,12 @@ class CountsTest(base.ApiTestCase):
     def _reserved(self) -> str:
         """Reserve another volume."""
         volume = self.volume()
-        found = self.add_attachment(
+        attachment = self.add_attachment(
             volume.id, 'reserved', instance_uuid=_SERVER
         )
         volume.status = 'reserved'
         volume.save()
-        return str(found.id)
+        return str(attachment.id)
 
     def _cost(self, request: tuple[str, str, Any, int]) -> _Counts:
         method, path, body, _ = request
@@ -190,12 +190,12 @@ class CountsTest(base.ApiTestCase):
         text = jsonutils.dumps(body).replace('{id}', volume.id)
         if '{snapshot}' in text:
             text = text.replace('{snapshot}', self.snapshot(volume))
-        found = _Counts()
+        cost = _Counts()
         images = self.show_image.call_count
 
         def sent(_: Any, __: Any, statement: str, *___: Any) -> None:
             if statement != 'BEGIN':
-                found.statements += 1
+                cost.statements += 1
 
         engine = sqlalchemy.engine.Engine
         event.listen(engine, 'before_cursor_execute', sent)
@@ -207,8 +207,8 @@ class CountsTest(base.ApiTestCase):
             )
         finally:
             event.remove(engine, 'before_cursor_execute', sent)
-        found.images = self.show_image.call_count - images
-        return found
+        cost.images = self.show_image.call_count - images
+        return cost
 
     def _stock_cost(self, request: tuple[str, str, Any, int]) -> _Counts:
         self.override_config('osapi_volume_extension', (base.STOCK,))
@@ -222,9 +222,9 @@ class CountsTest(base.ApiTestCase):
         request = _REQUESTS[case]
         # Fill the caches.
         self._cost(request)
-        asked = self.get_pools.call_count
+        calls = self.get_pools.call_count
         ours = self._cost(request)
-        self.assertEqual(asked, self.get_pools.call_count)
+        self.assertEqual(calls, self.get_pools.call_count)
         stock = self._stock_cost(request)
         self.assertEqual(stock.statements + request[-1], ours.statements)
         self.assertEqual(stock.images, ours.images)

@@ -88,16 +88,16 @@ class GroupsTest(GroupsTestCase):
     """POST groups/action with create-from-src."""
 
     def _refused(
-        self, status: int, words: Any, asked: Any, **how: Any
+        self, status: int, words: Any, source: Any, **how: Any
     ) -> None:
         before = self._counts()
-        self.refused(status, words, 'POST', _PATH, {_ACTION: asked}, **how)
+        self.refused(status, words, 'POST', _PATH, {_ACTION: source}, **how)
         self.assertEqual(before, self._counts())
         self.create_group.assert_not_called()
 
-    def _accepted(self, **asked: Any) -> None:
+    def _accepted(self, **source: Any) -> None:
         groups, volumes = self._counts()
-        self.ok('POST', _PATH, {_ACTION: asked})
+        self.ok('POST', _PATH, {_ACTION: source})
         self.assertEqual((groups + 1, volumes + 1), self._counts())
         self.create_group.assert_called_once()
 
@@ -154,17 +154,17 @@ class GroupsTest(GroupsTestCase):
         group = self._group()
         taken = self._group_snapshot(group)
         words = f'Group {group} could not be found'
-        asked = {'source_group_id': group}
-        self._refused(404, words, asked, app=self.stranger)
+        source = {'source_group_id': group}
+        self._refused(404, words, source, app=self.stranger)
         words = f'GroupSnapshot {taken} could not be found'
-        asked = {'group_snapshot_id': taken}
-        self._refused(404, words, asked, app=self.stranger)
+        source = {'group_snapshot_id': taken}
+        self._refused(404, words, source, app=self.stranger)
 
     def test_cinders_policy_first(self) -> None:
         group = self._group()
         self.enforce_new_defaults()
-        asked = {'source_group_id': group}
-        self._refused(400, 'group:create', asked, app=self.reader)
+        source = {'source_group_id': group}
+        self._refused(400, 'group:create', source, app=self.reader)
 
     def test_private_type(self) -> None:
         """Cinder refuses it without the extra specs of the type."""
@@ -189,15 +189,15 @@ class GroupsTest(GroupsTestCase):
         {'source_group_id': fake.UUID1, 'group_snapshot_id': None},
     )
     def test_malformed_group_source_gets_stock_refusal(
-        self, asked: Any
+        self, source: Any
     ) -> None:
         """Cinder refuses it."""
-        self._refused(400, '', asked)
+        self._refused(400, '', source)
 
     def test_before_the_action_existed(self) -> None:
-        asked = {'source_group_id': self._group()}
-        self._refused(404, '', asked, version='3.13')
-        self._refused(400, _WORDS, asked, version='3.14')
+        source = {'source_group_id': self._group()}
+        self._refused(404, '', source, version='3.13')
+        self._refused(400, _WORDS, source, version='3.14')
 
     def test_group_in_the_path(self) -> None:
         """Cinder has the route, but its method does not accept the id."""
@@ -216,10 +216,10 @@ class ConsistencyGroupsTest(GroupsTestCase):
         group_type = group_types.get_default_cgsnapshot_type()
         self.group = self._group(group_type_id=group_type['id'])
 
-    def _refused(self, status: int, words: Any, asked: Any) -> None:
+    def _refused(self, status: int, words: Any, source: Any) -> None:
         before = self._counts()
         path = '/consistencygroups/create_from_src'
-        body = {'consistencygroup-from-src': asked}
+        body = {'consistencygroup-from-src': source}
         self.refused(status, words, 'POST', path, body, version='3.0')
         self.assertEqual(before, self._counts())
 

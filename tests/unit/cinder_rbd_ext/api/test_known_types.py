@@ -27,18 +27,18 @@ class KnownTypesTest(base.ApiTestCase):
         )
 
     def _specs(self) -> dict[str, Any]:
-        found = self.known.all()
-        self.assertIsNotNone(found)
-        return {each.name: dict(each.specs) for each in found or ()}
+        all_types = self.known.all()
+        self.assertIsNotNone(all_types)
+        return {each.name: dict(each.specs) for each in all_types or ()}
 
     def test_all_types(self) -> None:
         """Private types of any project are among them."""
         ident = self.add_type(
             'secret', {'rbd:object_map': 'true'}, is_public=False
         )
-        found = self._specs()
-        self.assertEqual({'rbd:object_map': 'true'}, found['secret'])
-        self.assertEqual(base.TYPES['striped'], found['striped'])
+        specs = self._specs()
+        self.assertEqual({'rbd:object_map': 'true'}, specs['secret'])
+        self.assertEqual(base.TYPES['striped'], specs['striped'])
         self.assertIn(ident, {each.ident for each in self.known.all() or ()})
 
     def test_private_type_is_looked_up_for_each_request(self) -> None:
@@ -100,8 +100,8 @@ class VisibleTest(base.ApiTestCase):
 
     def test_public_type(self) -> None:
         for name in ('striped', self.types['striped']):
-            found = known_types.visible(self.context, name)
-            self.assertEqual('8', found.extra_specs['rbd:stripe_count'])
+            visible = known_types.visible(self.context, name)
+            self.assertEqual('8', visible.extra_specs['rbd:stripe_count'])
 
     def test_private_type_is_answered_as_no_type(self) -> None:
         for private, none in (
@@ -122,9 +122,9 @@ class VisibleTest(base.ApiTestCase):
             self.admin_context, self.ident, fake.PROJECT_ID
         )
         for name in ('secret', self.ident):
-            found = known_types.visible(self.context, name)
-            self.assertEqual(self.ident, found.id)
+            visible = known_types.visible(self.context, name)
+            self.assertEqual(self.ident, visible.id)
 
     def test_administrator_sees_private_type(self) -> None:
-        found = known_types.visible(self.admin_context, 'secret')
-        self.assertEqual({'rbd:object_size': '1M'}, found.extra_specs)
+        visible = known_types.visible(self.admin_context, 'secret')
+        self.assertEqual({'rbd:object_size': '1M'}, visible.extra_specs)

@@ -113,8 +113,8 @@ class MetadataTest(base.ApiTestCase):
     def _warning(self, method: str, path: str, body: Any = None) -> str | None:
         response = self.call(method, path, body)
         self.assertLess(response.status_int, 300, response.text)
-        found: str | None = response.headers.get('Warning')
-        return found
+        warning: str | None = response.headers.get('Warning')
+        return warning
 
     def _accepted(self, volume: Any) -> str | None:
         recorded = record.items_of(volume.id)

@@ -20,16 +20,16 @@ class CorrectionsTest(base.ApiTestCase):
         return f'/volumes/{volume.id}/metadata'
 
     def _fixed(self, **more: str) -> base.Answer:
-        asked = {k: v for k, v in base.MADE.items() if 'stripe' in k}
-        return {'metadata': {'rbd:object_size': '1M', **asked, **more}}
+        striping = {k: v for k, v in base.MADE.items() if 'stripe' in k}
+        return {'metadata': {'rbd:object_size': '1M', **striping, **more}}
 
     def test_administrators_say_what_is_so(self) -> None:
         for method in ('POST', 'PUT'):
             self.ok(method, self.path, self._fixed())
         self.ok('DELETE', f'{self.path}/rbd:stripe_unit')
         self.ok('DELETE', f'{self.path}/rbd:stripe_count')
-        found = self.ok('GET', self.path)['metadata']
-        self.assertEqual({'rbd:object_size': '1M'}, found)
+        metadata = self.ok('GET', self.path)['metadata']
+        self.assertEqual({'rbd:object_size': '1M'}, metadata)
 
     def test_administrators_say_what_is_not_so(self) -> None:
         for more in (

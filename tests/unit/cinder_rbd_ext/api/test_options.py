@@ -91,10 +91,10 @@ class OptionsTest(base.ApiTestCase):
 
         :param reported: what the first back ends have reported
         """
-        found = copy.deepcopy(base.POOLS)
-        for pool, names in zip(found, reported, strict=False):
+        pools = copy.deepcopy(base.POOLS)
+        for pool, names in zip(pools, reported, strict=False):
             pool['capabilities']['rbd_data_pools'] = names
-        self.get_pools.return_value = found
+        self.get_pools.return_value = pools
         option = self.get(name, **how)['options']['rbd:data_pool']
         return option.get('candidates', 'absent')
 
@@ -107,8 +107,8 @@ class OptionsTest(base.ApiTestCase):
         ([], ('both', ['a'], ['c'])),
     )
     @ddt.unpack
-    def test_data_pools(self, expected: Any, given: Any) -> None:
-        self.assertEqual(expected, self._pools_of(*given, app=self.admin))
+    def test_data_pools(self, expected: Any, reported: Any) -> None:
+        self.assertEqual(expected, self._pools_of(*reported, app=self.admin))
 
     def test_data_pools_are_for_administrators(self) -> None:
         self.assertEqual('absent', self._pools_of('rbd', ['a']))
@@ -192,9 +192,9 @@ class QosLimitsTest(base.ApiTestCase):
 
     def limits(self, **how: Any) -> dict[str, Any]:
         """Return the limits in the response, by type name."""
-        found = self.ok('GET', _PATH, **how)['volume_types']
+        types = self.ok('GET', _PATH, **how)['volume_types']
         return {
-            each['name']: each.get('qos_limits', 'absent') for each in found
+            each['name']: each.get('qos_limits', 'absent') for each in types
         }
 
     def test_limits_of_a_type(self) -> None:
@@ -219,14 +219,14 @@ class QosLimitsTest(base.ApiTestCase):
             autospec=True,
             side_effect=qos_specs.get_qos_specs,
         ) as get:
-            found = self.limits()
+            limits = self.limits()
         # Both types have the same QoS specs.
         self.assertEqual(1, get.call_count)
-        self.assertEqual(expected, found['rbd'])
-        self.assertEqual(expected, found['striped'])
-        self.assertIsNone(found['rbd2'])
+        self.assertEqual(expected, limits['rbd'])
+        self.assertEqual(expected, limits['striped'])
+        self.assertIsNone(limits['rbd2'])
         # Without RBD volume options, nothing is added to a type.
-        self.assertEqual('absent', found['fake'])
+        self.assertEqual('absent', limits['fake'])
         one = self.ok('GET', f'{_PATH}/rbd')['volume_type']
         self.assertEqual(expected, one['qos_limits'])
 

@@ -34,10 +34,10 @@ class ReportedPoolsTest(base.TestCase):
         return [pool.name.partition('#')[0] for pool in matching]
 
     def test_asked_for_once_in_a_while(self) -> None:
-        for seconds, asked in ((0, 1), (9.9, 1), (10, 2), (11, 2)):
+        for seconds, calls in ((0, 1), (9.9, 1), (10, 2), (11, 2)):
             self.now = 1000.0 + seconds
             self.reported.all()
-            self.assertEqual(asked, self.scheduler.get_pools.call_count)
+            self.assertEqual(calls, self.scheduler.get_pools.call_count)
 
     def test_nothing_is_remembered_for_seconds(self) -> None:
         """Otherwise each request asks until the first back end reports."""
@@ -55,9 +55,9 @@ class ReportedPoolsTest(base.TestCase):
             *api_base.POOLS,
             api_base.pool('new', api_base.settings()),
         ]
-        for seconds, found in ((-0.1, []), (0.0, ['host@new'])):
+        for seconds, names in ((-0.1, []), (0.0, ['host@new'])):
             self.now = 1000.0 + pools.MIN_AGE + seconds
-            self.assertEqual(found, self._matching(volume_backend_name='new'))
+            self.assertEqual(names, self._matching(volume_backend_name='new'))
         self.now += pools.MIN_AGE - 0.1
         self.assertEqual([], self._matching(volume_backend_name='other'))
         self.assertEqual(2, self.scheduler.get_pools.call_count)
@@ -101,10 +101,10 @@ class ReportedPoolsTest(base.TestCase):
 
     def test_failure_is_remembered_for_seconds(self) -> None:
         self.scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
-        for seconds, asked in ((0, 1), (4.9, 1), (5, 2), (9.9, 2)):
+        for seconds, calls in ((0, 1), (4.9, 1), (5, 2), (9.9, 2)):
             self.now = 1000.0 + seconds
             self.assertIn('from the scheduler', self._unavailable())
-            self.assertEqual(asked, self.scheduler.get_pools.call_count)
+            self.assertEqual(calls, self.scheduler.get_pools.call_count)
         self.scheduler.get_pools.side_effect = None
         self.now = 1010.0
         self.assertEqual(3, len(self.reported.all()))
@@ -114,10 +114,10 @@ class ReportedPoolsTest(base.TestCase):
         known = self.reported.known()
         self.assertEqual(3, len(known))
         self.scheduler.get_pools.side_effect = oslo_messaging.MessagingTimeout
-        for seconds, asked in ((9, 1), (10, 2), (15, 2), (69, 2), (70, 3)):
+        for seconds, calls in ((9, 1), (10, 2), (15, 2), (69, 2), (70, 3)):
             self.now = 1000.0 + seconds
             self.assertIs(known, self.reported.known())
-            self.assertEqual(asked, self.scheduler.get_pools.call_count)
+            self.assertEqual(calls, self.scheduler.get_pools.call_count)
         # Others still fail.
         self._unavailable()
         self.scheduler.get_pools.side_effect = None
@@ -148,10 +148,10 @@ class ReportedPoolsTest(base.TestCase):
 
     def _while_one_asks(self) -> threading.Event:
         """Start another request that blocks until the event is set."""
-        asked, go_on = threading.Event(), threading.Event()
+        asking, go_on = threading.Event(), threading.Event()
 
         def late(*args: Any, **kwargs: Any) -> Any:
-            asked.set()
+            asking.set()
             go_on.wait(10)
             return api_base.POOLS
 
@@ -160,7 +160,7 @@ class ReportedPoolsTest(base.TestCase):
         thread.start()
         self.addCleanup(thread.join, 10)
         self.addCleanup(go_on.set)
-        self.assertTrue(asked.wait(10))
+        self.assertTrue(asking.wait(10))
         return go_on
 
     def test_others_go_on_with_the_last_answer(self) -> None:

@@ -20,10 +20,10 @@ class RetypesTest(base.ApiTestCase):
     def _check(
         self, volume: Any, new_type: str, may_migrate: bool = False
     ) -> str | None:
-        found = objects.VolumeType.get_by_id(
+        target = objects.VolumeType.get_by_id(
             self.admin_context, self.types[new_type]
         )
-        return retypes.check(volume, found, may_migrate, self.reported)
+        return retypes.check(volume, target, may_migrate, self.reported)
 
     def _refused(self, words: str, *args: Any) -> None:
         error = self.assertRaises(webob.exc.HTTPBadRequest, self._check, *args)
@@ -71,8 +71,8 @@ class RetypesTest(base.ApiTestCase):
         self.add_type(
             'locked', {**base.TYPES['rbd'], 'rbd:tenant_options': ''}
         )
-        asked = {k: v for k, v in base.MADE.items() if 'features' not in k}
-        volume = self.volume(asked, base.MADE)
+        metadata = {k: v for k, v in base.MADE.items() if 'features' not in k}
+        volume = self.volume(metadata, base.MADE)
         told = self._check(volume, 'locked')
         self.assertIn('removes keys', told or '')
         self.assertIn('rbd:stripe_count', told or '')

@@ -213,7 +213,7 @@ class SpecsTest(base.ApiTestCase):
         bodies = ({'volume_type': []}, {'volume_type': {'name': 'x'}})
         for body in bodies:
             self.call('POST', '/types', body)
-        found = db.volume_type_extra_specs_get(
+        specs = db.volume_type_extra_specs_get(
             self.admin_context, self.types['rbd']
         )
-        self.assertEqual({'volume_backend_name': 'rbd'}, found)
+        self.assertEqual({'volume_backend_name': 'rbd'}, specs)

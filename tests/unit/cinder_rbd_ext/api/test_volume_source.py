@@ -126,8 +126,8 @@ class SourceTest(SourceTestCase):
                 'volume_id': str(uuid.uuid4()),
             },
         )
-        asked = {'rbd:object_size': '4K', 'rbd:object_map': 'true'}
-        self._refused('256,000,000', asked, backup_id=backup['id'])
+        metadata = {'rbd:object_size': '4K', 'rbd:object_map': 'true'}
+        self._refused('256,000,000', metadata, backup_id=backup['id'])
 
     def test_volume_from_glance_image_is_checked_without_source(self) -> None:
         self._glance(_Glance())

@@ -469,8 +469,6 @@ class ImageMetadataTest(base.ApiTestCase):
 
     def test_malformed_body_gets_stock_refusal(self) -> None:
         path = f'/volumes/{self.volume().id}/action'
-        for asked in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):
-            response = self.call(
-                'POST', path, {'os-set_image_metadata': asked}
-            )
+        for body in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):
+            response = self.call('POST', path, {'os-set_image_metadata': body})
             self.assertEqual(400, response.status_int, response.text)

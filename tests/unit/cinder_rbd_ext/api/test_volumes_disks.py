@@ -66,9 +66,9 @@ class SectorSizeTest(base.ApiTestCase):
         self.get_pools.return_value = [ours, other, base.pool('fake')]
         words = (f"{_KEY} = '4096'", 'could not read', 'new volume')
 
-        def migrated(volume: Any, **there: Any) -> _Call:
+        def migrated(volume: Any, **options: Any) -> _Call:
             path = f'/volumes/{volume.id}/action'
-            return 'POST', path, {'os-migrate_volume': there}
+            return 'POST', path, {'os-migrate_volume': options}
 
         def retyped(
             volume: Any, name: str, policy: str = 'on-demand'
@@ -93,10 +93,10 @@ class SectorSizeTest(base.ApiTestCase):
         self.ok(*retyped(large, 'any', 'never'))
         for name, value in ('fake', '512e'), ('rbd2', '4096'):
             volume = self.volume(made={_KEY: value})
-            there = f'host@{name}#{name}'
+            host = f'host@{name}#{name}'
             self.assertNotIn(
                 'could not read',
-                self.call(*migrated(volume, host=there), app=self.admin).text,
+                self.call(*migrated(volume, host=host), app=self.admin).text,
             )
             self.ok(*retyped(volume, name))
 

@@ -50,10 +50,10 @@ class AttachingTestCase(base.DriverTestCase):
 
     def data(self, volume: Any, connector: Any) -> dict[str, Any]:
         """Return the data of a connection."""
-        found: dict[str, Any] = self.driver.initialize_connection(
+        data: dict[str, Any] = self.driver.initialize_connection(
             volume, connector
         )['data']
-        return found
+        return data
 
     def refusal(self, volume: Any) -> dict[str, str] | None:
         """Return the refusal that the tenant can read."""
@@ -184,8 +184,8 @@ class ManagerTest(AttachingTestCase):
         service = types.SimpleNamespace(driver=self.driver)
         arguments = [self.context, volume, dict(_PLAIN)]
         if name == '_connection_create':
-            found = requester.current(volume).volume_attachment
-            arguments.insert(2, found[0])
+            attachments = requester.current(volume).volume_attachment
+            arguments.insert(2, attachments[0])
         error = self.assertRaises(
             exception.InvalidVolume,
             getattr(manager.VolumeManager, name),

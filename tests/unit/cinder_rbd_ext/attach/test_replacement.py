@@ -60,8 +60,8 @@ class OfServerTest(test.TestCase):
         if minutes is not None:
             now = datetime.datetime.now(datetime.timezone.utc)
             since = now + datetime.timedelta(minutes=minutes)
-        found = replacement.of_server(self.volume.id, _SERVER, since)
-        return found.mode if found else 'nothing'
+        replaced = replacement.of_server(self.volume.id, _SERVER, since)
+        return replaced.mode if replaced else 'nothing'
 
     @ddt.data(None, -1, 1)
     def test_one_that_is_there(self, minutes: int | None) -> None:
@@ -98,9 +98,9 @@ class OfServerTest(test.TestCase):
 
     def test_earlier_attachment_knows_its_host(self) -> None:
         self.attachment(attached_host='compute-1')
-        found: Any = replacement.of_server(self.volume.id, _SERVER)
-        self.assertIs(found, found.on_host({'host': 'compute-1'}))
-        self.assertIsNone(found.on_host({'host': 'compute-2'}))
+        replaced: Any = replacement.of_server(self.volume.id, _SERVER)
+        self.assertIs(replaced, replaced.on_host({'host': 'compute-1'}))
+        self.assertIsNone(replaced.on_host({'host': 'compute-2'}))
         self.assertIsNone(agreement.Earlier(None).on_host({}))
 
     def test_long_history_is_not_read(self) -> None:
@@ -120,10 +120,10 @@ class OfServerTest(test.TestCase):
     def test_does_not_replace_itself(self) -> None:
         """An attachment whose connector changes does not replace itself."""
         new = self.attachment()
-        found = replacement.of_server(
+        replaced = replacement.of_server(
             self.volume.id, _SERVER, new.created_at, new.id
         )
-        self.assertIsNone(found)
+        self.assertIsNone(replaced)
 
 
 class OfWaitingTest(OfServerTest):
@@ -139,9 +139,9 @@ class OfWaitingTest(OfServerTest):
         for each in current.volume_attachment:
             if each.id == waiting.id:
                 each.created_at += since
-        found = replacement.of_waiting(current)
+        replaced = replacement.of_waiting(current)
         waiting.destroy()
-        return found.mode if found else 'nothing'
+        return replaced.mode if replaced else 'nothing'
 
 
 @ddt.ddt

@@ -61,12 +61,12 @@ class SharingTest(base.DriverTestCase):
 
     def test_other_cluster_and_other_timeout(self) -> None:
         remote = {'name': 'other', 'conf': '', 'user': 'cinder'}
-        for given in (
+        for arguments in (
             (None, remote, None),
             (None, None, 5),
             (None, self.driver._active_config, None),
         ):
-            connected = self.driver._connect_to_rados(*given)
+            connected = self.driver._connect_to_rados(*arguments)
             self.driver._disconnect_from_rados(*connected)
         self.assertEqual(2, self.connect.call_count)
 

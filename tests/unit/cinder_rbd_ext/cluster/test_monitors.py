@@ -90,11 +90,11 @@ class MonitorsTest(base.DriverTestCase):
             waiting.release()
             wait(attempt)
 
-        def dump(found: monitors.Monitors) -> Any:
+        def dump(instance: monitors.Monitors) -> Any:
             self.queries += 1
             for _ in range(19):
                 waiting.acquire(timeout=10)
-            return answer(found)
+            return answer(instance)
 
         with (
             mock.patch.object(

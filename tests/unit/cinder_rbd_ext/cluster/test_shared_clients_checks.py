@@ -153,10 +153,10 @@ class ChecksTest(base.TestCase):
         self._lend()
         self.now += 60
         begun, go_on = threading.Event(), threading.Event()
-        asked = []
+        checked = []
 
         def ask(rados: Any, ioctx: Any) -> shared_clients.Answer:
-            asked.append(ioctx)
+            checked.append(ioctx)
             begun.set()
             go_on.wait(10)
             return _RESPONDED
@@ -169,7 +169,7 @@ class ChecksTest(base.TestCase):
         go_on.set()
         for each in threads:
             each.join(10)
-        self.assertEqual(1, len(asked))
+        self.assertEqual(1, len(checked))
         self.assertEqual(1, len(self.connected))
 
     def test_interrupted_check_is_repeated(self) -> None:

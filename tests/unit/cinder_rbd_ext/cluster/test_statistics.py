@@ -15,19 +15,19 @@ _LOCATION = {wire.LOCATION_INFO: 'ceph:volumes'}
 
 class StatisticsTest(base.DriverTestCase):
     def test_of_a_back_end_that_is_up(self) -> None:
-        found = statistics.added(
+        reported = statistics.added(
             self.driver, {'backend_state': 'up', **_LOCATION}
         )
-        self.assertIs(True, found[wire.RBD_VOLUME_OPTIONS])
-        self.assertIn('layering', found[wire.RBD_DEFAULT_FEATURES])
-        self.assertEqual('ceph:volumes', found[wire.LOCATION_INFO])
+        self.assertIs(True, reported[wire.RBD_VOLUME_OPTIONS])
+        self.assertIn('layering', reported[wire.RBD_DEFAULT_FEATURES])
+        self.assertEqual('ceph:volumes', reported[wire.LOCATION_INFO])
 
     def test_of_a_back_end_that_is_down(self) -> None:
         """The cluster is not queried."""
-        found = statistics.added(
+        reported = statistics.added(
             self.driver, {'backend_state': 'down', **_LOCATION}
         )
-        self.assertIsNone(found[wire.RBD_DEFAULT_FEATURES])
+        self.assertIsNone(reported[wire.RBD_DEFAULT_FEATURES])
 
 
 _STOCK = {wire.LOCATION_INFO: 'ceph:volumes'}

@@ -125,15 +125,15 @@ class CreationTest(base.TestCase):
         self.assertIn('no connection', self.log.output)
 
     def test_clean_up_is_left_to_undo_until_it_runs(self) -> None:
-        found = []
+        states = []
         self.creation.undo.callback(
-            lambda: found.append(self.creation.is_to_be_undone)
+            lambda: states.append(self.creation.is_to_be_undone)
         )
         self.assertFalse(self.creation.is_to_be_undone)
         self._fail_in_noting(ValueError('x'))
         self.assertTrue(self.creation.is_to_be_undone)
         self.creation.fail()
-        self.assertEqual([False], found)
+        self.assertEqual([False], states)
 
 
 class CreationsTest(base.TestCase):

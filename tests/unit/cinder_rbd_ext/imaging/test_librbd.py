@@ -49,8 +49,8 @@ class ModuleTest(librbd_case.LibrbdTestCase):
             self.module.read_parent(self.ioctx, 'parent'),
         )
         self.cluster.stored('parent').metadata['conf_rbd_cache'] = 'false'
-        found = self.module.read_parent(self.ioctx, 'parent')
-        self.assertTrue(found.has_configuration)
+        parent = self.module.read_parent(self.ioctx, 'parent')
+        self.assertTrue(parent.has_configuration)
         self.assertEqual([], self.cluster.open_images)
 
     def test_trash_is_listed_until_its_purge_must_end(self) -> None:
@@ -124,9 +124,9 @@ class CreateTest(librbd_case.LibrbdTestCase):
         self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertEqual(7, self.cluster.stored('new').size)
         self.assertTrue(self.creation.made)
-        ((asked, parent),) = self.asked
-        self.assertEqual(layout.ImageLayout(4 << 20), asked.layout)
-        self.assertIn('deep-flatten', asked.image_features)
+        ((planned, parent),) = self.asked
+        self.assertEqual(layout.ImageLayout(4 << 20), planned.layout)
+        self.assertIn('deep-flatten', planned.image_features)
         self.assertIsNone(parent)
 
     def test_as_stock(self) -> None:
@@ -147,10 +147,10 @@ class CreateTest(librbd_case.LibrbdTestCase):
             self.creation.needs_default_striping = needed
             with self.creations.hold(self.creation):
                 self.module.RBD().create(self.ioctx, 'new', 7, 22)
-            asked = self.asked.pop()[0].layout
+            planned = self.asked.pop()[0].layout
             self.assertEqual(
                 layout.Striping(*striping) if striping else None,
-                asked.striping,
+                planned.striping,
             )
             self.fake.RBD().remove(self.ioctx, 'new')
 
@@ -194,12 +194,12 @@ class StateOfNewTest(librbd_case.LibrbdTestCase):
         },
     )
     def test_what_the_image_has(self, how: dict[str, Any]) -> None:
-        found = self._created(**how)
+        created = self._created(**how)
         with self.module.Image(self.ioctx, 'new') as image:
             state = image_handles.state_of(
                 image, lambda pool: str(self.client.pool_reverse_lookup(pool))
             )
-        self.assertEqual(state, found)
+        self.assertEqual(state, created)
 
     @ddt.data(
         (
@@ -222,8 +222,8 @@ class StateOfNewTest(librbd_case.LibrbdTestCase):
             rbd_default_stripe_count='4',
             rbd_default_data_pool='volumes2',
         )
-        found = self._created(layout=librbd_case.STRIPED, data_pool='data')
-        self.assertIsNotNone(found)
+        created = self._created(layout=librbd_case.STRIPED, data_pool='data')
+        self.assertIsNotNone(created)
 
 
 class CloneTest(librbd_case.LibrbdTestCase):
@@ -241,10 +241,10 @@ class CloneTest(librbd_case.LibrbdTestCase):
             self.clone(order=22)
         self.assertEqual(librbd_case.NUMBERS, self.numbers('new'))
         self.assertTrue(self.creation.made)
-        ((asked, parent),) = self.asked
+        ((planned, parent),) = self.asked
         # The stock features with the parent's layout, not the stock order.
-        self.assertEqual(layout.ImageLayout(8 << 20), asked.layout)
-        self.assertIn('object-map', asked.image_features)
+        self.assertEqual(layout.ImageLayout(8 << 20), planned.layout)
+        self.assertIn('object-map', planned.image_features)
         self.assertEqual(
             plan.ImageState(
                 layout.ImageLayout(8 << 20), frozenset({'layering'})
@@ -327,9 +327,9 @@ class CopyTest(librbd_case.LibrbdTestCase):
             ),
             self.creation.state,
         )
-        ((asked, parent),) = self.asked
-        self.assertEqual(layout.ImageLayout(8 << 20), asked.layout)
-        self.assertEqual(asked, parent)
+        ((planned, parent),) = self.asked
+        self.assertEqual(layout.ImageLayout(8 << 20), planned.layout)
+        self.assertEqual(planned, parent)
 
     def test_part_is_removed(self) -> None:
         self.cluster.fail('Image.copy half-way', self.fault)

@@ -33,7 +33,7 @@ class ManageableTest(base.DriverTestCase):
 
     def _listed(self, *managed: Any) -> dict[str, str | None]:
         """Return why each image cannot be managed, or None."""
-        found = self.driver.get_manageable_volumes(
+        volumes = self.driver.get_manageable_volumes(
             [{'id': each.id} for each in managed],
             None,
             1000,
@@ -43,7 +43,7 @@ class ManageableTest(base.DriverTestCase):
         )
         return {
             each['reference']['source-name']: each['reason_not_safe']
-            for each in found
+            for each in volumes
         }
 
     def test_watchers_of_the_open_image(self) -> None:
@@ -87,7 +87,7 @@ class ManageableTest(base.DriverTestCase):
             self.driver.rbd.Image(ioctx, 'free', read_only=True) as image,
         ):
             self.opened.clear()
-            found = open_image.watchers_of(self.driver, 'free')
+            watchers = open_image.watchers_of(self.driver, 'free')
             self.assertEqual([], self.opened)
             thread = threading.Thread(
                 target=open_image.watchers_of, args=(self.driver, 'free')
@@ -96,4 +96,4 @@ class ManageableTest(base.DriverTestCase):
             thread.join()
             self.assertEqual(['free'], self.opened)
             self.assertEqual('free', image.get_name())
-        self.assertEqual([], found)
+        self.assertEqual([], watchers)

@@ -32,10 +32,10 @@ class CopyTest(base.DriverTestCase):
 
     def check(self, copy: Any) -> None:
         self.assertEqual(_MADE, self.layout_of(copy.name))
-        found, source = (
+        copied, source = (
             self.cluster.stored(each.name).mask for each in (copy, self.source)
         )
-        self.assertEqual(source, found)
+        self.assertEqual(source, copied)
 
     def test_temporary_clone_for_a_backup(self) -> None:
         copy = self.driver._create_temp_cloned_volume(

@@ -471,9 +471,9 @@ class PostponedTest(base.DriverTestCase):
         while not self.cast.called:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
-        method, given = self.cast.call_args.args[1], self.cast.call_args.kwargs
+        method, sent = self.cast.call_args.args[1], self.cast.call_args.kwargs
         self.assertEqual('delete_volume', method)
-        self.delete(given['volume'])
+        self.delete(sent['volume'])
         self.assertEqual([], self.cluster.names())
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
         self.assertRaises(exception.WorkerNotFound, self.worker)

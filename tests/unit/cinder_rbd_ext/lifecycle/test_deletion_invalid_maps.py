@@ -27,10 +27,10 @@ class _Image:
         return {'num_objs': self._objects, 'obj_size': 1, 'size': _SIZE}
 
     def diff_iterate(
-        self, offset: int, length: int, since: None, found: Any, **_: bool
+        self, offset: int, length: int, since: None, callback: Any, **_: bool
     ) -> None:
         if offset < self._used * _SIZE // 32:
-            found(offset, length, True)
+            callback(offset, length, True)
 
     def rebuild_object_map(self) -> None:
         self.rebuilt = True

@@ -86,12 +86,12 @@ class MigrateTest(base.DriverTestCase):
         with images.driver.images.opened(images.name, read_only=True) as image:
             swap.run(
                 images.driver,
-                lambda there: image.copy(there, images.copy_name),
+                lambda pool: image.copy(pool, images.copy_name),
                 mark.pool,
             )
         copy_id = swap.run(
             images.driver,
-            lambda there: swap.id_of(there, images.copy_name),
+            lambda pool: swap.id_of(pool, images.copy_name),
             mark.pool,
         )
         return marker.write(
@@ -220,8 +220,8 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual([volume.name], self.cluster.names())
 
     def test_retype_to_where_it_can(self) -> None:
-        asked = {**base.ASKED, keys.OBJECT_MAP: 'true'}
-        volume = self.made_volume(asked, status='retyping')
+        metadata = {**base.ASKED, keys.OBJECT_MAP: 'true'}
+        volume = self.made_volume(metadata, status='retyping')
         moved = self._moved(volume, **self._ours(*base.ASKED))
         self.assertEqual((True, None), moved)
         self.assertEqual(base.ASKED, self._keys_left(volume))

@@ -17,7 +17,7 @@ _THERE = 'host@stock#stock'
 
 @ddt.ddt
 class FinishedTest(base.DriverTestCase):
-    def _migrated(self, there: str | None = _THERE) -> tuple[Any, Any]:
+    def _migrated(self, host: str | None = _THERE) -> tuple[Any, Any]:
         """Return a volume and the record of its former image, as in Cinder."""
         volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
         former = self.new_volume(
@@ -27,8 +27,8 @@ class FinishedTest(base.DriverTestCase):
         volume.previous_status = 'available'
         former = objects.Volume.get_by_id(self.admin, former.id)
         former = volume.finish_volume_migration(former)
-        if there:
-            volume.host = there
+        if host:
+            volume.host = host
             volume.save()
         former.refresh()
         return volume, former

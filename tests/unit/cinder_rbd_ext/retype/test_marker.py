@@ -63,10 +63,10 @@ class MarkerTest(base.DriverTestCase):
         real = marker.read
 
         def read(items: Mapping[str, str]) -> marker.Marker | None:
-            found = real(items)
-            if found and not found.copy_id:
+            noted = real(items)
+            if noted and not noted.copy_id:
                 marker.write(volume.id, copied)
-            return found
+            return noted
 
         with mock.patch.object(marker, 'read', read):
             marker.disown(volume.id, 'req-1')

@@ -114,8 +114,8 @@ class RetypeTest(base.DriverTestCase):
 
     def test_metadata_that_the_owner_changes_meanwhile(self) -> None:
         """A retype removes only the keys that the type does not accept."""
-        given = {keys.OBJECT_MAP: 'true', 'colour': 'blue', 'a': 'b'}
-        volume = self.made_volume(given)
+        metadata = {keys.OBJECT_MAP: 'true', 'colour': 'blue', 'a': 'b'}
+        volume = self.made_volume(metadata)
         db.volume_metadata_update(
             self.admin, volume.id, {'colour': 'red', 'new': '1'}, False
         )
@@ -400,9 +400,9 @@ class DefaultFeaturesTest(base.DriverTestCase):
         stored = self.cluster.stored(volume.name)
         self.assertEqual(_MAP, int(stored.mask) & _MAP)
         self.assertEqual([0], [stored.flags])
-        given = image_record.origins(record.items_of(volume.id)) or {}
+        origins = image_record.origins(record.items_of(volume.id)) or {}
         self.assertEqual(
-            errors.Origin.CLUSTER, given[precedence.Part.FEATURES]
+            errors.Origin.CLUSTER, origins[precedence.Part.FEATURES]
         )
 
 
