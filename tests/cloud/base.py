@@ -63,8 +63,8 @@ def rbd(*arguments: str) -> Any:
 
 def images(pool: str = 'volumes') -> list[str]:
     """Return the names of the RBD images in a pool."""
-    found: list[str] = rbd('ls', pool)
-    return found
+    names: list[str] = rbd('ls', pool)
+    return names
 
 
 class CloudTestCase(base.TestCase):
@@ -167,9 +167,9 @@ class CloudTestCase(base.TestCase):
         """Wait until a function returns a true value; return the value."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            found = done()
-            if found:
-                return found
+            result = done()
+            if result:
+                return result
             time.sleep(0.3)
         raise AssertionError(f'still waiting after {seconds} s for {done}')
 
@@ -206,16 +206,18 @@ class CloudTestCase(base.TestCase):
     def make_type(self, **specs: str) -> str:
         """Create a volume type; ``rbd_x`` stands for ``rbd:x``."""
         name = f'test-{uuid.uuid4().hex[:8]}'
-        given = {
+        extra_specs = {
             f'rbd:{k[4:]}' if k.startswith('rbd_') else k: v
             for k, v in specs.items()
             if k != 'volume_backend_name'
         }
-        given['volume_backend_name'] = specs.get('volume_backend_name', 'rbd')
+        extra_specs['volume_backend_name'] = specs.get(
+            'volume_backend_name', 'rbd'
+        )
         answer = self.request(
             'POST',
             '/types',
-            {'volume_type': {'name': name, 'extra_specs': given}},
+            {'volume_type': {'name': name, 'extra_specs': extra_specs}},
             self.operator,
         )
         ident = answer['volume_type']['id']
@@ -234,8 +236,8 @@ class CloudTestCase(base.TestCase):
     def check_made(self, volume: str, pool: str = 'volumes') -> Record:
         """Check that a volume has the layout and features of ASKED."""
         info = self.info(volume, pool)
-        found = {key: info.get(key) for key in MADE}
-        self.assertEqual(MADE, found, str(info))
+        layout = {key: info.get(key) for key in MADE}
+        self.assertEqual(MADE, layout, str(info))
         self.assertIn('object-map', info['features'])
         self.assertEqual([], info['flags'])
         return info
@@ -243,5 +245,5 @@ class CloudTestCase(base.TestCase):
     def metadata(self, volume: str) -> Record:
         """Return a volume's metadata as the tenant sees it."""
         answer = self.request('GET', f'/volumes/{volume}/metadata')
-        found: Record = answer['metadata']
-        return found
+        items: Record = answer['metadata']
+        return items

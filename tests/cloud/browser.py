@@ -160,7 +160,7 @@ class BrowserTestCase(base.CloudTestCase):
         """
         self.find(selector)
         self.driver.execute_script(axe.script())
-        found = self.driver.execute_async_script(
+        violations = self.driver.execute_async_script(
             """
             const done = arguments[arguments.length - 1];
             const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
@@ -179,7 +179,7 @@ class BrowserTestCase(base.CloudTestCase):
             """,
             selector,
         )
-        self.assertEqual([], found)
+        self.assertEqual([], violations)
 
     def check_everywhere(
         self, path: str, selector: str, prepare: Callable[[], Any], name: str
@@ -379,30 +379,28 @@ class BrowserTestCase(base.CloudTestCase):
     def _read_logs(self) -> tuple[list[str], list[str]]:
         """Return the requested URLs and the errors since the last call."""
         log: Callable[[str], Any] = self.driver.get_log
-        asked = []
+        urls = []
         for entry in log('performance'):
             event = json.loads(entry['message'])['message']
             if event['method'] == 'Network.requestWillBeSent':
-                asked.append(event['params']['request']['url'])
+                urls.append(event['params']['request']['url'])
         complaints = [
             entry['message']
             for entry in log('browser')
             if entry['level'] == 'SEVERE'
         ]
-        return asked, complaints
+        return urls, complaints
 
     def check_quiet(self, but: str = '(nothing)') -> None:
         """Check that pages sent no external requests and logged no errors.
 
         :param but: a URL whose failure is caused by stock Horizon
         """
-        asked, complaints = self._read_logs()
+        urls, complaints = self._read_logs()
         # The initial page of the browser has a chrome: URL.
         ours = (f'{self.dashboard}/', 'data:', 'blob:', 'chrome:')
-        self.assertNotEqual([], asked)
-        self.assertEqual(
-            [], [url for url in asked if not url.startswith(ours)]
-        )
+        self.assertNotEqual([], urls)
+        self.assertEqual([], [url for url in urls if not url.startswith(ours)])
         excused = (but, _ROW_IS_GONE)
         self.assertEqual(
             [],

@@ -117,9 +117,9 @@ def commands(page: pathlib.Path) -> Iterator[Command]:
             block = indent
         elif line.strip() and indent <= block:
             block = -1
-        found = _PROMPT.match(line) if block >= 0 else None
-        if found:
-            text = found['command']
+        prompt = _PROMPT.match(line) if block >= 0 else None
+        if prompt:
+            text = prompt['command']
             while text.endswith('\\'):
                 text = f'{text[:-1].rstrip()} {next(lines)[1].strip()}'
             name = str(page.relative_to(ROOT))
@@ -129,7 +129,7 @@ def commands(page: pathlib.Path) -> Iterator[Command]:
 def blocks(page: pathlib.Path, language: str) -> list[str]:
     """Return the literal blocks of a language on a page, in order."""
     text = page.read_text()
-    found = re.findall(
+    indented = re.findall(
         rf'^\.\. code-block:: {language}\n\n((?:(?: .*)?\n)+)', text, re.M
     )
-    return [textwrap.dedent(block) for block in found]
+    return [textwrap.dedent(block) for block in indented]

@@ -22,7 +22,7 @@ _ENGLISH = re.compile(
 @functools.cache
 def translations() -> dict[str, str]:
     """Return the translations of the dashboard's texts."""
-    found: dict[str, str] = {}
+    by_text: dict[str, str] = {}
     for domain in catalogues.DOMAINS:
         if domain.package == 'horizon_volume_opts':
             for path in domain.catalogues:
@@ -34,8 +34,8 @@ def translations() -> dict[str, str]:
                         each if isinstance(each, tuple | list) else (each,)
                         for each in (text, german)
                     )
-                    found.update(zip(texts, germans, strict=True))
-    return found
+                    by_text.update(zip(texts, germans, strict=True))
+    return by_text
 
 
 @functools.cache
@@ -62,5 +62,7 @@ def _has(text: str, passage: str) -> bool:
 def english_in(text: str) -> list[str]:
     """Return the English passages in the text of a German page."""
     text = _normal(text)
-    found = [each for each in _passages() if each in text and _has(text, each)]
-    return [*found, *_ENGLISH.findall(text)]
+    passages = [
+        each for each in _passages() if each in text and _has(text, each)
+    ]
+    return [*passages, *_ENGLISH.findall(text)]

@@ -83,10 +83,10 @@ class ImageTestCase(base.CloudTestCase):
 
         def done() -> Any:
             # The SDK does not show the stores.
-            found = self.tenant.image.get(f'/images/{ident}').json()
-            if found['status'] != 'active' or 'os_glance_import_task' in found:
+            shown = self.tenant.image.get(f'/images/{ident}').json()
+            if shown['status'] != 'active' or 'os_glance_import_task' in shown:
                 return None
-            if store not in found.get('stores', '').split(','):
+            if store not in shown.get('stores', '').split(','):
                 return None
             return self.tenant.image.get_image(ident)
 
@@ -103,8 +103,8 @@ class ImageTestCase(base.CloudTestCase):
             image.checksum,
         )
         response = self.tenant.image.get(f'/images/{image.id}/file')
-        found = hashlib.sha512(response.content).hexdigest()
-        self.assertEqual(digest, found)
+        actual = hashlib.sha512(response.content).hexdigest()
+        self.assertEqual(digest, actual)
 
     def check_ours(self, image: Any) -> base.Record:
         """Check that our store created the RBD image."""
@@ -164,9 +164,9 @@ class ImageTestCase(base.CloudTestCase):
         )
         self.check_same(done.stdout[: len(content())])
 
-    def check_same(self, found: bytes) -> None:
+    def check_same(self, received: bytes) -> None:
         """Compare hashes, so that a failure does not print megabytes."""
         self.assertEqual(
             hashlib.sha512(content()).hexdigest(),
-            hashlib.sha512(found).hexdigest(),
+            hashlib.sha512(received).hexdigest(),
         )

@@ -51,12 +51,12 @@ class Disk:
     @property
     def counters(self) -> dict[str, int]:
         """The performance counters of librbd: ``wr``, ``flush`` and others."""
-        (found,) = (
+        (counters,) = (
             values
             for name, values in ask(self._path, 'perf dump').items()
             if name.startswith('librbd-')
         )
-        return dict(found)
+        return dict(counters)
 
 
 def disk(image: str) -> Disk:
@@ -64,12 +64,12 @@ def disk(image: str) -> Disk:
 
     :param image: ``pool/name``
     """
-    found = []
+    disks = []
     for path in folder().glob('*.asok'):
         # Killed guests leave their sockets behind.
         with contextlib.suppress(OSError):
             if f'rbd cache flush {image}' in ask(path, 'help'):
-                found.append(Disk(path))
-    if len(found) != 1:
-        raise AssertionError(f'{len(found)} guests have {image} open')
-    return found[0]
+                disks.append(Disk(path))
+    if len(disks) != 1:
+        raise AssertionError(f'{len(disks)} guests have {image} open')
+    return disks[0]

@@ -106,18 +106,18 @@ class Relay:
         types = [
             each.id for each in identity.services() if each.type in _TYPES
         ]
-        found = [
+        endpoints = [
             each
             for each in identity.endpoints(interface='public')
             if each.service_id in types
         ]
         try:
-            for each in found:
+            for each in endpoints:
                 url = each.url.replace(_CINDER, self.address)
                 identity.update_endpoint(each.id, url=url)
             yield
         finally:
-            for each in found:
+            for each in endpoints:
                 url = each.url.replace(self.address, _CINDER)
                 identity.update_endpoint(each.id, url=url)
 
@@ -158,8 +158,10 @@ class _Handler(server.BaseHTTPRequestHandler):
             connection.request(
                 self.command, self.path, body or None, dict(self.headers)
             )
-            found = connection.getresponse()
-            answer = Answer(found.status, found.getheaders(), found.read())
+            response = connection.getresponse()
+            answer = Answer(
+                response.status, response.getheaders(), response.read()
+            )
         finally:
             connection.close()
         # The dashboard may have given up.

@@ -76,13 +76,13 @@ class ServerTestCase(base.CloudTestCase):
 
     def flavor(self, name: str) -> str:
         """Return the ID of a flavor: ``tiny`` or ``small``."""
-        found = self.tenant.compute.find_flavor(name, ignore_missing=False)
-        return str(found.id)
+        flavor = self.tenant.compute.find_flavor(name, ignore_missing=False)
+        return str(flavor.id)
 
     def image(self) -> str:
         """Return the ID of the Glance image that servers boot from."""
-        found = self.tenant.image.find_image('tiny', ignore_missing=False)
-        return str(found.id)
+        image = self.tenant.image.find_image('tiny', ignore_missing=False)
+        return str(image.id)
 
     def server(self, ident: str) -> base.Record:
         """Show a server as the operator."""
@@ -261,10 +261,10 @@ class ServerTestCase(base.CloudTestCase):
 
     def seen_by_guest(self, server: str, volume: str) -> dict[str, str]:
         """Wait until the guest sees a volume; return what it reports."""
-        found: dict[str, str] = self.until(
+        disk: dict[str, str] = self.until(
             lambda: guest.seen(self.console(server), volume)
         )
-        return found
+        return disk
 
     def ask_guest(self, server: str, volume: str, request: str) -> str:
         """Send a request to the guest in a volume; return the answer.

@@ -87,9 +87,9 @@ class AttributesTest(base.CloudTestCase):
         volume = self.created(metadata=base.ASKED)
         info = self.check_made(volume)
         listed = self.request('GET', '/volumes/detail')['volumes']
-        (found,) = (each for each in listed if each['id'] == volume)
+        (entry,) = (each for each in listed if each['id'] == volume)
         shown = self.request('GET', f'/volumes/{volume}')['volume']
-        for each in (found, shown):
+        for each in (entry, shown):
             made = {
                 key.partition(':')[2]: value
                 for key, value in each.items()

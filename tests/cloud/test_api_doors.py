@@ -65,18 +65,18 @@ class TypesTest(base.CloudTestCase):
 
     def _id(self, name: str) -> str:
         path = '/types?is_public=None'
-        found = self.request('GET', path, cloud=self.operator)
+        answer = self.request('GET', path, cloud=self.operator)
         (ident,) = (
             each['id']
-            for each in found['volume_types']
+            for each in answer['volume_types']
             if each['name'] == name
         )
         return str(ident)
 
     def _specs(self, ident: str) -> base.Record:
         path = f'/types/{ident}/extra_specs'
-        found: base.Record = self.request('GET', path, cloud=self.operator)
-        return found
+        specs: base.Record = self.request('GET', path, cloud=self.operator)
+        return specs
 
     def test_deletion_of_one_of_a_pair(self) -> None:
         ident = self._id(
@@ -183,7 +183,7 @@ class ManageTest(base.CloudTestCase):
         self.action(volume, self.operator, **{'os-unmanage': {}})
         self.until(lambda: self._gone(volume))
         size = shown['os-rbd-volume-options:object_size']
-        asked = {
+        values = {
             'host': shown['os-vol-host-attr:host'],
             'ref': {'source-name': f'volume-{volume}'},
             'volume_type': 'rbd2',
@@ -192,14 +192,14 @@ class ManageTest(base.CloudTestCase):
             ({'rbd:stripes': '1'}, 'unknown key'),
             ({'rbd:stripe_unit': '64K'}, 'set without'),
         ):
-            body = {'volume': {**asked, 'metadata': metadata}}
+            body = {'volume': {**values, 'metadata': metadata}}
             for path in ('/os-volume-manage', '/manageable_volumes'):
                 self.check_refused(
                     400, words, 'POST', path, body, self.operator
                 )
         # Tenants may not set this key on volumes of this type.
         body = {
-            'volume': {**asked, 'metadata': {'rbd:object_size': str(size)}}
+            'volume': {**values, 'metadata': {'rbd:object_size': str(size)}}
         }
         made = self.request('POST', '/os-volume-manage', body, self.operator)
         ident = made['volume']['id']

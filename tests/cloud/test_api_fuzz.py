@@ -101,9 +101,9 @@ class FuzzTest(base.CloudTestCase):
     def test_no_server_error(self) -> None:
         volume = self.created(metadata=base.ASKED)
         name = self.make_type()
-        found = self.request('GET', '/types', cloud=self.operator)
+        answer = self.request('GET', '/types', cloud=self.operator)
         (ident,) = (
-            e['id'] for e in found['volume_types'] if e['name'] == name
+            e['id'] for e in answer['volume_types'] if e['name'] == name
         )
         for seed in _SEEDS:
             rng = random.Random(seed)

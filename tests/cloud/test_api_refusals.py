@@ -175,10 +175,10 @@ class BadRequestTest(base.CloudTestCase):
         self.assertGreaterEqual(count, 50)
 
     def _body(self, metadata: dict[str, str], **values: Any) -> Any:
-        asked = {'size': 1, 'volume_type': 'rbd', **values}
+        fields = {'size': 1, 'volume_type': 'rbd', **values}
         named = {
             key: self.names.get(value, value)
-            for key, value in asked.items()
+            for key, value in fields.items()
             if value is not None
         }
         return {'volume': {**named, 'metadata': metadata}}
@@ -199,12 +199,12 @@ class BadRequestTest(base.CloudTestCase):
             self.check_refused(400, words, method, whole, body)
 
     def test_extra_specs(self) -> None:
-        there = self.make_type()
-        found = self.request('GET', '/types', cloud=self.operator)
+        type_name = self.make_type()
+        answer = self.request('GET', '/types', cloud=self.operator)
         (ident,) = (
             each['id']
-            for each in found['volume_types']
-            if each['name'] == there
+            for each in answer['volume_types']
+            if each['name'] == type_name
         )
         for bad, words in _SPECS:
             specs = {'volume_backend_name': 'rbd', **bad}

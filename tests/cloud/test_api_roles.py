@@ -120,9 +120,9 @@ class RolesTest(base.CloudTestCase):
     def test_extra_specs(self) -> None:
         specs = {'volume_backend_name': 'rbd', 'rbd:object_map': 'true'}
         name = self.make_type()
-        found = self.request('GET', '/types', cloud=self.operator)
+        answer = self.request('GET', '/types', cloud=self.operator)
         (ident,) = (
-            e['id'] for e in found['volume_types'] if e['name'] == name
+            e['id'] for e in answer['volume_types'] if e['name'] == name
         )
         path = f'/types/{ident}/extra_specs'
         one = {'rbd:object_map': 'true'}

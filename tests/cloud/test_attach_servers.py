@@ -31,12 +31,12 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         attachment = attach.Attachment(
             self.tenant.block_storage, self.tenant.compute, volume, self.guest
         )
-        given = argparse.Namespace(
+        parsed = argparse.Namespace(
             cache_mode=mode, device=None, wait=True, timeout=200
         )
-        found = attach.attach(attachment, given)
+        row = attach.attach(attachment, parsed)
         self.remove_before_volumes(self.guest)
-        return dict(zip(attach.COLUMNS, found, strict=True))
+        return dict(zip(attach.COLUMNS, row, strict=True))
 
     def _check_command_refused(
         self, volume: str, mode: str, words: str
@@ -74,11 +74,11 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
     def test_guest_gets_the_mode(self) -> None:
         for mode in ('writeback', 'directsync'):
             volume = self.created()
-            found = self._attach(volume, mode)
-            self.assertEqual(mode, found['cache_mode'])
+            shown = self._attach(volume, mode)
+            self.assertEqual(mode, shown['cache_mode'])
             self.assertEqual(mode, self.cache_mode(self.guest, volume))
             self.assertEqual(
-                {found['attachment_id']: mode}, self.show(volume)[_CACHE_MODES]
+                {shown['attachment_id']: mode}, self.show(volume)[_CACHE_MODES]
             )
             self.assertEqual({'rbd:cache_mode': mode}, self.metadata(volume))
             self.detach(self.guest, volume)

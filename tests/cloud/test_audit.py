@@ -47,10 +47,10 @@ class AuditTest(base.CloudTestCase):
         spec = f'volumes/{orphan}'
         subprocess.run(['rbd', 'create', '--size', '1', spec], check=True)
         self.addCleanup(subprocess.run, ['rbd', 'rm', spec], check=True)
-        found = self.audit()
-        self.assertIn(('orphan-volume', orphan), found)
-        self.assertIn(('volume-without-image', f'volume-{lost}'), found)
+        reported = self.audit()
+        self.assertIn(('orphan-volume', orphan), reported)
+        self.assertIn(('volume-without-image', f'volume-{lost}'), reported)
         ours = (healthy, clone)
         self.assertEqual(
-            [], [each for each in found if any(i in each[1] for i in ours)]
+            [], [each for each in reported if any(i in each[1] for i in ours)]
         )

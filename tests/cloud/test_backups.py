@@ -39,9 +39,9 @@ class RestoreTest(base.CloudTestCase):
         return volume
 
     def _keys(self, volume: str) -> base.Record:
-        found = self.metadata(volume)
-        found.pop('src_backup_id', None)
-        return found
+        items = self.metadata(volume)
+        items.pop('src_backup_id', None)
+        return items
 
     def test_each_way(self) -> None:
         """Restore one backup in each possible way."""

@@ -75,19 +75,19 @@ class CacheModeTestCase(servers.ServerTestCase):
 
     def _attached_to(self, server: str) -> set[str]:
         path = f'/servers/{server}/os-volume_attachments'
-        found = self.compute('GET', path)['volumeAttachments']
-        return {each['volumeId'] for each in found}
+        attached = self.compute('GET', path)['volumeAttachments']
+        return {each['volumeId'] for each in attached}
 
     def check_tries(self, volume: str, times: int = 1) -> None:
         """Check how often Nova tried the attachment."""
         place = state.State(state.default_root())
-        found = [
+        lines = [
             line
             for log in place.log.glob('cinder-*.log')
             for line in log.read_text(errors='replace').splitlines()
             if f'Volume {volume} is not attached' in line
         ]
-        self.assertEqual(times, len(found), str(found))
+        self.assertEqual(times, len(lines), str(lines))
 
 
 class EachModeTest(CacheModeTestCase):
@@ -148,11 +148,11 @@ class EachModeTest(CacheModeTestCase):
             seen[name] = self.modes(server, volumes)
         self.assertEqual(dict.fromkeys(ways, expected), seen)
         # Check librbd again, for a guest that started with its disks.
-        found = [
+        cached = [
             librbd_sockets.disk(self.image_of(volume)).rbd_cache
             for volume in volumes[:5]
         ]
-        self.assertEqual([False, True, True, False, False], found)
+        self.assertEqual([False, True, True, False, False], cached)
         self._check_change(server, volumes[0])
 
     def _check_effect(

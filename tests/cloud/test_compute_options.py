@@ -34,17 +34,17 @@ if _HAS_THREADS:
 
 def documented_filter() -> str:
     """Return the scheduler configuration from the documentation."""
-    _, found, rest = _PAGE.read_text().partition('   [filter_scheduler]\n')
+    _, head, rest = _PAGE.read_text().partition('   [filter_scheduler]\n')
     lines = itertools.takewhile(str.strip, rest.splitlines())
-    return '\n'.join(map(str.strip, [found, *lines]))
+    return '\n'.join(map(str.strip, [head, *lines]))
 
 
 class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
     def drivers(self, volumes: list[str]) -> list[base.Record]:
         """Return the tested driver attributes of each volume's disk."""
-        found = [self.disk_driver(self.machine, each) for each in volumes]
+        drivers = [self.disk_driver(self.machine, each) for each in volumes]
         names = ('cache', 'iothread', 'queues')
-        return [{k: v for k, v in d.items() if k in names} for d in found]
+        return [{k: v for k, v in d.items() if k in names} for d in drivers]
 
     def attached(self, volumes: list[str]) -> list[str]:
         """Attach volumes; return them."""
@@ -111,8 +111,8 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
     def traits(self) -> set[str]:
         """Return the modes in the traits of the server's host."""
         host = self.server(self.machine)['OS-EXT-SRV-ATTR:host']
-        found = self._placement(f'/resource_providers?name={host}')
-        (provider,) = found['resource_providers']
+        answer = self._placement(f'/resource_providers?name={host}')
+        (provider,) = answer['resource_providers']
         path = f'/resource_providers/{provider["uuid"]}/traits'
         prefix = 'CUSTOM_RBD_CACHE_'
         return {
@@ -172,8 +172,8 @@ class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
 
     def fault(self, server: str) -> str:
         """Return the fault message of a server, as shown to the tenant."""
-        found = self.compute('GET', f'/servers/{server}')['server']
-        return str(found.get('fault', {}).get('message', ''))
+        shown = self.compute('GET', f'/servers/{server}')['server']
+        return str(shown.get('fault', {}).get('message', ''))
 
     def check_guest_sees(self, volume: str) -> None:
         """Check that the guest can use a volume's disk."""

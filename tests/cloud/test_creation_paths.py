@@ -161,5 +161,5 @@ class ImageTest(base.CloudTestCase):
             self.tenant.image.delete_image, image, ignore_missing=True
         )
         self.wait_for(volume)
-        found: Any = self.tenant.image.get_image(image)
-        self.assertEqual('active', found.status)
+        shown: Any = self.tenant.image.get_image(image)
+        self.assertEqual('active', shown.status)

@@ -118,14 +118,14 @@ class DevStackTest(base.CloudTestCase):
             ENABLED_SERVICES='c-api,c-vol',
             RBD_VOLUME_OPTIONS_MAX_STRIPE_COUNT='8',
         )
-        found = self._load(_CINDER, conf)
-        self.assertEqual('RBDExtDriver', found['driver'])
+        loaded = self._load(_CINDER, conf)
+        self.assertEqual('RBDExtDriver', loaded['driver'])
         self.assertEqual(
             {'os-rbd-volume-options'},
-            set(found['extensions']) - set(stock['extensions']),
+            set(loaded['extensions']) - set(stock['extensions']),
         )
-        self.assertIs(True, found['capability'])
-        self.assertEqual(8, found['stripe count'])
+        self.assertIs(True, loaded['capability'])
+        self.assertEqual(8, loaded['stripe count'])
         self.tree.check('clean')
         self.assertEqual(stock, self._load(_CINDER, conf))
 
@@ -138,8 +138,8 @@ class DevStackTest(base.CloudTestCase):
         stock = self._load(_GLANCE, conf)
         self.assertEqual('glance_store._drivers.rbd', stock['class'])
         self.tree.check('stack', 'post-config', ENABLED_SERVICES='g-api')
-        found = self._load(_GLANCE, conf)
-        self.assertEqual('glance_store_objmap.store', found['class'])
-        self.assertEqual(stock['stores'], found['stores'])
+        loaded = self._load(_GLANCE, conf)
+        self.assertEqual('glance_store_objmap.store', loaded['class'])
+        self.assertEqual(stock['stores'], loaded['stores'])
         self.tree.check('clean')
         self.assertEqual(stock, self._load(_GLANCE, conf))

@@ -120,10 +120,10 @@ class DocumentedCommandsTest(servers.ServerTestCase):
             for record in answer.json()['volumes']
         )
 
-    def _id_of(self, found: re.Match[str]) -> str:
+    def _id_of(self, match: re.Match[str]) -> str:
         """Return the ID of the volume that a page refers to by name."""
         volume = self.operator.block_storage.find_volume(
-            found[1], ignore_missing=False, all_projects=True
+            match[1], ignore_missing=False, all_projects=True
         )
         ident: str = volume.id
         return ident

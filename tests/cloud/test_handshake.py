@@ -285,5 +285,5 @@ class OwnTest(base.CloudTestCase):
             self.tenant.image.delete_image, image, ignore_missing=True
         )
         self.wait_for(volume)
-        found = self.tenant.image.get_image(image)
-        self.assertEqual('active', found.status)
+        shown = self.tenant.image.get_image(image)
+        self.assertEqual('active', shown.status)

@@ -91,22 +91,22 @@ class ImagesTest(browser.BrowserTestCase):
         self.open(f'{_PANEL}?type={name}&sort=striping')
         self.assertIn('1 to 3 of 3', self.text('#rbd-images-shown'))
         self.assertFalse(self.all(f'tr[data-volume="{other}"]'))
-        found = self.row(striped)
-        self.assertEqual('64 KiB × 8', found['Striping'])
-        self.assertEqual('valid', found['Object Map'])
+        cells = self.row(striped)
+        self.assertEqual('64 KiB × 8', cells['Striping'])
+        self.assertEqual('valid', cells['Object Map'])
         # What other columns say is not repeated in each row.
-        self.assertEqual('deep-flatten', found['Image Features'])
+        self.assertEqual('deep-flatten', cells['Image Features'])
         cell = self.find(f'tr[data-volume="{striped}"] th')
         self.assertLess(cell.size['width'], 400)
         self.check_fits()
         self.assertEqual(
             long, self.find(f'a[title="{long}"]').get_attribute('title')
         )
-        self.assertEqual('0.25', found['Used (GiB)'])
-        self.assertEqual('demo', found['Project'])
-        self.assertEqual(name, found['Volume Type'])
-        self.assertNotIn('#', found['Pool of Ceph'])
-        self.assertIn('#', found['Pool of Cinder'])
+        self.assertEqual('0.25', cells['Used (GiB)'])
+        self.assertEqual('demo', cells['Project'])
+        self.assertEqual(name, cells['Volume Type'])
+        self.assertNotIn('#', cells['Pool of Ceph'])
+        self.assertIn('#', cells['Pool of Cinder'])
         self.assertEqual('No', self.row(bare)['Object Map'])
         self.assertEqual('-', self.row(bare)['Used (GiB)'])
         text = 'overrides the configuration of Ceph'
@@ -160,10 +160,10 @@ class ImagesTest(browser.BrowserTestCase):
             return bool(self.all(row))
 
         self.until_true(shown)
-        found = self.text(row)
+        row_text = self.text(row)
         for text in (former, striped):
-            self.assertIn(text, found)
-        self.assertRegex(found, r'\d+ %')
+            self.assertIn(text, row_text)
+        self.assertRegex(row_text, r'\d+ %')
         self.screenshot('rbd-images-conversions')
         self.check_accessible('.rbd-images')
         self.click('a[href="#rbd-images-commands"]')
@@ -222,8 +222,8 @@ class ManageTest(browser.BrowserTestCase):
         self.submit_page('.modal-footer input[type="submit"]')
         self.assertIn('a power of two', self.text('.has-error'))
         for field, value in (('identifier', name), ('metadata', keys)):
-            found = self.find(f'#id_{field}').get_property('value')
-            self.assertEqual(value, found)
+            kept = self.find(f'#id_{field}').get_property('value')
+            self.assertEqual(value, kept)
         self.screenshot('manage-refused')
         self.check_quiet()
 
@@ -248,10 +248,10 @@ class ExtraSpecsTest(browser.BrowserTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.name = self.make_type()
-        found = self.request('GET', '/types', cloud=self.operator)
+        answer = self.request('GET', '/types', cloud=self.operator)
         (self.type,) = (
             each['id']
-            for each in found['volume_types']
+            for each in answer['volume_types']
             if each['name'] == self.name
         )
         self.page = f'/admin/volume_types/{self.type}/extras/'
@@ -260,8 +260,8 @@ class ExtraSpecsTest(browser.BrowserTestCase):
     def specs(self) -> dict[str, str]:
         """Return the extra specs that begin with ``rbd:``."""
         path = f'/types/{self.type}/extra_specs'
-        found = self.request('GET', path, cloud=self.operator)['extra_specs']
-        return {k: v for k, v in found.items() if k.startswith('rbd:')}
+        specs = self.request('GET', path, cloud=self.operator)['extra_specs']
+        return {k: v for k, v in specs.items() if k.startswith('rbd:')}
 
     def fill_in(self, key: str, value: str) -> None:
         """Open the form from the table and fill it in."""
@@ -286,8 +286,8 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         self.screenshot('extra-spec')
         self.fill('#id_partner', '8')
         self.submit()
-        asked = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
-        self.until_true(lambda: self.specs() == asked)
+        pair = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
+        self.until_true(lambda: self.specs() == pair)
         # Deleting one key of the pair deletes the other one, and says so.
         self.open(self.page)
         self.click('#extras__row__rbd\\:stripe_count .themable-checkbox label')
@@ -317,8 +317,8 @@ class ExtraSpecsTest(browser.BrowserTestCase):
 
         def reported() -> bool:
             path = f'/os-rbd-volume-options/{self.type}'
-            found = self.request('GET', path, cloud=self.operator)
-            pool = found['volume_type']['options']['rbd:data_pool']
+            answer = self.request('GET', path, cloud=self.operator)
+            pool = answer['volume_type']['options']['rbd:data_pool']
             return bool(pool['candidates'])
 
         self.until(reported)

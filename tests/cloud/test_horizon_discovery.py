@@ -95,9 +95,9 @@ class AnswerTest(volume_form.FormTestCase):
         self.open('/project/volumes/')
         status, text = self.fetch(f'{_SOURCES}/volume/{volume}/')
         self.assertEqual(200, status, text)
-        found = json.loads(text)
-        self.assertEqual('rbd', found['volume_type'])
-        self.assertEqual(2**20, found['made']['object_size'])
+        answer = json.loads(text)
+        self.assertEqual('rbd', answer['volume_type'])
+        self.assertEqual(2**20, answer['made']['object_size'])
         # Cinder has lists at these addresses.
         for path in ('volume/detail', 'volume/summary', 'snapshot/detail'):
             status, text = self.fetch(f'{_SOURCES}/{path}/')

@@ -39,13 +39,13 @@ class CreateTest(volume_form.FormTestCase):
         self.submit()
         volume = self.named(name)
         self.check_made(volume)
-        asked: Any = {
+        metadata: Any = {
             'rbd:object_size': '1M',
             'rbd:stripe_unit': '64K',
             'rbd:stripe_count': '8',
             'rbd:object_map': 'true',
         }
-        self.assertEqual(asked, self.metadata(volume))
+        self.assertEqual(metadata, self.metadata(volume))
         self.open(
             f'/project/volumes/{volume}/'
             '?tab=volume_details__rbd_volume_options'
@@ -300,8 +300,8 @@ class TableTest(volume_form.FormTestCase):
         self.choose_value('#id_rbd_cache_mode', 'writeback')
         self.whole_screenshot('change-options', '.modal-content')
         self.submit()
-        asked = {**base.ASKED, 'rbd:cache_mode': 'writeback'}
-        self.until_true(lambda: self.metadata(volume) == asked)
+        metadata = {**base.ASKED, 'rbd:cache_mode': 'writeback'}
+        self.until_true(lambda: self.metadata(volume) == metadata)
         self.open(
             f'/project/volumes/{volume}/'
             '?tab=volume_details__rbd_volume_options'

@@ -12,10 +12,10 @@ class LimitsTest(volume_form.FormTestCase):
     def limited_type(self, name: str) -> None:
         """Create a volume type whose QoS specs limit reads and writes."""
         self.make_type_named(name)
-        found = self.request('GET', '/types', cloud=self.operator)
+        answer = self.request('GET', '/types', cloud=self.operator)
         (ident,) = (
             each['id']
-            for each in found['volume_types']
+            for each in answer['volume_types']
             if each['name'] == name
         )
         body = {
@@ -95,8 +95,8 @@ class LimitsTest(volume_form.FormTestCase):
         self.fill('#id_rbd_iops_limit', '200')
         self.whole_screenshot('more-options', more)
         self.submit()
-        asked = {
+        metadata = {
             'rbd:compression_hint': 'compressible',
             'rbd:iops_limit': '200',
         }
-        self.assertEqual(asked, self.metadata(self.named(name)))
+        self.assertEqual(metadata, self.metadata(self.named(name)))

@@ -89,7 +89,7 @@ class ContinueTest(browser.BrowserTestCase):
         self.click('.rbd-images-csv')
         self.assertIn('Continue reading', self.text('.alert-danger'))
         self.remove(last)
-        asked = len(self.relay.asked)
+        before = len(self.relay.asked)
         self.submit_page('button[name="more"]')
         self.assertEqual(taken, self.text('.rbd-images-taken'))
         self.assertNotIn('not complete', self.text('.rbd-images'))
@@ -97,7 +97,7 @@ class ContinueTest(browser.BrowserTestCase):
         # It continues after the volume before the deleted one.
         pages = [
             each
-            for each in self.relay.asked[asked:]
+            for each in self.relay.asked[before:]
             if f'limit={_PAGE}' in each
         ]
         self.assertEqual(2, len(pages), str(pages))

@@ -122,9 +122,9 @@ class KeptTest(volume_form.FormTestCase):
                 self.submit_again()
             self.check_unchecked(name)
         # The dashboard does not ask again for ten seconds.
-        asked = self.relay.count()
+        requests = self.relay.count()
         self.submit_again()
-        self.assertEqual(asked, self.relay.count())
+        self.assertEqual(requests, self.relay.count())
         self.check_unchecked(name)
         self.screenshot('refused-unchecked')
         relay.forget_offers()

@@ -35,8 +35,8 @@ class StoresTestCase(images.ImageTestCase):
 
     def stores(self, image: Any) -> set[str]:
         """Return the stores of a Glance image, as Glance lists them."""
-        found = self.tenant.image.get(f'/images/{image.id}').json()
-        return set(found['stores'].split(','))
+        shown = self.tenant.image.get(f'/images/{image.id}').json()
+        return set(shown['stores'].split(','))
 
 
 @ddt.ddt
@@ -124,10 +124,10 @@ class ImageOfAnotherStoreTest(StoresTestCase):
         Glance selects the first store of a pool. The functional tests cover
         the opposite case, an RBD image of ours in the stock store.
         """
-        found = self.tenant.image.get(f'/images/{image.id}').json()
+        shown = self.tenant.image.get(f'/images/{image.id}').json()
         other = self.make()
         response = self.service().image.post(
-            f'/images/{other.id}/locations', json={'url': found['direct_url']}
+            f'/images/{other.id}/locations', json={'url': shown['direct_url']}
         )
         self.assertEqual(202, response.status_code, response.text)
         return self.active(other.id)
@@ -152,10 +152,10 @@ class ImageOfAnotherStoreTest(StoresTestCase):
 
     def test_tenants_set_no_location(self) -> None:
         image = self.upload(images.content())
-        found = self.tenant.image.get(f'/images/{image.id}').json()
-        self.assertNotIn('locations', found)
+        shown = self.tenant.image.get(f'/images/{image.id}').json()
+        self.assertNotIn('locations', shown)
         other = self.make()
-        place = {'url': found['direct_url']}
+        place = {'url': shown['direct_url']}
         response = self.tenant.image.post(
             f'/images/{other.id}/locations', json=place
         )

@@ -81,12 +81,12 @@ class OperationsTest(base.CloudTestCase):
     def _migrated(self, force: bool) -> tuple[str, str]:
         """Return a migrated volume and its new pool."""
         # The largest stripe count that both back ends allow.
-        asked = {**base.ASKED_WITH_MODE, 'rbd:stripe_count': '4'}
+        metadata = {**base.ASKED_WITH_MODE, 'rbd:stripe_count': '4'}
         name = self.make_type(
             volume_backend_name='<or> rbd <or> rbd2',
-            rbd_tenant_options=','.join(asked),
+            rbd_tenant_options=','.join(metadata),
         )
-        volume = self.created(volume_type=name, metadata=asked)
+        volume = self.created(volume_type=name, metadata=metadata)
         host = self.show(volume)['os-vol-host-attr:host']
         pool, target = 'volumes2', 'sandbox@rbd2#rbd2'
         if host == target:

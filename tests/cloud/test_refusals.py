@@ -33,8 +33,8 @@ class RefusalTest(base.CloudTestCase):
         self.assertIn('a power of two from 4 KiB to 32 MiB', said)
         said = self._create('--property', 'rbd:stripes=8')
         self.assertIn('unknown key', said)
-        found = self.request('GET', '/volumes?name=refused')
-        self.assertEqual([], found['volumes'])
+        listed = self.request('GET', '/volumes?name=refused')
+        self.assertEqual([], listed['volumes'])
         self.assertEqual(
             before, (base.images('volumes'), base.images('volumes2'))
         )

@@ -102,24 +102,24 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
         self.until(
             lambda: not self.server(machine)['OS-EXT-STS:task_state'], 240
         )
-        found = self.server(machine)
+        server = self.server(machine)
         path = f'/servers/{machine}/os-volume_attachments'
         attached = self.compute('GET', path)['volumeAttachments']
-        offloaded = found['status'] == _OFFLOADED.status
+        offloaded = server['status'] == _OFFLOADED.status
         return Left(
-            found['status'],
-            None if offloaded else found['OS-EXT-SRV-ATTR:host'],
-            found['flavor']['original_name'],
+            server['status'],
+            None if offloaded else server['OS-EXT-SRV-ATTR:host'],
+            server['flavor']['original_name'],
             self.volumes[machine] in [each['volumeId'] for each in attached],
         )
 
     def failures(self, machine: str, name: str) -> int:
         """Return how many actions of a name have failed."""
         path = f'/servers/{machine}/os-instance-actions'
-        found = self.compute('GET', path, cloud=self.operator)
+        answer = self.compute('GET', path, cloud=self.operator)
         return [
             (each['action'], each['message'])
-            for each in found['instanceActions']
+            for each in answer['instanceActions']
         ].count((name, 'Error'))
 
     def refused(self) -> dict[str, Left]:
@@ -129,13 +129,13 @@ class RefusedWaysTest(test_cache_modes.CacheModeTestCase):
             'migrate': {'host': None},
             'resize': {'flavorRef': self.flavor('small')},
         }
-        found = {
+        by_way = {
             name: self.act(self.machines[name], name, body)
             for name, body in bodies.items()
         }
         with self.disabled(servers.FIRST):
-            found['unshelve'] = self.act(self.offloaded, 'unshelve', None)
-        return found
+            by_way['unshelve'] = self.act(self.offloaded, 'unshelve', None)
+        return by_way
 
     def recover(self, machine: str) -> None:
         """Recover a server after a refused migration, as the page says."""

@@ -42,8 +42,8 @@ class RetypeTest(base.CloudTestCase):
         response = self._respond(volume, name, policy)
         self.assertEqual(202, response.status_code, response.text)
         self.until(lambda: self._retyped(volume, name))
-        found: str = response.headers.get('Warning', '')
-        return found
+        warning: str = response.headers.get('Warning', '')
+        return warning
 
     def _respond(self, volume: str, name: str, policy: str) -> Any:
         body = {'os-retype': {'new_type': name, 'migration_policy': policy}}
@@ -71,9 +71,9 @@ class RetypeTest(base.CloudTestCase):
     def test_to_a_stock_back_end_and_back(self) -> None:
         """Cinder copies the data to an image that the stock driver creates."""
         volume = self.created(metadata=base.ASKED)
-        there = self.make_type(volume_backend_name='stock', **_NOTE)
-        self._refused('on-demand', volume, there)
-        warning = self._retype(volume, there)
+        stock = self.make_type(volume_backend_name='stock', **_NOTE)
+        self._refused('on-demand', volume, stock)
+        warning = self._retype(volume, stock)
         for key in base.ASKED:
             self.assertIn(key, warning)
         # The former image is deleted only after the volume is available.
@@ -86,8 +86,8 @@ class RetypeTest(base.CloudTestCase):
 
     def test_to_a_stock_back_end_by_the_driver(self) -> None:
         volume = self.created(metadata=base.ASKED)
-        there = self.make_type(volume_backend_name='stock')
-        self.assertIn('rbd:object_size', self._retype(volume, there))
+        stock = self.make_type(volume_backend_name='stock')
+        self.assertIn('rbd:object_size', self._retype(volume, stock))
         self.assertEqual({}, self.metadata(volume))
         self.assertIsNone(self.show(volume)[_MADE])
         self.assertEqual(2**20, self.info(volume, 'volumes2')['object_size'])
@@ -170,12 +170,12 @@ class MigrateTest(base.CloudTestCase):
     """A host-assisted migration keeps the layout of a volume."""
 
     def test_clone_without_keys(self) -> None:
-        asked = {**base.ASKED, 'rbd:stripe_count': '4'}
+        metadata = {**base.ASKED, 'rbd:stripe_count': '4'}
         both = self.make_type(
             volume_backend_name='<or> rbd <or> rbd2',
             rbd_tenant_options=','.join(base.ASKED),
         )
-        source = self.created(volume_type=both, metadata=asked)
+        source = self.created(volume_type=both, metadata=metadata)
         clone = self.created(source_volid=source, volume_type=both)
         here = self.show(clone)['os-vol-host-attr:host']
         pool, target = 'volumes2', 'sandbox@rbd2#rbd2'

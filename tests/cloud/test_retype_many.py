@@ -89,9 +89,9 @@ class RetypesTest(base.CloudTestCase):
         process.communicate()
         done = journal.read_text().count('"status": "done"')
         self.assertLess(done, len(volumes))
-        found = self.retype(*words, status=0)
-        self.assertCountEqual(volumes, found)
-        statuses = [each['Status'] for each in found.values()]
+        rows = self.retype(*words, status=0)
+        self.assertCountEqual(volumes, rows)
+        statuses = [each['Status'] for each in rows.values()]
         self.assertEqual({'done', 'done earlier'}, set(statuses))
         self.assertEqual(done, statuses.count('done earlier'))
         for volume in volumes:
@@ -113,10 +113,10 @@ class RetypesTest(base.CloudTestCase):
         self.action(volume, self.operator, **{'os-attach': _HOST})
         detach: dict[str, Any] = {'os-detach': {}}
         self.addCleanup(self.action, volume, self.operator, **detach)
-        found = self.retype(
+        rows = self.retype(
             *('--from', former, '--to', target, volume), status=1
         )
-        self.assertIn('detach the volume', found[volume]['Detail'])
+        self.assertIn('detach the volume', rows[volume]['Detail'])
         self.retype(*('--from', former, '--to', mapped, volume), status=0)
         self.assertIn('object-map', self.info(volume)['features'])
         # A type can be deleted only when no volume has it.
@@ -128,7 +128,7 @@ class RetypesTest(base.CloudTestCase):
         target = self.make_type(**_STRIPED)
         volume = self.created(volume_type=stock)
         words = ('--from', stock, '--to', target, volume)
-        found = self.retype(*words, status=1)
-        self.assertEqual('refused', found[volume]['Status'])
+        rows = self.retype(*words, status=1)
+        self.assertEqual('refused', rows[volume]['Status'])
         self.retype(*words, '--migration-policy', 'on-demand', status=0)
         self.assertEqual(8, self.info(volume)['stripe_count'])

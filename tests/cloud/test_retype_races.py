@@ -63,13 +63,13 @@ def _opened(name: str) -> Iterator[Any]:
 
 def _services() -> set[int]:
     """Return the process ids of the volume services."""
-    found = set()
+    pids = set()
     for folder in pathlib.Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
             command = folder.joinpath('cmdline').read_bytes().split(b'\0')
             if any(part.endswith(b'/cinder-volume') for part in command[:3]):
-                found.add(int(folder.name))
-    return found
+                pids.add(int(folder.name))
+    return pids
 
 
 def _copying(volume: str) -> int | None:
@@ -235,8 +235,8 @@ class RacesTest(base.CloudTestCase):
         return self.respond('POST', path, body)
 
     def second_retype(self, volume: _Volume) -> Any:
-        asked = {'new_type': self.third, 'migration_policy': 'never'}
-        return self._act(volume, **{'os-retype': asked})
+        body = {'new_type': self.third, 'migration_policy': 'never'}
+        return self._act(volume, **{'os-retype': body})
 
     def attach(self, volume: _Volume) -> Any:
         body = {
@@ -323,8 +323,8 @@ class RacesTest(base.CloudTestCase):
 
         def retype() -> Any:
             time.sleep(max(0.0, -delay))
-            asked = {'new_type': target, 'migration_policy': 'never'}
-            return self._act(volume, **{'os-retype': asked})
+            body = {'new_type': target, 'migration_policy': 'never'}
+            return self._act(volume, **{'os-retype': body})
 
         def race() -> Any:
             time.sleep(max(0.0, delay))

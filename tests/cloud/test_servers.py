@@ -24,8 +24,8 @@ class MigrationTest(servers.ServerTestCase):
         self.volume = self.created()
         self.attach(self.machine, self.volume)
         # A second volume with a cache mode.
-        asked = {'rbd:cache_mode': 'writeback'}
-        self.cached = self.created(metadata=asked)
+        metadata = {'rbd:cache_mode': 'writeback'}
+        self.cached = self.created(metadata=metadata)
         self.attach(self.machine, self.cached)
         seen = self.seen_by_guest(self.machine, self.volume)
         self.assertEqual(str(2**30), seen['size'])

@@ -25,8 +25,8 @@ class WaysTest(servers.ServerTestCase):
         self.other_type = self.make_type(
             rbd_cache_mode='writethrough', volume_backend_name='rbd2'
         )
-        asked = {'rbd:cache_mode': 'writeback'}
-        self.volume = self.created(metadata=asked)
+        metadata = {'rbd:cache_mode': 'writeback'}
+        self.volume = self.created(metadata=metadata)
         self.typed = self.created(volume_type=first)
         self.machine = self.boot()
         for volume in (self.volume, self.typed):

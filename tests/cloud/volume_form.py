@@ -71,12 +71,12 @@ class FormTestCase(browser.BrowserTestCase):
         self.click(f'{themed} button')
 
         def entry() -> WebElement | None:
-            found = [
+            entries = [
                 each
                 for each in self.all(f'{themed} a')
                 if each.get_attribute('data-select-value') == value
             ]
-            return found[0] if found else None
+            return entries[0] if entries else None
 
         element = self.until_true(entry)
         self.driver.execute_script(
@@ -126,8 +126,8 @@ class FormTestCase(browser.BrowserTestCase):
 
     def make_type_named(self, name: str, **specs: str) -> None:
         """Create a volume type on the RBD back end."""
-        given = {'volume_backend_name': 'rbd', **specs}
-        body = {'volume_type': {'name': name, 'extra_specs': given}}
+        extra_specs = {'volume_backend_name': 'rbd', **specs}
+        body = {'volume_type': {'name': name, 'extra_specs': extra_specs}}
         made = self.request('POST', '/types', body, self.operator)
         path = f'/types/{made["volume_type"]["id"]}'
         self.addCleanup(self.operator.block_storage.delete, path)

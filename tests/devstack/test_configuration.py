@@ -117,9 +117,11 @@ class ConfigurationTest(base.TestCase):
 
     def test_glance_has_the_store(self) -> None:
         self.tree.stack(**_SETTINGS)
-        found = self._load(_GLANCE, 'etc/glance/glance-api.conf')
+        values = self._load(_GLANCE, 'etc/glance/glance-api.conf')
         stores = {'robust_rbd': 'rbd_objmap', 'fast': 'file'}
-        self.assertEqual([stores, 'robust_rbd', 'True', '4M', 'images'], found)
+        self.assertEqual(
+            [stores, 'robust_rbd', 'True', '4M', 'images'], values
+        )
 
     def test_nova_has_the_allowed_modes(self) -> None:
         self.tree.stack(**_SETTINGS)
@@ -130,10 +132,10 @@ class ConfigurationTest(base.TestCase):
     def test_tempest_knows_the_options(self) -> None:
         self.tree.stack(**_SETTINGS)
         folder = self.tree.root / 'tempest' / 'etc'
-        found = self._load(
+        values = self._load(
             _TEMPEST,
             'tempest/etc/tempest.conf',
             TEMPEST_CONFIG_DIR=str(folder),
             TEMPEST_CONFIG='tempest.conf',
         )
-        self.assertEqual([True, 'ceph', True], found)
+        self.assertEqual([True, 'ceph', True], values)

@@ -22,12 +22,12 @@ _FILES = ('README.rst', 'local.conf.sample')
 def _arguments(name: str) -> str:
     """Return the arguments of ``enable_plugin`` in a file of ``devstack/``."""
     text = (_ROOT / 'devstack' / name).read_text()
-    found = re.search(
+    match = re.search(
         r'^ *enable_plugin (rbd-volume-options .*)$', text, re.MULTILINE
     )
-    if found is None:
+    if match is None:
         raise AssertionError(f'no line in {name}')
-    return found[1]
+    return match[1]
 
 
 class LineTest(base.TestCase):
@@ -71,10 +71,10 @@ class FetchTest(base.TestCase):
     def test_as_documented(self) -> None:
         done = self._fetch(_arguments('README.rst'))
         self.assertEqual(0, done.returncode, done.stdout)
-        there = self.folder / 'dest' / 'rbd-volume-options'
+        target = self.folder / 'dest' / 'rbd-volume-options'
         # The plug-in's settings make Tempest load it.
-        self.assertIn(f'fetched {there}: {there}\n', done.stdout)
-        self.assertTrue((there / 'devstack' / 'plugin.sh').exists())
+        self.assertIn(f'fetched {target}: {target}\n', done.stdout)
+        self.assertTrue((target / 'devstack' / 'plugin.sh').exists())
 
     def test_without_the_branch(self) -> None:
         done = self._fetch(_arguments('README.rst').removesuffix(' main'))

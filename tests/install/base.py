@@ -137,8 +137,8 @@ class InstallTestCase(base.TestCase):
         """
         command = [self.fresh.program('python'), '-c', PRELUDE + code]
         shown = self.fresh.execute(*command, *arguments, **environ)
-        found = json.loads(shown.splitlines()[-1])
-        modules = set(found['modules'])
+        answer = json.loads(shown.splitlines()[-1])
+        modules = set(answer['modules'])
         self.assertEqual(set(ours), modules & set(tree.PACKAGES))
         own = {
             package
@@ -146,7 +146,7 @@ class InstallTestCase(base.TestCase):
             if distribution == self.service
         }
         self.assertEqual(own, modules & set(SERVICES))
-        return found['value']
+        return answer['value']
 
     def log_of_start(self, *command: str, until: str) -> str:
         """Start a service, wait for a message, end it and return its log.

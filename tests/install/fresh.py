@@ -136,8 +136,8 @@ class FreshVenv(Environment):
         self.site = self._venv.site
         for package in tree.PACKAGES:
             # The suite has the same version in each run, but other files.
-            found = self._compiled / self.site.relative_to('/') / package
-            shutil.rmtree(found, ignore_errors=True)
+            compiled = self._compiled / self.site.relative_to('/') / package
+            shutil.rmtree(compiled, ignore_errors=True)
         shown = self._install('--dry-run', f'{self._wheel}[{self.service}]')
         self.brought_by_extra = {
             line.removeprefix(_WOULD).partition('==')[0].partition(' @ ')[0]

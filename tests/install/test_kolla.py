@@ -71,10 +71,10 @@ class KollaTest(base.TestCase):
 
     @ddt.data(*state.releases())
     def test_kolla_files_are_valid_for_the_release(self, release: str) -> None:
-        found = self.useFixture(kolla.Kolla(release))
-        self._check_images(found.dockerfiles())
-        if found.has_ansible:
-            self._check_configuration(found.merged())
+        files = self.useFixture(kolla.Kolla(release))
+        self._check_images(files.dockerfiles())
+        if files.has_ansible:
+            self._check_configuration(files.merged())
 
     def _check_images(self, files: dict[str, str]) -> None:
         having = {

@@ -48,10 +48,10 @@ class NovaTest(base.InstallTestCase):
         )
 
     def _drivers(self, *ours: str) -> dict[str, str]:
-        found: dict[str, str] = self.probe(
+        drivers: dict[str, str] = self.probe(
             _DRIVERS, '--config-file', self.conf, ours=ours
         )
-        return found
+        return drivers
 
     def test_nova_runs_alone_with_the_suite_and_without(self) -> None:
         self.check_nothing_else()

@@ -77,43 +77,43 @@ def _script(path: pathlib.Path | None) -> list[steps.Step] | None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the requested sequences; return 1 if any of them failed."""
-    asked = _parser().parse_args(arguments)
-    seed = asked.seed
+    args = _parser().parse_args(arguments)
+    seed = args.seed
     if seed is None:
         seed = random.SystemRandom().randrange(10**6)
     plan = run.Plan(
         seed,
-        asked.minutes,
-        asked.steps,
-        asked.workers,
-        asked.sequence,
-        _script(asked.script),
-        frozenset(filter(None, asked.known.split(','))),
-        asked.verbose,
-        asked.minimise,
+        args.minutes,
+        args.steps,
+        args.workers,
+        args.sequence,
+        _script(args.script),
+        frozenset(filter(None, args.known.split(','))),
+        args.verbose,
+        args.minimise,
     )
     run.printed(f'  seed {seed}')
     running = run.Run(plan, os.environ['CEPH_CONF'], run.printed)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.end())
-    found = running.run()
-    run.printed(f'  {found.sequences} sequences, {found.steps} steps')
-    for what in (found.rules, found.kinds):
+    totals = running.run()
+    run.printed(f'  {totals.sequences} sequences, {totals.steps} steps')
+    for what in (totals.rules, totals.kinds):
         for name, count in sorted(what.items(), key=lambda each: -each[1]):
             run.printed(f'  {count:6} {name}')
-    for failure in found.failed:
+    for failure in totals.failed:
         run.printed(f'failed: {failure}')
-    if asked.subunit:
-        _write(found)
-    return 1 if found.failed else 0
+    if args.subunit:
+        _write(totals)
+    return 1 if totals.failed else 0
 
 
-def _write(found: run.Totals) -> None:
+def _write(totals: run.Totals) -> None:
     """Write the result of each sequence as the result of a test."""
     stream = subunit.StreamResultToBytes(sys.stdout.buffer)
-    for failure in found.failed:
+    for failure in totals.failed:
         stream.status(test_id=failure, test_status='fail')
-    for number in range(found.sequences - len(found.failed)):
+    for number in range(totals.sequences - len(totals.failed)):
         stream.status(
             test_id=f'sequence that held, {number + 1}',
             test_status='success',

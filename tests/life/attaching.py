@@ -26,10 +26,10 @@ _OFFERS = (
 )
 
 
-def _draw_attach(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_attach(known: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
-        for v in there.volumes.values()
+        for v in known.volumes.values()
         if (v.idle or (v.kind.multiattach and v.status == 'in-use'))
         and v.owner in 'ab'
         and v.backend
@@ -54,12 +54,12 @@ def _attach(
     offer: list[str] | None,
     server: str,
 ) -> None:
-    there = rule.volume_of(world, volume)
-    if there.backend is None:
+    vol = rule.volume_of(world, volume)
+    if vol.backend is None:
         raise rule.Missing(volume)
     caller = world.callers[by]
     body: dict[str, Any] = {
-        'volume_uuid': there.ident,
+        'volume_uuid': vol.ident,
         'instance_uuid': server,
     }
     answer = caller.send('POST', '/attachments', {'attachment': body})
@@ -68,15 +68,15 @@ def _attach(
     ident = answer.body['attachment']['id']
     path = f'/attachments/{ident}'
     attachment = model.Attachment(ident)
-    there.attachments[new] = attachment
+    vol.attachments[new] = attachment
     connector = _connector(offer)
     answer = caller.send('PUT', path, {'attachment': {'connector': connector}})
-    mode = _mode(there)
-    expected = _judge(there, by, offer, mode)
+    mode = _mode(vol)
+    expected = _judge(vol, by, offer, mode)
     if world.judge(answer, expected, f'attach {volume} ({mode}) {offer}'):
         info = answer.body['attachment'].get('connection_info') or {}
-        attachment.mode = _recorded(there, by, offer)
-        attachment.judged = not there.shared
+        attachment.mode = _recorded(vol, by, offer)
+        attachment.judged = not vol.shared
         if attachment.judged and info.get('cache_mode') != attachment.mode:
             world.violate(
                 'cache-mode',
@@ -86,8 +86,8 @@ def _attach(
         world.judge(done, Verdict.ACCEPTED, f'complete {new}')
     else:
         caller.send('DELETE', path)
-        del there.attachments[new]
-    world.settle(there)
+        del vol.attachments[new]
+    world.settle(vol)
 
 
 def _connector(offer: list[str] | None) -> dict[str, Any]:
@@ -104,16 +104,16 @@ def _connector(offer: list[str] | None) -> dict[str, Any]:
     return connector
 
 
-def _mode(there: model.Volume) -> str | None:
+def _mode(vol: model.Volume) -> str | None:
     """Return the requested mode, or None."""
-    asked = {**there.kind.own, **there.keys}.get(_MODE)
-    return None if there.shared else asked
+    mode = {**vol.kind.own, **vol.keys}.get(_MODE)
+    return None if vol.shared else mode
 
 
 def _judge(
-    there: model.Volume, by: str, offer: list[str] | None, mode: str | None
+    vol: model.Volume, by: str, offer: list[str] | None, mode: str | None
 ) -> Verdict:
-    if there.backend is None or mode is None or not there.backend.strict:
+    if vol.backend is None or mode is None or not vol.backend.strict:
         return Verdict.ACCEPTED
     if by == 'admin' and offer and mode in offer:
         return Verdict.ACCEPTED
@@ -121,36 +121,36 @@ def _judge(
 
 
 def _recorded(
-    there: model.Volume, by: str, offer: list[str] | None
+    vol: model.Volume, by: str, offer: list[str] | None
 ) -> str | None:
     """Return the mode that Cinder records, if it trusts the connector."""
-    mode = _mode(there)
+    mode = _mode(vol)
     believed = by == 'admin' and offer is not None and mode in offer
     return mode if believed else None
 
 
-def _draw_detach(there: model.Model, rng: random.Random) -> rule.Args | None:
-    found = [
+def _draw_detach(known: model.Model, rng: random.Random) -> rule.Args | None:
+    pairs = [
         (v.name, each)
-        for v in there.volumes.values()
+        for v in known.volumes.values()
         for each in v.attachments
     ]
-    if not found:
+    if not pairs:
         return None
-    volume, attachment = rng.choice(found)
+    volume, attachment = rng.choice(pairs)
     return {'volume': volume, 'attachment': attachment}
 
 
 def detach(world: World, volume: str, attachment: str) -> None:
     """Detach a volume, as an administrator."""
-    there = rule.volume_of(world, volume)
-    found = there.attachments.get(attachment)
-    if found is None:
+    vol = rule.volume_of(world, volume)
+    entry = vol.attachments.get(attachment)
+    if entry is None:
         raise rule.Missing(attachment)
-    answer = world.admin.send('DELETE', f'/attachments/{found.ident}')
+    answer = world.admin.send('DELETE', f'/attachments/{entry.ident}')
     if world.judge(answer, Verdict.ACCEPTED, f'detach {attachment}'):
-        del there.attachments[attachment]
-        world.settle(there)
+        del vol.attachments[attachment]
+        world.settle(vol)
 
 
 RULES = (

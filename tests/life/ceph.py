@@ -61,14 +61,14 @@ class Connection:
             return None
 
     def _state(self, image: Any) -> state_module.State:
-        there = image.stat()
+        stat = image.stat()
         bits = image.features()
         data_pool = None
         if bits & features.FEATURES[features.DATA_POOL].bit:
             data_pool = self._rados.pool_reverse_lookup(image.data_pool_id())
         return state_module.State(
-            there['size'],
-            there['obj_size'],
+            stat['size'],
+            stat['obj_size'],
             image.stripe_unit(),
             image.stripe_count(),
             frozenset(name for bit, name in _BITS.items() if bits & bit),
@@ -126,12 +126,12 @@ class Connection:
     def purge_trash(self, pool: str) -> None:
         """Remove the images without clones from the trash."""
         with self._pool(pool) as ioctx:
-            there = rbd.RBD()
-            for each in list(there.trash_list(ioctx)):
+            handle = rbd.RBD()
+            for each in list(handle.trash_list(ioctx)):
                 with contextlib.suppress(
                     rbd.ImageNotFound, rbd.ImageBusy, rbd.ImageHasSnapshots
                 ):
-                    there.trash_remove(ioctx, each['id'], True)
+                    handle.trash_remove(ioctx, each['id'], True)
 
     def names(self, pool: str) -> list[str]:
         """Return the names of a pool's images, including its trash."""
@@ -146,17 +146,17 @@ class Connection:
 
     def everything(self) -> set[str]:
         """Return all objects and omap entries in the pools."""
-        found = set()
+        items = set()
         for pool in POOLS:
             with self._pool(pool) as ioctx:
                 for each in ioctx.list_objects():
                     if each.key not in _DIRECTORIES:
-                        found.add(f'{pool}/{each.key}')
+                        items.add(f'{pool}/{each.key}')
                 for name in _DIRECTORIES:
-                    found |= {
+                    items |= {
                         f'{pool}/{name}: {key}' for key in _omap(ioctx, name)
                     }
-        return found
+        return items
 
 
 def _omap(ioctx: Any, name: str) -> list[str]:
@@ -165,12 +165,12 @@ def _omap(ioctx: Any, name: str) -> list[str]:
     with rados.ReadOpCtx() as op:
         after = ''
         while True:
-            found, _ = ioctx.get_omap_keys(op, after, 500)
+            pairs, _ = ioctx.get_omap_keys(op, after, 500)
             try:
                 ioctx.operate_read_op(op, name)
             except rados.ObjectNotFound:
                 return entries
-            keys = [key for key, _ in found]
+            keys = [key for key, _ in pairs]
             entries += [
                 key if isinstance(key, str) else repr(key) for key in keys
             ]

@@ -74,13 +74,13 @@ class Cluster:
 
     def state(self, pool: str, name: str) -> state_module.State | None:
         """Return the state of an image, or None if it does not exist."""
-        found: state_module.State | None = self._ask('state', pool, name)
-        return found
+        state: state_module.State | None = self._ask('state', pool, name)
+        return state
 
     def content(self, pool: str, name: str) -> contents.Digests:
         """Return the blocks of an image that are not zeros."""
-        found: contents.Digests = self._ask('content', pool, name)
-        return found
+        digests: contents.Digests = self._ask('content', pool, name)
+        return digests
 
     def write(self, pool: str, name: str, blocks: contents.Content) -> None:
         """Write blocks into an image."""
@@ -100,13 +100,13 @@ class Cluster:
 
     def names(self, pool: str) -> list[str]:
         """Return the names of the images in a pool, including the trash."""
-        found: list[str] = self._ask('names', pool)
-        return found
+        names: list[str] = self._ask('names', pool)
+        return names
 
     def everything(self) -> set[str]:
         """Return all objects and omap entries of the pools."""
-        found: set[str] = self._ask('everything')
-        return found
+        items: set[str] = self._ask('everything')
+        return items
 
     def close(self) -> None:
         """End the separate process."""

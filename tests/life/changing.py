@@ -21,8 +21,8 @@ World = worlds.World
 _MODE = 'rbd:cache_mode'
 
 
-def _draw_keys(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in there.volumes.values() if v.owner in 'ab']
+def _draw_keys(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in known.volumes.values() if v.owner in 'ab']
     if not volumes:
         return None
     volume = rng.choice(volumes)
@@ -38,9 +38,9 @@ def _draw_keys(there: model.Model, rng: random.Random) -> rule.Args | None:
 def _set_keys(
     world: World, volume: str, how: str, key: str, value: str
 ) -> None:
-    there = rule.volume_of(world, volume)
-    caller = world.callers[there.owner]
-    path = f'/volumes/{there.ident}/metadata'
+    vol = rule.volume_of(world, volume)
+    caller = world.callers[vol.owner]
+    path = f'/volumes/{vol.ident}/metadata'
     quoted = f'{path}/{parse.quote(key)}'
     item = {key: value}
     if how == 'POST':
@@ -53,11 +53,11 @@ def _set_keys(
         answer = caller.send('DELETE', quoted)
     else:
         body = {'volume': {'metadata': item}}
-        answer = caller.send('PUT', f'/volumes/{there.ident}', body)
-    after = _after(there.keys, how, key, value)
-    expected = _judge_change(there, after, how, key)
+        answer = caller.send('PUT', f'/volumes/{vol.ident}', body)
+    after = _after(vol.keys, how, key, value)
+    expected = _judge_change(vol, after, how, key)
     if world.judge(answer, expected, f'{how} {item} on {volume}'):
-        there.keys = after
+        vol.keys = after
 
 
 def _after(
@@ -70,11 +70,11 @@ def _after(
 
 
 def _judge_change(
-    there: model.Volume, after: dict[str, str], how: str, key: str
+    vol: model.Volume, after: dict[str, str], how: str, key: str
 ) -> Verdict:
     if metadata.is_misspelled(key):
         return Verdict.REFUSED
-    before = there.keys
+    before = vol.keys
     changed = {
         each
         for each in before.keys() | after.keys()
@@ -86,23 +86,23 @@ def _judge_change(
         return Verdict.REFUSED
     if not changed:
         return Verdict.EITHER
-    if there.status not in ('available', 'in-use'):
+    if vol.status not in ('available', 'in-use'):
         return Verdict.EITHER
-    if not there.backend or not there.backend.ours:
+    if not vol.backend or not vol.backend.ours:
         return Verdict.REFUSED
     if _MODE not in after:
         return Verdict.ACCEPTED
-    allowed = there.kind.tenant_options(there.backend)
+    allowed = vol.kind.tenant_options(vol.backend)
     mode = after[_MODE]
-    if _MODE not in allowed or mode not in there.backend.cache_modes:
+    if _MODE not in allowed or mode not in vol.backend.cache_modes:
         return Verdict.REFUSED
-    return Verdict.EITHER if there.kind.multiattach else Verdict.ACCEPTED
+    return Verdict.EITHER if vol.kind.multiattach else Verdict.ACCEPTED
 
 
-def _draw_extend(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_extend(known: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
-        for v in there.volumes.values()
+        for v in known.volumes.values()
         if v.status in ('available', 'in-use') and v.owner in 'ab'
     ]
     if not volumes:
@@ -113,40 +113,40 @@ def _draw_extend(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _extend(world: World, volume: str, size: int) -> None:
-    there = rule.volume_of(world, volume)
-    caller = world.callers[there.owner]
+    vol = rule.volume_of(world, volume)
+    caller = world.callers[vol.owner]
     answer = caller.send(
         'POST',
-        f'/volumes/{there.ident}/action',
+        f'/volumes/{vol.ident}/action',
         {'os-extend': {'new_size': size}},
     )
-    expected = _judge_size(world, there, size)
+    expected = _judge_size(world, vol, size)
     if world.judge(answer, expected, f'{volume} to {size} GiB'):
-        world.settle(there)
-        there.size = size
+        world.settle(vol)
+        vol.size = size
 
 
-def _judge_size(world: World, there: model.Volume, size: int) -> Verdict:
-    if size <= there.size or size < 1:
+def _judge_size(world: World, vol: model.Volume, size: int) -> Verdict:
+    if size <= vol.size or size < 1:
         return Verdict.REFUSED
-    if there.status != 'available':
+    if vol.status != 'available':
         # Cinder may refuse a volume of several servers, and the stock driver
         # checks with its back end.
         return Verdict.EITHER
-    state = world.state(there)
+    state = world.state(vol)
     if state is None:
         return Verdict.ACCEPTED
     striped = (state.stripe_unit, state.stripe_count)
     if metadata.whole_stripes(striped, size):
         return Verdict.ACCEPTED
-    if there.managed:
+    if vol.managed:
         # The striping was not requested with a key.
         return Verdict.ACCEPTED
     return Verdict.REFUSED
 
 
-def _draw_retype(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in there.idle() if not there.offered(v.name)]
+def _draw_retype(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in known.idle() if not known.offered(v.name)]
     if not volumes:
         return None
     volume = rng.choice(volumes)
@@ -167,50 +167,50 @@ def _draw_retype(there: model.Model, rng: random.Random) -> rule.Args | None:
 def _retype(
     world: World, volume: str, kind: str, policy: str, by: str
 ) -> None:
-    there = rule.volume_of(world, volume)
+    vol = rule.volume_of(world, volume)
     target = kinds.by_name()[kind]
-    before = world.state(there)
-    asked = {'new_type': world.type_name(target), 'migration_policy': policy}
-    path = f'/volumes/{there.ident}/action'
-    answer = world.callers[by].send('POST', path, {'os-retype': asked})
+    before = world.state(vol)
+    body = {'new_type': world.type_name(target), 'migration_policy': policy}
+    path = f'/volumes/{vol.ident}/action'
+    answer = world.callers[by].send('POST', path, {'os-retype': body})
     hidden = not target.public and by != 'admin'
     if hidden:
         creating.check_undisclosed(world, answer.text, f'{volume} to {kind}')
-    expected = _judge_retype(world, there, target, policy, hidden)
-    what = f'{volume} from {there.kind.name} to {kind}, {policy}'
+    expected = _judge_retype(world, vol, target, policy, hidden)
+    what = f'{volume} from {vol.kind.name} to {kind}, {policy}'
     if not world.judge(answer, expected, what):
         return
-    keys, former = there.keys, there.backend
-    record = world.settle(there)
+    keys, former = vol.keys, vol.backend
+    record = world.settle(vol)
     now = world.kind(record['volume_type'])
     moves = policy != 'never' and not world.model.snapshots_of(volume)
     if now != target and moves and target.on_ceph:
         world.violate('not-retyped', what)
     if now != target and by == 'admin':
-        quota.expect_lost(world, there.owner, target)
+        quota.expect_lost(world, vol.owner, target)
     # If the types differ only in their back ends, the stock driver moves or
     # copies the image to a back end without a data pool.
-    if now != there.kind and _moved_by_stock(former, target):
-        there.unrecorded = True
-    there.kind = now
-    there.flagged = bool(record['multiattach'])
-    there.keys = metadata.ours(record['metadata'])
-    if not now.ours and there.keys:
-        there.keys = _forgotten(world, there)
-    if now != target and there.keys != keys:
-        world.violate('keys-changed', f'{what}: not done, but {there.keys}')
-    for key, value in there.keys.items():
+    if now != vol.kind and _moved_by_stock(former, target):
+        vol.unrecorded = True
+    vol.kind = now
+    vol.flagged = bool(record['multiattach'])
+    vol.keys = metadata.ours(record['metadata'])
+    if not now.ours and vol.keys:
+        vol.keys = _forgotten(world, vol)
+    if now != target and vol.keys != keys:
+        world.violate('keys-changed', f'{what}: not done, but {vol.keys}')
+    for key, value in vol.keys.items():
         if keys.get(key) != value:
             world.violate('keys-changed', f'{what}: now {key} = {value}')
     if before:
-        there.bases = [before]
-        there.inherits = False
+        vol.bases = [before]
+        vol.inherits = False
     if not now.on_ceph:
-        there.filled, there.bases = None, []
-    elif there.filled is None and not before:
+        vol.filled, vol.bases = None, []
+    elif vol.filled is None and not before:
         # The content is unknown after a retype from a back end that stores no
         # data.
-        there.filled = None
+        vol.filled = None
 
 
 def _moved_by_stock(former: kinds.Backend | None, target: kinds.Kind) -> bool:
@@ -222,38 +222,38 @@ def _moved_by_stock(former: kinds.Backend | None, target: kinds.Kind) -> bool:
     )
 
 
-def _forgotten(world: World, there: model.Volume) -> dict[str, str]:
+def _forgotten(world: World, vol: model.Volume) -> dict[str, str]:
     """Wait until the keys of a volume that left our driver are removed.
 
     Cinder deletes the former image after it reports the volume as available.
     """
 
     def gone() -> bool:
-        answer = world.admin.get(f'/volumes/{there.ident}/metadata')
+        answer = world.admin.get(f'/volumes/{vol.ident}/metadata')
         return not metadata.ours(answer.body['metadata'])
 
-    world.until(gone, f'{there.name} to lose its keys')
+    world.until(gone, f'{vol.name} to lose its keys')
     return {}
 
 
 def _judge_retype(
     world: World,
-    there: model.Volume,
+    vol: model.Volume,
     target: kinds.Kind,
     policy: str,
     hidden: bool,
 ) -> Verdict:
-    if hidden or target == there.kind:
+    if hidden or target == vol.kind:
         return Verdict.REFUSED
-    if _converts(there, target):
+    if _converts(vol, target):
         return Verdict.ACCEPTED
-    if policy == 'never' or not target.on_ceph or not there.kind.on_ceph:
+    if policy == 'never' or not target.on_ceph or not vol.kind.on_ceph:
         return Verdict.EITHER
-    if world.model.snapshots_of(there.name):
+    if world.model.snapshots_of(vol.name):
         # Cinder does not migrate a volume with snapshots.
         return Verdict.EITHER
     striping = metadata.pair(target.own)
-    if striping and not metadata.whole_stripes(striping, there.size):
+    if striping and not metadata.whole_stripes(striping, vol.size):
         return Verdict.EITHER
     if not target.public:
         # The volume's project may not use the type.
@@ -261,26 +261,26 @@ def _judge_retype(
     return Verdict.ACCEPTED
 
 
-def _converts(there: model.Volume, target: kinds.Kind) -> bool:
+def _converts(vol: model.Volume, target: kinds.Kind) -> bool:
     """Return whether the API expects a copy to replace a volume's image.
 
     Snapshots do not prevent that. Clones do, but only the driver
     detects them.
     """
-    here = there.backend
+    here = vol.backend
     if here is None or not here.ours or here.name not in target.backends:
         return False
-    if there.shared or target.multiattach or not target.public:
+    if vol.shared or target.multiattach or not target.public:
         return False
     striping = metadata.pair(target.own)
     if striping is None:
         return True
-    fits = metadata.whole_stripes(striping, there.size)
+    fits = metadata.whole_stripes(striping, vol.size)
     return fits and striping[1] <= here.max_count
 
 
-def _draw_migrate(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in there.on_ceph() if len(v.kind.backends) > 1]
+def _draw_migrate(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in known.on_ceph() if len(v.kind.backends) > 1]
     if not volumes:
         return None
     volume = rng.choice(volumes)
@@ -288,23 +288,21 @@ def _draw_migrate(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _migrate(world: World, volume: str, copied: bool) -> None:
-    there = rule.volume_of(world, volume)
-    before, here = world.state(there), there.backend
+    vol = rule.volume_of(world, volume)
+    before, here = world.state(vol), vol.backend
     if before is None or here is None:
         raise rule.Missing(volume)
     (target,) = (
-        kinds.BACKENDS[name]
-        for name in there.kind.backends
-        if name != here.name
+        kinds.BACKENDS[name] for name in vol.kind.backends if name != here.name
     )
-    asked = {'host': target.host, 'force_host_copy': copied}
+    body = {'host': target.host, 'force_host_copy': copied}
     answer = world.admin.send(
         'POST',
-        f'/volumes/{there.ident}/action',
-        {'os-migrate_volume': asked},
+        f'/volumes/{vol.ident}/action',
+        {'os-migrate_volume': body},
     )
     fits = before.stripe_count <= target.max_count
-    mode = there.keys.get(_MODE, 'none')
+    mode = vol.keys.get(_MODE, 'none')
     fits = fits and mode in target.cache_modes
     expected = Verdict.ACCEPTED if fits else Verdict.EITHER
     if world.model.snapshots_of(volume):
@@ -312,13 +310,13 @@ def _migrate(world: World, volume: str, copied: bool) -> None:
     what = f'{volume} to {target.host}'
     if not world.judge(answer, expected, what):
         return
-    record = world.settle(there)
+    record = world.settle(vol)
     if record['migration_status'] != 'success' and fits:
         world.violate('not-migrated', f'{what}: {record["migration_status"]}')
-    there.bases, there.inherits = [before], True
+    vol.bases, vol.inherits = [before], True
     # The volume moves unchanged, whatever the limits of the other back end
     # are.
-    there.foreign = there.foreign or not fits
+    vol.foreign = vol.foreign or not fits
 
 
 RULES = (

@@ -56,12 +56,12 @@ def digests_in(start: int, data: bytes) -> Digests:
     """
     if data == _ZEROS[: len(data)]:
         return {}
-    found = {}
+    sums = {}
     for at in range(0, len(data), BLOCK):
         piece = data[at : at + BLOCK]
         if piece != _ZEROS[: len(piece)]:
-            found[start + at] = digest(piece)
-    return found
+            sums[start + at] = digest(piece)
+    return sums
 
 
 def restored(before: Content, backup: Content, size: int) -> Content:

@@ -17,12 +17,12 @@ Verdict = metadata.Verdict
 World = worlds.World
 
 
-def _filled(there: model.Model) -> list[model.Volume]:
-    return [v for v in there.on_ceph() if v.filled is not None]
+def _filled(known: model.Model) -> list[model.Volume]:
+    return [v for v in known.on_ceph() if v.filled is not None]
 
 
-def _draw_write(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = _filled(there)
+def _draw_write(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = _filled(known)
     if not volumes:
         return None
     volume = rng.choice(volumes)
@@ -31,19 +31,19 @@ def _draw_write(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _write(world: World, volume: str, blocks: dict[str, int]) -> None:
-    there = rule.volume_of(world, volume)
-    if there.backend is None or there.filled is None or not there.idle:
+    vol = rule.volume_of(world, volume)
+    if vol.backend is None or vol.filled is None or not vol.idle:
         raise rule.Missing(volume)
     wanted = {int(at): number for at, number in blocks.items()}
-    world.cluster.write(there.backend.pool, there.image, wanted)
-    there.filled.update(wanted)
+    world.cluster.write(vol.backend.pool, vol.image, wanted)
+    vol.filled.update(wanted)
     world.tell(f'operator: {len(wanted)} blocks into {volume}')
 
 
-def _draw_snapshot(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_snapshot(known: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
-        for v in there.volumes.values()
+        for v in known.volumes.values()
         if v.status in ('available', 'in-use') and v.owner in 'ab'
     ]
     if not volumes:
@@ -57,10 +57,10 @@ def _draw_snapshot(there: model.Model, rng: random.Random) -> rule.Args | None:
 def _snapshot(
     world: World, new: str, volume: str, keys: dict[str, str]
 ) -> None:
-    there = rule.volume_of(world, volume)
-    caller = world.callers[there.owner]
+    vol = rule.volume_of(world, volume)
+    caller = world.callers[vol.owner]
     body: dict[str, Any] = {
-        'volume_id': there.ident,
+        'volume_id': vol.ident,
         'name': new,
         'metadata': keys,
     }
@@ -75,57 +75,57 @@ def _snapshot(
         new,
         ident,
         volume,
-        there.size,
-        None if there.filled is None else dict(there.filled),
-        world.state(there),
-        there.kind,
-        there.owner,
-        there.foreign,
+        vol.size,
+        None if vol.filled is None else dict(vol.filled),
+        world.state(vol),
+        vol.kind,
+        vol.owner,
+        vol.foreign,
     )
     world.settle_other(f'/snapshots/{ident}')
 
 
-def _draw_revert(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in there.on_ceph() if there.snapshots_of(v.name)]
+def _draw_revert(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in known.on_ceph() if known.snapshots_of(v.name)]
     if not volumes:
         return None
     volume = rng.choice(volumes)
-    snapshot = there.snapshots_of(volume.name)[-1]
+    snapshot = known.snapshots_of(volume.name)[-1]
     return {'volume': volume.name, 'snapshot': snapshot.name}
 
 
 def _revert(world: World, volume: str, snapshot: str) -> None:
-    there = rule.volume_of(world, volume)
+    vol = rule.volume_of(world, volume)
     source = world.model.snapshots.get(snapshot)
     if source is None:
         raise rule.Missing(snapshot)
-    answer = world.callers[there.owner].send(
+    answer = world.callers[vol.owner].send(
         'POST',
-        f'/volumes/{there.ident}/action',
+        f'/volumes/{vol.ident}/action',
         {'revert': {'snapshot_id': source.ident}},
     )
-    same = source.size == there.size and source.volume == volume
+    same = source.size == vol.size and source.volume == volume
     expected = Verdict.ACCEPTED if same else Verdict.REFUSED
-    if world.model.offered(volume) or not there.idle:
+    if world.model.offered(volume) or not vol.idle:
         expected = Verdict.EITHER
     if world.judge(answer, expected, f'{volume} to {snapshot}'):
-        world.settle(there)
-        there.filled = None if source.filled is None else dict(source.filled)
+        world.settle(vol)
+        vol.filled = None if source.filled is None else dict(source.filled)
         world.settle_other(f'/snapshots/{source.ident}')
 
 
-def _draw_backup(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_backup(known: model.Model, rng: random.Random) -> rule.Args | None:
     # Use 1 GiB only, because larger volumes take long.
-    volumes = [v for v in _filled(there) if v.size == 1 and v.owner in 'ab']
+    volumes = [v for v in _filled(known) if v.size == 1 and v.owner in 'ab']
     if not volumes:
         return None
     return {'volume': rng.choice(volumes).name}
 
 
 def _backup(world: World, new: str, volume: str) -> None:
-    there = rule.volume_of(world, volume)
-    caller = world.callers[there.owner]
-    body = {'volume_id': there.ident, 'name': new}
+    vol = rule.volume_of(world, volume)
+    caller = world.callers[vol.owner]
+    body = {'volume_id': vol.ident, 'name': new}
     answer = caller.send('POST', '/backups', {'backup': body})
     if not world.judge(answer, Verdict.EITHER, f'{new} of {volume}'):
         return
@@ -133,60 +133,58 @@ def _backup(world: World, new: str, volume: str) -> None:
     world.model.backups[new] = model.Backup(
         new,
         ident,
-        there.owner,
-        there.size,
-        None if there.filled is None else dict(there.filled),
-        dict(there.keys),
+        vol.owner,
+        vol.size,
+        None if vol.filled is None else dict(vol.filled),
+        dict(vol.keys),
     )
     world.settle_other(f'/backups/{ident}')
-    world.settle(there)
+    world.settle(vol)
 
 
-def _draw_restore(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.backups:
+def _draw_restore(known: model.Model, rng: random.Random) -> rule.Args | None:
+    if not known.backups:
         return None
-    backup = rng.choice(list(there.backups.values()))
-    volumes = [v for v in _filled(there) if v.owner == backup.owner]
+    backup = rng.choice(list(known.backups.values()))
+    volumes = [v for v in _filled(known) if v.owner == backup.owner]
     target = rng.choice(volumes).name if volumes else ''
     return {'backup': backup.name, 'volume': target} if target else None
 
 
 def _restore(world: World, backup: str, volume: str) -> None:
-    there = rule.volume_of(world, volume)
+    vol = rule.volume_of(world, volume)
     source = world.model.backups.get(backup)
     if source is None:
         raise rule.Missing(backup)
     answer = world.callers[source.owner].send(
         'POST',
         f'/backups/{source.ident}/restore',
-        {'restore': {'volume_id': there.ident}},
+        {'restore': {'volume_id': vol.ident}},
     )
     if not world.judge(answer, Verdict.EITHER, f'{backup} into {volume}'):
         return
-    record = world.settle(there)
+    record = world.settle(vol)
     world.settle_other(f'/backups/{source.ident}')
-    if there.filled is not None and source.filled is not None:
-        there.filled = content.restored(
-            there.filled, source.filled, source.size
-        )
+    if vol.filled is not None and source.filled is not None:
+        vol.filled = content.restored(vol.filled, source.filled, source.size)
     else:
-        there.filled = None
+        vol.filled = None
     now = metadata.ours(record['metadata'])
-    for key, value in there.keys.items():
+    for key, value in vol.keys.items():
         if now.get(key) != value:
             world.violate('keys-lost', f'{volume}: {key} was {value}: {now}')
-    there.keys = now
+    vol.keys = now
 
 
-def _draw_upload(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in _filled(there) if v.size == 1 and v.owner in 'ab']
+def _draw_upload(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in _filled(known) if v.size == 1 and v.owner in 'ab']
     return {'volume': rng.choice(volumes).name} if volumes else None
 
 
 def _upload(world: World, new: str, volume: str) -> None:
-    there = rule.volume_of(world, volume)
-    caller = world.callers[there.owner]
-    asked = {
+    vol = rule.volume_of(world, volume)
+    caller = world.callers[vol.owner]
+    options = {
         'image_name': new,
         'disk_format': 'raw',
         'container_format': 'bare',
@@ -194,23 +192,23 @@ def _upload(world: World, new: str, volume: str) -> None:
     }
     answer = caller.send(
         'POST',
-        f'/volumes/{there.ident}/action',
-        {'os-volume_upload_image': asked},
+        f'/volumes/{vol.ident}/action',
+        {'os-volume_upload_image': options},
     )
     if not world.judge(answer, Verdict.EITHER, f'{new} of {volume}'):
         return
     ident = answer.body['os-volume_upload_image']['image_id']
-    world.settle(there)
-    filled = None if there.filled is None else dict(there.filled)
-    image = model.Image(new, ident, there.owner, there.size, filled)
+    world.settle(vol)
+    filled = None if vol.filled is None else dict(vol.filled)
+    image = model.Image(new, ident, vol.owner, vol.size, filled)
     world.model.images[new] = image
     status = caller.get(f'/images/{ident}', 'image').body.get('status')
     if status != 'active':
         world.violate('not-uploaded', f'{new} of {volume} is {status}')
         return
-    found = world.cluster.content('images', ident)
-    if filled is not None and found != content.digests(filled):
-        world.violate('content', f'{new} of {volume}: {sorted(found)}')
+    digests = world.cluster.content('images', ident)
+    if filled is not None and digests != content.digests(filled):
+        world.violate('content', f'{new} of {volume}: {sorted(digests)}')
 
 
 RULES = (

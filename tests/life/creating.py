@@ -42,36 +42,36 @@ def _new(rng: random.Random, owner: str = '') -> rule.Args:
     }
 
 
-def _draw_plain(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_plain(known: model.Model, rng: random.Random) -> rule.Args | None:
     return _new(rng)
 
 
-def _draw_image(there: model.Model, rng: random.Random) -> rule.Args | None:
-    found = {**_new(rng), 'image': ''}
+def _draw_image(known: model.Model, rng: random.Random) -> rule.Args | None:
+    args = {**_new(rng), 'image': ''}
     # Back ends other than RBD cannot write an image.
-    if found['kind'] == 'fake':
-        found['kind'] = 'plain'
-    mine = [i for i in there.images.values() if i.owner == found['owner']]
+    if args['kind'] == 'fake':
+        args['kind'] = 'plain'
+    mine = [i for i in known.images.values() if i.owner == args['owner']]
     if mine and rng.random() < 0.7:
         image = rng.choice(mine)
-        found.update(image=image.name, size=max(found['size'], image.size))
-    return found
+        args.update(image=image.name, size=max(args['size'], image.size))
+    return args
 
 
-def _draw_snapshot(there: model.Model, rng: random.Random) -> rule.Args | None:
-    sources = [s for s in there.snapshots.values() if _is_copied(s.kind)]
+def _draw_snapshot(known: model.Model, rng: random.Random) -> rule.Args | None:
+    sources = [s for s in known.snapshots.values() if _is_copied(s.kind)]
     if not sources:
         return None
     source = rng.choice(sources)
-    found = _new(rng, source.owner)
-    found['size'] = max(found['size'], source.size)
-    return {**_like(found, source.kind, rng), 'snapshot': source.name}
+    args = _new(rng, source.owner)
+    args['size'] = max(args['size'], source.size)
+    return {**_like(args, source.kind, rng), 'snapshot': source.name}
 
 
-def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_clone(known: model.Model, rng: random.Random) -> rule.Args | None:
     sources = [
         each
-        for each in there.volumes.values()
+        for each in known.volumes.values()
         if each.status in ('available', 'in-use')
         and each.owner in 'ab'
         and _is_copied(each.kind)
@@ -79,9 +79,9 @@ def _draw_clone(there: model.Model, rng: random.Random) -> rule.Args | None:
     if not sources:
         return None
     source = rng.choice(sources)
-    found = _new(rng, source.owner)
-    found['size'] = max(found['size'], source.size)
-    return {**_like(found, source.kind, rng), 'volume': source.name}
+    args = _new(rng, source.owner)
+    args['size'] = max(args['size'], source.size)
+    return {**_like(args, source.kind, rng), 'volume': source.name}
 
 
 def _is_copied(kind: kinds.Kind) -> bool:
@@ -92,70 +92,68 @@ def _is_copied(kind: kinds.Kind) -> bool:
     return kind.ours or not kind.on_ceph
 
 
-def _like(found: rule.Args, kind: kinds.Kind, rng: random.Random) -> rule.Args:
+def _like(args: rule.Args, kind: kinds.Kind, rng: random.Random) -> rule.Args:
     """Give a copy the type of its source or another type of its back end."""
     if rng.random() < 0.3 or not kind.on_ceph:
-        return {**found, 'kind': kind.name}
-    if found['kind'] in ('fake', 'private'):
-        return found
+        return {**args, 'kind': kind.name}
+    if args['kind'] in ('fake', 'private'):
+        return args
     near = [
         each.name for each in kinds.public() if each.backends == kind.backends
     ]
-    return {**found, 'kind': rng.choice(near)}
+    return {**args, 'kind': rng.choice(near)}
 
 
-def _draw_backup(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.backups:
+def _draw_backup(known: model.Model, rng: random.Random) -> rule.Args | None:
+    if not known.backups:
         return None
-    source = rng.choice(list(there.backups.values()))
-    found = _new(rng, source.owner)
-    if found['kind'] == 'fake':
-        found['kind'] = 'plain'
-    found['size'] = max(found['size'], source.size)
-    return {**found, 'backup': source.name}
+    source = rng.choice(list(known.backups.values()))
+    args = _new(rng, source.owner)
+    if args['kind'] == 'fake':
+        args['kind'] = 'plain'
+    args['size'] = max(args['size'], source.size)
+    return {**args, 'backup': source.name}
 
 
-def _plain(world: World, new: str, **asked: Any) -> None:
-    _create(world, new, asked, {}, {})
+def _plain(world: World, new: str, **args: Any) -> None:
+    _create(world, new, args, {}, {})
 
 
-def _from_image(world: World, new: str, image: str, **asked: Any) -> None:
+def _from_image(world: World, new: str, image: str, **args: Any) -> None:
     source = world.model.images.get(image) if image else world.image
     if source is None:
         raise rule.Missing(image)
     body = {'imageRef': source.ident}
-    _create(world, new, asked, body, source.filled)
+    _create(world, new, args, body, source.filled)
 
 
-def _from_snapshot(
-    world: World, new: str, snapshot: str, **asked: Any
-) -> None:
+def _from_snapshot(world: World, new: str, snapshot: str, **args: Any) -> None:
     source = world.model.snapshots.get(snapshot)
     if source is None:
         raise rule.Missing(snapshot)
     body = {'snapshot_id': source.ident}
     made = _create(
-        world, new, asked, body, source.filled, source.state, source.kind
+        world, new, args, body, source.filled, source.state, source.kind
     )
     if made:
         made.foreign = source.foreign
 
 
-def _from_volume(world: World, new: str, volume: str, **asked: Any) -> None:
+def _from_volume(world: World, new: str, volume: str, **args: Any) -> None:
     source = rule.volume_of(world, volume)
     body = {'source_volid': source.ident}
     state = world.state(source)
-    made = _create(world, new, asked, body, source.filled, state, source.kind)
+    made = _create(world, new, args, body, source.filled, state, source.kind)
     if made:
         made.foreign = source.foreign
 
 
-def _from_backup(world: World, new: str, backup: str, **asked: Any) -> None:
+def _from_backup(world: World, new: str, backup: str, **args: Any) -> None:
     source = world.model.backups.get(backup)
     if source is None:
         raise rule.Missing(backup)
     body = {'backup_id': source.ident}
-    made = _create(world, new, asked, body, source.filled)
+    made = _create(world, new, args, body, source.filled)
     if made:
         # Keys of the backup may remain if no others were requested.
         _check_restored(world, made, source)
@@ -176,19 +174,19 @@ def _check_restored(
 def _create(
     world: World,
     new: str,
-    asked: dict[str, Any],
+    args: dict[str, Any],
     body: dict[str, Any],
     filled: content.Content | None,
     state: states.State | None = None,
     source: kinds.Kind | None = None,
 ) -> model.Volume | None:
-    kind = kinds.by_name()[asked['kind']]
-    caller = world.callers[asked['owner']]
+    kind = kinds.by_name()[args['kind']]
+    caller = world.callers[args['owner']]
     request = {
         'name': new,
-        'size': asked['size'],
+        'size': args['size'],
         'volume_type': world.type_name(kind),
-        'metadata': asked['keys'],
+        'metadata': args['keys'],
         **body,
     }
     answer = caller.send('POST', '/volumes', {'volume': request})
@@ -197,18 +195,18 @@ def _create(
             world,
             answer.text,
             f'{new} of a private type',
-            asked['keys'].values(),
+            args['keys'].values(),
         )
-    expected = _expected(asked, kind, source, state)
-    if not world.judge(answer, expected, f'{new}: {asked}'):
+    expected = _expected(args, kind, source, state)
+    if not world.judge(answer, expected, f'{new}: {args}'):
         return None
     volume = model.Volume(
         new,
         answer.body['volume']['id'],
-        asked['owner'],
+        args['owner'],
         kind,
-        asked['size'],
-        metadata.ours(asked['keys']),
+        args['size'],
+        metadata.ours(args['keys']),
         dict(filled) if filled is not None and kind.on_ceph else None,
         bases=[state] if state else [],
     )
@@ -218,13 +216,13 @@ def _create(
 
 
 def _expected(
-    asked: dict[str, Any],
+    args: dict[str, Any],
     kind: kinds.Kind,
     source: kinds.Kind | None,
     state: states.State | None,
 ) -> Verdict:
     verdict = metadata.judge(
-        asked['keys'], kind, asked['size'], from_source=state is not None
+        args['keys'], kind, args['size'], from_source=state is not None
     )
     if verdict is Verdict.ACCEPTED and source and source != kind:
         # Cinder has its own rules for the types of copies.
@@ -235,14 +233,14 @@ def _expected(
 
 
 def check_undisclosed(
-    world: World, text: str, what: str, given: Iterable[str] = ()
+    world: World, text: str, what: str, repeated: Iterable[str] = ()
 ) -> None:
     """Check that an answer does not disclose the private type's specs.
 
-    :param given: values in the request, which a refusal repeats
+    :param repeated: values in the request, which a refusal repeats
     """
     for word in ('volumes-data', '16K', '16 KiB', 'x 7'):
-        if word in text and not any(word in value for value in given):
+        if word in text and not any(word in value for value in repeated):
             world.violate('type-disclosed', f'{what}: {text}')
             return
 

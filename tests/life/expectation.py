@@ -29,35 +29,35 @@ def layouts(volume: model.Volume, backend: kinds.Backend) -> set[Layout]:
     bases: list[states.State | None] = [*volume.bases]
     if not volume.inherits or not bases:
         bases.append(None)
-    found: set[Layout] = set()
+    sets: set[Layout] = set()
     for base in bases:
-        found |= _layouts(volume, backend, base)
-    return found
+        sets |= _layouts(volume, backend, base)
+    return sets
 
 
 def _layouts(
     volume: model.Volume, backend: kinds.Backend, base: states.State | None
 ) -> set[Layout]:
     """Return the layouts, given an image to inherit from."""
-    asked = {**volume.kind.own, **volume.keys}
+    merged = {**volume.kind.own, **volume.keys}
     inherited = _inherited(volume, backend, base) if base else None
     size, unit, count = inherited or (_SIZE, _SIZE, 1)
     striped = (unit, count) != (size, 1)
-    if _KEY in asked:
-        size = metadata.as_size(asked[_KEY])
+    if _KEY in merged:
+        size = metadata.as_size(merged[_KEY])
     striping = metadata.pair(volume.keys) or metadata.pair(volume.kind.own)
     if striping:
-        found = {(size, *striping)}
+        sets = {(size, *striping)}
     elif striped:
-        found = {(size, unit, count)}
+        sets = {(size, unit, count)}
     else:
-        found = {(size, size, 1)}
+        sets = {(size, size, 1)}
     if inherited and (
-        volume.foreign or not _fits(next(iter(found)), volume.size)
+        volume.foreign or not _fits(next(iter(sets)), volume.size)
     ):
         # The code may inherit the layout or not.
-        found |= _layouts(volume, backend, None)
-    return found
+        sets |= _layouts(volume, backend, None)
+    return sets
 
 
 def _inherited(

@@ -46,10 +46,10 @@ def check(world: World, read: Container[str]) -> None:
         if not going or not world.gone(f'/volumes/{ident}'):
             world.violate('left-behind', f'volume {ident}: {records[ident]}')
     for ident in known.keys() & records.keys():
-        there = known[ident]
-        _check_volume(world, there, records[ident])
-        if there.name in read and there.status != 'error':
-            _check_content(world, there)
+        vol = known[ident]
+        _check_volume(world, vol, records[ident])
+        if vol.name in read and vol.status != 'error':
+            _check_content(world, vol)
     for tenant in _TENANTS:
         quota.check(world, tenant)
 
@@ -59,58 +59,58 @@ def _records(world: World, tenant: str) -> dict[str, Record]:
     caller = world.callers[tenant]
     caller.check_hidden(caller.get('/volumes/detail'), 'GET /volumes/detail')
     path = f'/volumes/detail?all_tenants=1&project_id={caller.project}'
-    found = world.admin.get(path).body['volumes']
-    return {each['id']: each for each in found}
+    volumes = world.admin.get(path).body['volumes']
+    return {each['id']: each for each in volumes}
 
 
-def _check_volume(world: World, there: model.Volume, record: Record) -> None:
-    name = there.name
+def _check_volume(world: World, vol: model.Volume, record: Record) -> None:
+    name = vol.name
     status = record['status']
-    if status.startswith('error') and there.status != 'error':
+    if status.startswith('error') and vol.status != 'error':
         world.violate('error-status', f'{name} is {status}')
-    if record['size'] != there.size:
-        world.violate('size', f'{name}: {record["size"]}, not {there.size}')
-    if world.kind(record['volume_type']) != there.kind:
+    if record['size'] != vol.size:
+        world.violate('size', f'{name}: {record["size"]}, not {vol.size}')
+    if world.kind(record['volume_type']) != vol.kind:
         world.violate('type', f'{name} is a {record["volume_type"]}')
-    _check_keys(world, there, record['metadata'])
-    backend = there.backend
-    if backend is None or there.status == 'error':
+    _check_keys(world, vol, record['metadata'])
+    backend = vol.backend
+    if backend is None or vol.status == 'error':
         return
-    state = world.state(there)
+    state = world.state(vol)
     if state is None:
-        world.violate('no-image', f'{name} has no image {there.image}')
+        world.violate('no-image', f'{name} has no image {vol.image}')
         return
     if backend.ours:
-        if not there.unrecorded or record.get(f'{_ALIAS}:object_size'):
-            _check_attributes(world, there, record, state)
-        _check_limits(world, there, backend, state)
-        _check_modes(world, there, record)
+        if not vol.unrecorded or record.get(f'{_ALIAS}:object_size'):
+            _check_attributes(world, vol, record, state)
+        _check_limits(world, vol, backend, state)
+        _check_modes(world, vol, record)
     else:
-        _check_left(world, there, record)
-    if state.size != there.size * content.GIB:
+        _check_left(world, vol, record)
+    if state.size != vol.size * content.GIB:
         world.violate('size', f'{name}: the image has {state.size} bytes')
 
 
 def _check_keys(
-    world: World, there: model.Volume, items: dict[str, str]
+    world: World, vol: model.Volume, items: dict[str, str]
 ) -> None:
-    name = there.name
+    name = vol.name
     for key in items:
         if metadata.is_misspelled(key):
             world.violate('misspelled', f'{name} has {key!r}')
-    found = metadata.ours(items)
-    if found != there.keys:
-        world.violate('keys-changed', f'{name}: {found}, not {there.keys}')
-    if ('rbd:stripe_unit' in found) != ('rbd:stripe_count' in found):
-        world.violate('half-a-pair', f'{name}: {found}')
-    if there.backend and there.owner != 'admin' and not there.managed:
-        allowed = set(there.kind.tenant_options(there.backend))
-        if more := found.keys() - allowed:
+    ours = metadata.ours(items)
+    if ours != vol.keys:
+        world.violate('keys-changed', f'{name}: {ours}, not {vol.keys}')
+    if ('rbd:stripe_unit' in ours) != ('rbd:stripe_count' in ours):
+        world.violate('half-a-pair', f'{name}: {ours}')
+    if vol.backend and vol.owner != 'admin' and not vol.managed:
+        allowed = set(vol.kind.tenant_options(vol.backend))
+        if more := ours.keys() - allowed:
             world.violate('key-not-allowed', f'{name}: {sorted(more)}')
 
 
 def _check_attributes(
-    world: World, there: model.Volume, record: Record, state: states.State
+    world: World, vol: model.Volume, record: Record, state: states.State
 ) -> None:
     """Check that the attributes match the image."""
     shown = {
@@ -118,75 +118,75 @@ def _check_attributes(
         for name in ('object_size', 'stripe_unit', 'stripe_count', 'data_pool')
     }
     if shown['object_size'] is None:
-        world.violate('no-record', f'{there.name}: {shown}')
+        world.violate('no-record', f'{vol.name}: {shown}')
         return
-    found = {
+    actual = {
         'object_size': state.object_size,
         'stripe_unit': state.stripe_unit,
         'stripe_count': state.stripe_count,
         'data_pool': state.data_pool,
     }
-    if shown != found:
-        world.violate('attributes', f'{there.name}: {shown}, but {found}')
+    if shown != actual:
+        world.violate('attributes', f'{vol.name}: {shown}, but {actual}')
     names = set(record.get(f'{_ALIAS}:features') or ()) & features.CHOOSABLE
     if names != state.features & features.CHOOSABLE:
         world.violate(
             'attributes',
-            f'{there.name}: {sorted(names)}, but {sorted(state.features)}',
+            f'{vol.name}: {sorted(names)}, but {sorted(state.features)}',
         )
 
 
-def _check_left(world: World, there: model.Volume, record: Record) -> None:
+def _check_left(world: World, vol: model.Volume, record: Record) -> None:
     """Check that volumes of other drivers show none of our attributes."""
     for name in ('object_size', 'stripe_count', 'data_pool', 'features'):
         if record.get(f'{_ALIAS}:{name}') is not None:
-            world.violate('stale', f'{there.name} shows {name}')
+            world.violate('stale', f'{vol.name} shows {name}')
 
 
-def _check_modes(world: World, there: model.Volume, record: Record) -> None:
+def _check_modes(world: World, vol: model.Volume, record: Record) -> None:
     """Check that attachments keep their initial cache mode."""
     shown = record.get(f'{_ALIAS}:cache_modes') or {}
-    for name, each in there.attachments.items():
+    for name, each in vol.attachments.items():
         if each.judged and shown.get(each.ident) != each.mode:
             world.violate(
-                'cache-mode', f'{name} of {there.name}: {shown}, {each}'
+                'cache-mode', f'{name} of {vol.name}: {shown}, {each}'
             )
 
 
 def _check_limits(
     world: World,
-    there: model.Volume,
+    vol: model.Volume,
     backend: kinds.Backend,
     state: states.State,
 ) -> None:
     """Check that the image matches its keys, type and back end."""
-    name = f'{there.name} ({there.kind.name}, {there.keys})'
-    pool = expectation.data_pool(there, backend)
-    if state.data_pool != pool and not there.managed:
+    name = f'{vol.name} ({vol.kind.name}, {vol.keys})'
+    pool = expectation.data_pool(vol, backend)
+    if state.data_pool != pool and not vol.managed:
         world.violate('data-pool', f'{name}: {state.data_pool}, not {pool}')
     if state.flags:
         world.violate('object-map-invalid', f'{name}: flags {state.flags}')
-    if there.managed and not {**there.kind.own, **there.keys}:
+    if vol.managed and not {**vol.kind.own, **vol.keys}:
         return
-    layouts = expectation.layouts(there, backend)
+    layouts = expectation.layouts(vol, backend)
     if state.layout not in layouts:
         world.violate('layout', f'{name}: {state.layout}, not {layouts}')
-    sets = expectation.single_client(there, backend)
-    found = state.features & features.SINGLE_CLIENT
-    if found not in sets:
+    sets = expectation.single_client(vol, backend)
+    single = state.features & features.SINGLE_CLIENT
+    if single not in sets:
         wanted = [sorted(each) for each in sets]
-        world.violate('features', f'{name}: {sorted(found)}, not {wanted}')
+        world.violate('features', f'{name}: {sorted(single)}, not {wanted}')
 
 
-def _check_content(world: World, there: model.Volume) -> None:
-    if there.filled is None or there.backend is None:
+def _check_content(world: World, vol: model.Volume) -> None:
+    if vol.filled is None or vol.backend is None:
         return
-    found = world.cluster.content(there.backend.pool, there.image)
-    expected = content.digests(there.filled)
-    if found != expected:
+    digests = world.cluster.content(vol.backend.pool, vol.image)
+    expected = content.digests(vol.filled)
+    if digests != expected:
         wrong = sorted(
             at
-            for at in found.keys() | expected.keys()
-            if found.get(at) != expected.get(at)
+            for at in digests.keys() | expected.keys()
+            if digests.get(at) != expected.get(at)
         )
-        world.violate('content', f'{there.name}: wrong at {wrong[:8]}')
+        world.violate('content', f'{vol.name}: wrong at {wrong[:8]}')

@@ -95,9 +95,9 @@ class Kind:
     def extra_specs(self) -> dict[str, str]:
         """Return all of its extra specs."""
         names = self.backends or ('fake',)
-        found = ' '.join(f'<or> {name}' for name in names)
+        either = ' '.join(f'<or> {name}' for name in names)
         specs = dict(self.specs)
-        specs['volume_backend_name'] = names[0] if len(names) == 1 else found
+        specs['volume_backend_name'] = names[0] if len(names) == 1 else either
         if self.multiattach:
             specs['multiattach'] = '<is> True'
         return specs

@@ -82,23 +82,23 @@ class Verdict(enum.Enum):
 
 def drawn(rng: random.Random) -> Keys:
     """Draw the keys of a request."""
-    found: Keys = {}
+    items: Keys = {}
     chance = rng.random()
     if chance < 0.35:
-        return found
+        return items
     if chance < 0.75:
-        found.update(rng.choice(_LAYOUTS))
+        items.update(rng.choice(_LAYOUTS))
     elif chance < 0.83:
-        found.update(rng.choice(_INVALID))
+        items.update(rng.choice(_INVALID))
     elif chance < 0.88:
-        found[misspelled(rng)] = '4'
+        items[misspelled(rng)] = '4'
     if rng.random() < 0.25:
-        found[_MODE] = rng.choice(_MODES)
+        items[_MODE] = rng.choice(_MODES)
     if rng.random() < 0.2:
-        found[_MAP] = rng.choice((*_TRUE, *_FALSE))
+        items[_MAP] = rng.choice((*_TRUE, *_FALSE))
     elif rng.random() < 0.15:
-        found[_FEATURES] = rng.choice(_SETS)
-    return found
+        items[_FEATURES] = rng.choice(_SETS)
+    return items
 
 
 def one(rng: random.Random) -> tuple[str, str]:
@@ -153,31 +153,31 @@ def pair(items: Keys) -> tuple[int, int] | None:
 
 
 def judge(
-    given: Keys, kind: kinds.Kind, size: int, from_source: bool = False
+    items: Keys, kind: kinds.Kind, size: int, from_source: bool = False
 ) -> Verdict:
     """Return the expected result of a request for a volume.
 
-    :param given: metadata of the volume
+    :param items: metadata of the volume
     :param size: size in GiB
     :param from_source: whether the volume can inherit a layout
     """
-    if not kind.public or any(is_misspelled(key) for key in given):
+    if not kind.public or any(is_misspelled(key) for key in items):
         return Verdict.REFUSED
-    given = ours(given)
+    items = ours(items)
     if not kind.ours:
-        return Verdict.REFUSED if given else Verdict.ACCEPTED
-    if not _is_valid(given):
+        return Verdict.REFUSED if items else Verdict.ACCEPTED
+    if not _is_valid(items):
         return Verdict.REFUSED
-    found = {
-        _fits(given, kind, kinds.BACKENDS[name], size, from_source)
+    verdicts = {
+        _fits(items, kind, kinds.BACKENDS[name], size, from_source)
         for name in kind.backends
     }
-    return found.pop() if len(found) == 1 else Verdict.EITHER
+    return verdicts.pop() if len(verdicts) == 1 else Verdict.EITHER
 
 
-def _is_valid(given: Keys) -> bool:
+def _is_valid(items: Keys) -> bool:
     """Return whether keys are valid, whatever the type and back end."""
-    if given.keys() - set(kinds.ALL) or (_UNIT in given) != (_COUNT in given):
+    if items.keys() - set(kinds.ALL) or (_UNIT in items) != (_COUNT in items):
         return False
     for key, values in (
         (_SIZE, _SIZES),
@@ -187,51 +187,51 @@ def _is_valid(given: Keys) -> bool:
         (_FEATURES, _SETS),
         (_MODE, _MODES),
     ):
-        if given.get(key, next(iter(values))) not in values:
+        if items.get(key, next(iter(values))) not in values:
             return False
-    if _FEATURES in given and _MAP in given:
-        has = features.OBJECT_MAP in given[_FEATURES].split(',')
-        return has is is_true(given[_MAP])
+    if _FEATURES in items and _MAP in items:
+        has = features.OBJECT_MAP in items[_FEATURES].split(',')
+        return has is is_true(items[_MAP])
     return True
 
 
 def _fits(
-    given: Keys,
+    items: Keys,
     kind: kinds.Kind,
     backend: kinds.Backend,
     size: int,
     from_source: bool,
 ) -> Verdict:
     """Return the verdict on valid keys with a type on a back end."""
-    if given.keys() - set(kind.tenant_options(backend)):
+    if items.keys() - set(kind.tenant_options(backend)):
         return Verdict.REFUSED
-    asked = {**kind.own, **given}
-    if asked.get(_MODE, 'none') not in backend.cache_modes:
+    merged = {**kind.own, **items}
+    if merged.get(_MODE, 'none') not in backend.cache_modes:
         return Verdict.REFUSED
-    if kind.multiattach and given.keys() & {_MAP, _FEATURES, _MODE}:
+    if kind.multiattach and items.keys() & {_MAP, _FEATURES, _MODE}:
         # Accepted if the values are those of a multi-attach volume.
         return Verdict.EITHER
-    striping = pair(given) or pair(kind.own)
+    striping = pair(items) or pair(kind.own)
     if striping is None:
         # An inherited stripe unit may exceed the object size.
-        smaller = from_source and _SIZE in asked
+        smaller = from_source and _SIZE in merged
         return Verdict.EITHER if smaller else Verdict.ACCEPTED
     unit, count = striping
     if count > backend.max_count:
         return Verdict.REFUSED
-    if unit > as_size(asked.get(_SIZE, '4M')):
-        inherited = from_source and _SIZE not in asked
+    if unit > as_size(merged.get(_SIZE, '4M')):
+        inherited = from_source and _SIZE not in merged
         return Verdict.EITHER if inherited else Verdict.REFUSED
-    if from_source and _SIZE not in asked:
+    if from_source and _SIZE not in merged:
         return Verdict.EITHER
-    if whole_stripes(striping, size) or _unstriped(asked, striping):
+    if whole_stripes(striping, size) or _unstriped(merged, striping):
         return Verdict.ACCEPTED
     return Verdict.REFUSED
 
 
-def _unstriped(asked: Keys, striping: tuple[int, int]) -> bool:
+def _unstriped(items: Keys, striping: tuple[int, int]) -> bool:
     """Return whether a pair is that of an image without striping."""
-    return striping == (as_size(asked.get(_SIZE, '4M')), 1)
+    return striping == (as_size(items.get(_SIZE, '4M')), 1)
 
 
 def whole_stripes(striping: tuple[int, int], size: int) -> bool:

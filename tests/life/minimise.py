@@ -22,17 +22,17 @@ def reduced(
     :param fails: runs some of the steps and returns whether they fail in the
         same way
     """
-    found = list(steps)
-    size = max(1, len(found) // 2)
+    left = list(steps)
+    size = max(1, len(left) // 2)
     while True:
         # Start at the end, to remove the steps after the cause first.
-        at = len(found)
+        at = len(left)
         while at > 0:
             begin = max(0, at - size)
-            fewer = found[:begin] + found[at:]
+            fewer = left[:begin] + left[at:]
             if fewer and fails(fewer):
-                found = fewer
+                left = fewer
             at = begin
         if size == 1:
-            return found
+            return left
         size //= 2

@@ -26,31 +26,31 @@ _BY_HAND: tuple[dict[str, int], ...] = (
 )
 
 
-def _draw_offer(there: model.Model, rng: random.Random) -> rule.Args | None:
-    volumes = [v for v in there.idle() if v.owner in 'ab']
+def _draw_offer(known: model.Model, rng: random.Random) -> rule.Args | None:
+    volumes = [v for v in known.idle() if v.owner in 'ab']
     return {'volume': rng.choice(volumes).name} if volumes else None
 
 
 def _offer(world: World, new: str, volume: str) -> None:
-    there = rule.volume_of(world, volume)
-    answer = world.callers[there.owner].send(
+    vol = rule.volume_of(world, volume)
+    answer = world.callers[vol.owner].send(
         'POST',
         '/volume-transfers',
-        {'transfer': {'volume_id': there.ident, 'name': new}},
+        {'transfer': {'volume_id': vol.ident, 'name': new}},
     )
     if not world.judge(answer, Verdict.EITHER, f'offer {volume}'):
         return
-    found = answer.body['transfer']
+    transfer = answer.body['transfer']
     world.model.transfers[new] = model.Transfer(
-        new, found['id'], volume, found['auth_key']
+        new, transfer['id'], volume, transfer['auth_key']
     )
-    world.settle(there)
+    world.settle(vol)
 
 
-def _draw_accept(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.transfers:
+def _draw_accept(known: model.Model, rng: random.Random) -> rule.Args | None:
+    if not known.transfers:
         return None
-    transfer = rng.choice(list(there.transfers))
+    transfer = rng.choice(list(known.transfers))
     right = rng.random() < 0.8
     how = rng.choice(('accept', 'accept', 'cancel'))
     return {'transfer': transfer, 'how': how, 'right': right}
@@ -58,33 +58,33 @@ def _draw_accept(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 def accept(world: World, transfer: str, how: str, right: bool) -> None:
     """Accept a transfer as the other tenant, or cancel it as its owner."""
-    found = world.model.transfers.get(transfer)
-    if found is None:
+    offer = world.model.transfers.get(transfer)
+    if offer is None:
         raise rule.Missing(transfer)
-    there = rule.volume_of(world, found.volume)
-    path = f'/volume-transfers/{found.ident}'
+    vol = rule.volume_of(world, offer.volume)
+    path = f'/volume-transfers/{offer.ident}'
     if how == 'cancel':
-        answer = world.callers[there.owner].send('DELETE', path)
+        answer = world.callers[vol.owner].send('DELETE', path)
         world.judge(answer, Verdict.ACCEPTED, f'cancel {transfer}')
     else:
-        other = 'b' if there.owner == 'a' else 'a'
-        body = {'accept': {'auth_key': found.key if right else 'wrong'}}
+        other = 'b' if vol.owner == 'a' else 'a'
+        body = {'accept': {'auth_key': offer.key if right else 'wrong'}}
         answer = world.callers[other].send('POST', f'{path}/accept', body)
         expected = Verdict.ACCEPTED if right else Verdict.REFUSED
         if not world.judge(answer, expected, f'accept {transfer}'):
             return
-        there.owner = other
-        for snapshot in world.model.snapshots_of(there.name):
+        vol.owner = other
+        for snapshot in world.model.snapshots_of(vol.name):
             snapshot.owner = other
     del world.model.transfers[transfer]
-    world.settle(there)
+    world.settle(vol)
 
 
-def _draw_unmanage(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_unmanage(known: model.Model, rng: random.Random) -> rule.Args | None:
     volumes = [
         v
-        for v in there.on_ceph()
-        if not there.offered(v.name)
+        for v in known.on_ceph()
+        if not known.offered(v.name)
         and not v.kind.multiattach
         # Cinder does not know when an unmanaged clone is removed, and
         # keeps its source as `*.deleted`.
@@ -94,25 +94,25 @@ def _draw_unmanage(there: model.Model, rng: random.Random) -> rule.Args | None:
 
 
 def _unmanage(world: World, new: str, volume: str) -> None:
-    there = rule.volume_of(world, volume)
-    if there.backend is None:
+    vol = rule.volume_of(world, volume)
+    if vol.backend is None:
         raise rule.Missing(volume)
     answer = world.admin.send(
-        'POST', f'/volumes/{there.ident}/action', {'os-unmanage': None}
+        'POST', f'/volumes/{vol.ident}/action', {'os-unmanage': None}
     )
     expected = Verdict.ACCEPTED
     if world.model.snapshots_of(volume):
         expected = Verdict.REFUSED
     if not world.judge(answer, expected, f'unmanage {volume}'):
         return
-    world.gone(f'/volumes/{there.ident}')
+    world.gone(f'/volumes/{vol.ident}')
     del world.model.volumes[volume]
     world.model.strays[new] = model.Stray(
-        new, there.backend, there.image, there.size, there.filled
+        new, vol.backend, vol.image, vol.size, vol.filled
     )
 
 
-def _draw_make(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw_make(known: model.Model, rng: random.Random) -> rule.Args | None:
     return {'layout': rng.choice(_BY_HAND), 'size': rng.choice((1, 3))}
 
 
@@ -124,10 +124,10 @@ def _make(world: World, new: str, layout: dict[str, int], size: int) -> None:
     world.model.strays[new] = model.Stray(new, backend, image, size, {})
 
 
-def _draw_manage(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.strays:
+def _draw_manage(known: model.Model, rng: random.Random) -> rule.Args | None:
+    if not known.strays:
         return None
-    stray = rng.choice(list(there.strays.values()))
+    stray = rng.choice(list(known.strays.values()))
     types = [
         k.name
         for k in kinds.public()
@@ -140,43 +140,43 @@ def _draw_manage(there: model.Model, rng: random.Random) -> rule.Args | None:
 def _manage(
     world: World, new: str, stray: str, kind: str, keys: dict[str, str]
 ) -> None:
-    found = world.model.strays.get(stray)
-    if found is None:
+    image = world.model.strays.get(stray)
+    if image is None:
         raise rule.Missing(stray)
     of = kinds.by_name()[kind]
-    state = world.cluster.state(found.backend.pool, found.image)
+    state = world.cluster.state(image.backend.pool, image.image)
     body: dict[str, Any] = {
-        'host': found.backend.host,
-        'ref': {'source-name': found.image},
+        'host': image.backend.host,
+        'ref': {'source-name': image.image},
         'name': new,
         'volume_type': world.type_name(of),
         'metadata': keys,
     }
     answer = world.admin.send('POST', '/manageable_volumes', {'volume': body})
-    expected = _judge_managed(keys, of, found, state)
+    expected = _judge_managed(keys, of, image, state)
     if not world.judge(answer, expected, f'manage {stray} as {kind}, {keys}'):
         return
     ident = answer.body['volume']['id']
-    if expected is Verdict.EITHER and _is_left(world, ident, found):
+    if expected is Verdict.EITHER and _is_left(world, ident, image):
         return
     del world.model.strays[stray]
-    there = model.Volume(
+    vol = model.Volume(
         new,
         answer.body['volume']['id'],
         'admin',
         of,
-        found.size,
+        image.size,
         metadata.ours(keys),
-        found.filled,
+        image.filled,
         bases=[state] if state else [],
         managed=True,
         foreign=True,
     )
-    world.model.volumes[new] = there
-    world.settle(there)
+    world.model.volumes[new] = vol
+    world.settle(vol)
 
 
-def _is_left(world: World, ident: str, found: model.Stray) -> bool:
+def _is_left(world: World, ident: str, image: model.Stray) -> bool:
     """Return whether an image that contradicts its type is unchanged.
 
     Cinder's API cannot inspect the image, so the driver refuses it, as the
@@ -188,8 +188,8 @@ def _is_left(world: World, ident: str, found: model.Stray) -> bool:
         return False
     if not record['os-rbd-volume-options:refused']:
         world.violate('no-reason', f'{ident} is {record["status"]}')
-    if world.cluster.state(found.backend.pool, found.image) is None:
-        world.violate('image-lost', f'{found.image} after a refused manage')
+    if world.cluster.state(image.backend.pool, image.image) is None:
+        world.violate('image-lost', f'{image.image} after a refused manage')
     world.admin.send('DELETE', f'/volumes/{ident}')
     world.gone(f'/volumes/{ident}')
     return True
@@ -198,13 +198,13 @@ def _is_left(world: World, ident: str, found: model.Stray) -> bool:
 def _judge_managed(
     keys: dict[str, str],
     kind: kinds.Kind,
-    found: model.Stray,
+    image: model.Stray,
     state: states.State | None,
 ) -> Verdict:
     if any(metadata.is_misspelled(key) for key in keys):
         return Verdict.REFUSED
-    asked = {**kind.own, **metadata.ours(keys)}
-    if asked or kind.data_pool(found.backend) != found.backend.data_pool:
+    merged = {**kind.own, **metadata.ours(keys)}
+    if merged or kind.data_pool(image.backend) != image.backend.data_pool:
         # Accepted only if the image matches; later checks verify this.
         return Verdict.EITHER
     return Verdict.ACCEPTED

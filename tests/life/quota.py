@@ -36,24 +36,24 @@ def _difference(world: World, tenant: str) -> str:
     answer = world.admin.get(f'/os-quota-sets/{caller.project}?usage=True')
     usage = answer.body['quota_set']
     for name, number in expected.items():
-        found = usage.get(name, {'in_use': 0, 'reserved': 0})
+        shown = usage.get(name, {'in_use': 0, 'reserved': 0})
         # Cinder's sum of reservations is not reliable: if a request adds the
         # row of another resource, `quota_reserve` commits, continues with the
         # sum that it read before, and overwrites changes that other requests
         # made in between.
         condition = f"resource = '{name}'"
-        open_now = found['reserved'] and reserved(world, tenant, condition)
-        if open_now or found['in_use'] != number:
-            return f'{number} {name}: {found}, reservations: {open_now}'
+        open_now = shown['reserved'] and reserved(world, tenant, condition)
+        if open_now or shown['in_use'] != number:
+            return f'{number} {name}: {shown}, reservations: {open_now}'
     return ''
 
 
 def _used(world: World, tenant: str) -> dict[str, int]:
     """Return a tenant's resource usage by quota name."""
-    there = world.model
-    mine = [v for v in there.volumes.values() if v.owner == tenant]
-    snapshots = [s for s in there.snapshots.values() if s.owner == tenant]
-    backups = [b for b in there.backups.values() if b.owner == tenant]
+    known = world.model
+    mine = [v for v in known.volumes.values() if v.owner == tenant]
+    snapshots = [s for s in known.snapshots.values() if s.owner == tenant]
+    backups = [b for b in known.backups.values() if b.owner == tenant]
     used = {
         'volumes': len(mine),
         'snapshots': len(snapshots),
@@ -74,12 +74,12 @@ def reserved(world: World, tenant: str, condition: str = 'true') -> list[str]:
     Negative reservations are left out, because Cinder's scheduler keeps them
     if it finds no host for a retype. So are those of :func:`expect_lost`.
     """
-    found = cloud.rows(
+    rows = cloud.rows(
         'reservations',
         world.callers[tenant].project,
         f'deleted = 0 and delta > 0 and {condition}',
     )
-    return [row for row in found if row not in world.lost_reservations]
+    return [row for row in rows if row not in world.lost_reservations]
 
 
 def expect_lost(world: World, owner: str, kind: kinds.Kind) -> None:

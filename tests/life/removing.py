@@ -17,71 +17,69 @@ Verdict = metadata.Verdict
 World = worlds.World
 
 
-def _draw_volume(there: model.Model, rng: random.Random) -> rule.Args | None:
-    if not there.volumes:
+def _draw_volume(known: model.Model, rng: random.Random) -> rule.Args | None:
+    if not known.volumes:
         return None
-    return {'volume': rng.choice(list(there.volumes))}
+    return {'volume': rng.choice(list(known.volumes))}
 
 
 def volume(world: World, volume: str) -> None:
     """Delete a volume."""
-    there = rule.volume_of(world, volume)
-    answer = world.callers[there.owner].send(
-        'DELETE', f'/volumes/{there.ident}'
-    )
+    vol = rule.volume_of(world, volume)
+    answer = world.callers[vol.owner].send('DELETE', f'/volumes/{vol.ident}')
     busy = (
-        there.status not in ('available', 'error')
+        vol.status not in ('available', 'error')
         or world.model.offered(volume)
         or bool(world.model.snapshots_of(volume))
     )
     expected = Verdict.REFUSED if busy else Verdict.ACCEPTED
     if world.judge(answer, expected, f'delete {volume}'):
-        if world.gone(f'/volumes/{there.ident}'):
+        if world.gone(f'/volumes/{vol.ident}'):
             del world.model.volumes[volume]
         else:
-            there.status = 'error'
+            vol.status = 'error'
 
 
-def _draw_other(there: model.Model, rng: random.Random) -> rule.Args | None:
-    found = [
-        *(('snapshots', name) for name in there.snapshots),
-        *(('backups', name) for name in there.backups),
-        *(('images', name) for name in there.images),
+def _draw_other(known: model.Model, rng: random.Random) -> rule.Args | None:
+    pairs = [
+        *(('snapshots', name) for name in known.snapshots),
+        *(('backups', name) for name in known.backups),
+        *(('images', name) for name in known.images),
     ]
-    if not found:
+    if not pairs:
         return None
-    kind, name = rng.choice(found)
+    kind, name = rng.choice(pairs)
     return {'kind': kind, 'name': name}
 
 
 def other(world: World, kind: str, name: str) -> None:
     """Delete a snapshot, a backup or an image."""
-    there = getattr(world.model, kind)
-    found = there.get(name)
-    if found is None:
+    by_name = getattr(world.model, kind)
+    entry = by_name.get(name)
+    if entry is None:
         raise rule.Missing(name)
-    caller = world.callers[found.owner]
+    caller = world.callers[entry.owner]
     service = 'image' if kind == 'images' else 'block_storage'
-    path = f'/{kind}/{found.ident}'
+    path = f'/{kind}/{entry.ident}'
     answer = caller.send('DELETE', path, service=service)
     accepted = world.judge(answer, Verdict.ACCEPTED, f'delete {name}')
     if accepted and world.gone(path, service):
-        del there[name]
+        del by_name[name]
 
 
 def all_of_it(world: World, rng: random.Random) -> None:
     """Delete everything, in random order where the order is free."""
-    there = world.model
-    for transfer in list(there.transfers):
+    known = world.model
+    for transfer in list(known.transfers):
         owning.accept(world, transfer, 'cancel', True)
-    for each in list(there.volumes.values()):
+    for each in list(known.volumes.values()):
         for attachment in list(each.attachments):
             attaching.detach(world, each.name, attachment)
     names = [
-        *(('snapshots', name) for name in there.snapshots),
-        *(('backups', name) for name in there.backups),
-        *(('images', name) for name in there.images),
-        *(('volumes', name) for name in there.volumes),
+        *(('snapshots', name) for name in known.snapshots),
+        *(('backups', name) for name in known.backups),
+        *(('images', name) for name in known.images),
+        *(('volumes', name) for name in known.volumes),
     ]
     rng.shuffle(names)
     # A volume can be deleted only after its snapshots.
@@ -89,15 +87,15 @@ def all_of_it(world: World, rng: random.Random) -> None:
     for kind, name in names:
         if kind != 'volumes':
             other(world, kind, name)
-        elif there.snapshots_of(name):
+        elif known.snapshots_of(name):
             later.append(name)
         else:
             volume(world, name)
     for name in later:
         volume(world, name)
-    for stray in list(there.strays.values()):
+    for stray in list(known.strays.values()):
         world.cluster.remove(stray.backend.pool, stray.image)
-        del there.strays[stray.name]
+        del known.strays[stray.name]
 
 
 RULES = (

@@ -194,8 +194,8 @@ class Run:
         def fails(some: Sequence[steps_module.Step]) -> bool:
             if self._ended.is_set():
                 return False
-            found = self._sequence(connections, image, number, some)
-            return kind in {each.kind for each in found.violations}
+            result = self._sequence(connections, image, number, some)
+            return kind in {each.kind for each in result.violations}
 
         enough = minimise.reduced(result.steps, fails)
         self._show(f'  enough for {kind}:')
@@ -256,13 +256,13 @@ class Run:
                 f'{len(result.violations)} violations'
             )
             if result.violations:
-                found = [each.kind for each in result.violations]
-                self._failed(what, found, str(result.violations[-1]))
+                violated = [each.kind for each in result.violations]
+                self._failed(what, violated, str(result.violations[-1]))
             if result.violations or self.plan.verbose:
                 self._show('\n'.join(f'    {line}' for line in told))
 
-    def _failed(self, what: str, found: list[str], text: str) -> None:
-        for kind in found:
+    def _failed(self, what: str, violated: list[str], text: str) -> None:
+        for kind in violated:
             self.totals.kinds[kind] = self.totals.kinds.get(kind, 0) + 1
         if self.totals.kinds.get(sequence.BROKEN, 0) >= _BROKEN:
             self.end()

@@ -18,7 +18,7 @@ Verdict = metadata.Verdict
 _PAIR = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '4'}
 
 
-def _draw(there: model.Model, rng: random.Random) -> rule.Args | None:
+def _draw(known: model.Model, rng: random.Random) -> rule.Args | None:
     how = rng.choice(('delete one', 'misspell', 'half', 'valid'))
     return {'how': how, 'key': metadata.misspelled(rng)}
 
@@ -55,9 +55,9 @@ def _ask(world: worlds.World, path: str, how: str, key: str) -> None:
 
 
 def _draw_image_key(
-    there: model.Model, rng: random.Random
+    known: model.Model, rng: random.Random
 ) -> rule.Args | None:
-    volumes = [v for v in there.volumes.values() if v.owner in 'ab']
+    volumes = [v for v in known.volumes.values() if v.owner in 'ab']
     if not volumes:
         return None
     ours = (*kinds.ALL, metadata.misspelled(rng), 'rbd_volume_options_error')
@@ -66,10 +66,10 @@ def _draw_image_key(
 
 
 def _image_key(world: worlds.World, volume: str, key: str) -> None:
-    there = rule.volume_of(world, volume)
-    answer = world.callers[there.owner].send(
+    vol = rule.volume_of(world, volume)
+    answer = world.callers[vol.owner].send(
         'POST',
-        f'/volumes/{there.ident}/action',
+        f'/volumes/{vol.ident}/action',
         {'os-set_image_metadata': {'metadata': {key: '4'}}},
     )
     expected = Verdict.REFUSED
@@ -79,23 +79,23 @@ def _image_key(world: worlds.World, volume: str, key: str) -> None:
 
 
 def _draw_snapshot_key(
-    there: model.Model, rng: random.Random
+    known: model.Model, rng: random.Random
 ) -> rule.Args | None:
-    if not there.snapshots:
+    if not known.snapshots:
         return None
     key = rng.choice((*kinds.ALL, metadata.misspelled(rng)))
     how = rng.choice(('POST', 'PUT'))
-    return {'snapshot': rng.choice([*there.snapshots]), 'how': how, 'key': key}
+    return {'snapshot': rng.choice([*known.snapshots]), 'how': how, 'key': key}
 
 
 def _snapshot_key(
     world: worlds.World, snapshot: str, how: str, key: str
 ) -> None:
-    there = world.model.snapshots.get(snapshot)
-    if there is None:
+    taken = world.model.snapshots.get(snapshot)
+    if taken is None:
         raise rule.Missing(snapshot)
-    answer = world.callers[there.owner].send(
-        how, f'/snapshots/{there.ident}/metadata', {'metadata': {key: '4'}}
+    answer = world.callers[taken.owner].send(
+        how, f'/snapshots/{taken.ident}/metadata', {'metadata': {key: '4'}}
     )
     world.judge(answer, Verdict.REFUSED, f'{how} {key!r} on {snapshot}')
 

@@ -99,58 +99,58 @@ def grouped(steps: Iterable[Step]) -> list[Group]:
     return groups
 
 
-def drawn(there: model.Model, seed: str, count: int) -> Iterator[Group]:
+def drawn(known: model.Model, seed: str, count: int) -> Iterator[Group]:
     """Draw the steps of a sequence, each after the previous ones ran."""
     rng = random.Random(seed)
     number = 1
     while number <= count:
-        first = _draw(there, rng, number)
+        first = _draw(known, rng, number)
         if first is None:
             return
         group = [first]
         if rng.random() < _BESIDE:
-            second = _draw(there, rng, number + 1)
-            if second and are_apart(there, first, second):
+            second = _draw(known, rng, number + 1)
+            if second and are_apart(known, first, second):
                 group.append(dataclasses.replace(second, beside=True))
         number += len(group)
         yield group
 
 
-def _draw(there: model.Model, rng: random.Random, number: int) -> Step | None:
+def _draw(known: model.Model, rng: random.Random, number: int) -> Step | None:
     all_of_them = list(RULES.values())
     weights = [each.weight for each in all_of_them]
     for _ in range(_TRIES):
         (chosen,) = rng.choices(all_of_them, weights)
-        args = chosen.draw(there, rng)
+        args = chosen.draw(known, rng)
         if args is not None:
             return Step(number, chosen.name, args)
     return None
 
 
-def are_apart(there: model.Model, first: Step, second: Step) -> bool:
+def are_apart(known: model.Model, first: Step, second: Step) -> bool:
     """Return whether two steps can run in parallel independently."""
     if {first.rule, second.rule} <= _READERS:
         return True
-    return not _about(there, first) & _about(there, second)
+    return not _about(known, first) & _about(known, second)
 
 
-def _about(there: model.Model, step: Step) -> set[str]:
+def _about(known: model.Model, step: Step) -> set[str]:
     """Return the names of existing resources that a step uses."""
-    found = {name for name in step.names if name in _named(there)}
-    for name in list(found):
-        if snapshot := there.snapshots.get(name):
-            found.add(snapshot.volume)
-        if transfer := there.transfers.get(name):
-            found.add(transfer.volume)
-    return found
+    names = {name for name in step.names if name in _named(known)}
+    for name in list(names):
+        if snapshot := known.snapshots.get(name):
+            names.add(snapshot.volume)
+        if transfer := known.transfers.get(name):
+            names.add(transfer.volume)
+    return names
 
 
-def _named(there: model.Model) -> set[str]:
+def _named(known: model.Model) -> set[str]:
     return {
-        *there.volumes,
-        *there.snapshots,
-        *there.backups,
-        *there.images,
-        *there.transfers,
-        *there.strays,
+        *known.volumes,
+        *known.snapshots,
+        *known.backups,
+        *known.images,
+        *known.transfers,
+        *known.strays,
     }

@@ -101,8 +101,8 @@ class World:
         answer = self.admin.get(f'/volumes/{volume}')
         if answer.status == 404:
             return None
-        found: Record = answer.body['volume']
-        return found
+        record: Record = answer.body['volume']
+        return record
 
     def state(self, volume: models.Volume) -> states.State | None:
         """Return the state of a volume's image, or None if there is none."""
@@ -174,18 +174,18 @@ class World:
                 return 'available'
             return None
 
-        found = self.until(done, f'{path} to be deleted')
-        if found != 'gone':
-            self.violate('not-deleted', f'{path} is {found}')
-        return bool(found == 'gone')
+        outcome = self.until(done, f'{path} to be deleted')
+        if outcome != 'gone':
+            self.violate('not-deleted', f'{path} is {outcome}')
+        return bool(outcome == 'gone')
 
     def until(self, done: Callable[[], Any], what: str) -> Any:
         """Wait until a function returns a true value; return the value."""
         deadline = time.monotonic() + _PATIENCE
         pause = 0.1
         while time.monotonic() < deadline:
-            if found := done():
-                return found
+            if result := done():
+                return result
             time.sleep(pause)
             pause = min(1.0, pause * 1.3)
         raise failures.Violation('stuck', f'waited {_PATIENCE} s for {what}')

@@ -33,19 +33,19 @@ class CataloguesTestCase(base.TestCase):
         self.assertIs(catalogues, sys.modules['catalogues'])
 
     def _german(self, domain: catalogues.Domain) -> pathlib.Path:
-        (found,) = (
+        (german,) = (
             path for path in domain.catalogues if _LANGUAGE in path.parts
         )
-        return found
+        return german
 
     @ddt.data(*catalogues.DOMAINS)
     def test_template_has_every_string(
         self, domain: catalogues.Domain
     ) -> None:
-        found = set(catalogues.strings(catalogues.extracted(domain)))
-        self.assertNotEqual(set(), found)
+        extracted = set(catalogues.strings(catalogues.extracted(domain)))
+        self.assertNotEqual(set(), extracted)
         template = catalogues.strings(catalogues.read(domain.template))
-        self.assertEqual(found, set(template), _HINT)
+        self.assertEqual(extracted, set(template), _HINT)
 
     @ddt.data(*catalogues.DOMAINS)
     def test_german_is_complete(self, domain: catalogues.Domain) -> None:
@@ -75,12 +75,12 @@ class CataloguesTestCase(base.TestCase):
         german = catalogues.strings(catalogues.read(path))
         for (_, string), translated in german.items():
             if isinstance(string, tuple):
-                found: Any = tuple(
+                shown: Any = tuple(
                     compiled.ngettext(string[0], string[1], n) for n in (1, 2)
                 )
             else:
-                found = compiled.gettext(string)
-            self.assertEqual(translated, found, _HINT)
+                shown = compiled.gettext(string)
+            self.assertEqual(translated, shown, _HINT)
 
     @ddt.data('django', 'djangojs')
     def test_strings_of_horizon_mean_the_same(self, name: str) -> None:
@@ -112,8 +112,8 @@ class CataloguesTestCase(base.TestCase):
         for quote in quotes:
             # Not the way to a form.
             if '>' not in quote:
-                found = [x for x in texts if re.fullmatch(x, quote)]
-                self.assertNotEqual([], found, quote)
+                matching = [x for x in texts if re.fullmatch(x, quote)]
+                self.assertNotEqual([], matching, quote)
 
     def test_wheel_has_them(self) -> None:
         """The wheel includes the files because git tracks them."""

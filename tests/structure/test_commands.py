@@ -34,8 +34,8 @@ def _names(group: str) -> list[str]:
 
 def _described(page: pathlib.Path) -> set[str]:
     """Return the commands that a man page describes."""
-    found = re.findall(r'^\.SS (.*)$', page.read_text(), re.MULTILINE)
-    return {each.strip('"').replace('\\-', '-') for each in found}
+    headings = re.findall(r'^\.SS (.*)$', page.read_text(), re.MULTILINE)
+    return {each.strip('"').replace('\\-', '-') for each in headings}
 
 
 @ddt.ddt

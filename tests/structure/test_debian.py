@@ -27,13 +27,13 @@ class DebianTestCase(base.TestCase):
         self.assertEqual([self.setup['metadata']['version']], version)
 
     def test_each_top_level_package_is_in_one(self) -> None:
-        found = [
+        installed = [
             word.rpartition('/')[2]
             for words in self.installed.values()
             for word in words
             if re.fullmatch(r'usr/lib/python3\*/dist-packages/\w+', word)
         ]
-        self.assertCountEqual(tree.PACKAGES, found)
+        self.assertCountEqual(tree.PACKAGES, installed)
 
     def test_what_has_entry_points_has_metadata(self) -> None:
         points = self.setup['entry_points'].values()

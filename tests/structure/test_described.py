@@ -39,21 +39,21 @@ class DescribedTestCase(base.TestCase):
 
     def test_wrapped_functions_of_horizon(self) -> None:
         section = (_DOC / 'install/run-time.rst').read_text()
-        found = {
+        wrapped = {
             first or second
             for path in (tree.ROOT / 'horizon_volume_opts').rglob('*.py')
             for first, second in _WRAPPED.findall(path.read_text())
         }
-        self.assertGreater(len(found), 3)
-        for name in found:
+        self.assertGreater(len(wrapped), 3)
+        for name in wrapped:
             self.assertIn(f'``{name}``', section)
 
     def test_no_joined_lines(self) -> None:
         pages = [*_DOC.rglob('*.rst'), *tree.ROOT.glob('*.rst')]
         self.assertGreater(len(pages), 30)
         for page in pages:
-            found = _JOINED.search(page.read_text())
-            self.assertIsNone(found, f'{page}: {found and found[0]}')
+            joined = _JOINED.search(page.read_text())
+            self.assertIsNone(joined, f'{page}: {joined and joined[0]}')
 
     def test_no_page_installs_the_distribution_by_name(self) -> None:
         """The name is not registered: somebody else could publish it."""

@@ -30,7 +30,7 @@ class FileTextTestCase(base.TestCase):
         self.assertEqual([], without)
 
     def test_no_path_of_a_machine(self) -> None:
-        found = []
+        lines = []
         for name in tree.files():
             try:
                 text = (tree.ROOT / name).read_text()
@@ -38,8 +38,8 @@ class FileTextTestCase(base.TestCase):
                 continue
             for number, line in enumerate(text.splitlines(), 1):
                 if _MACHINE_PATH.search(line):
-                    found.append(f'{name}:{number}: {line.strip()}')
-        self.assertEqual([], found)
+                    lines.append(f'{name}:{number}: {line.strip()}')
+        self.assertEqual([], lines)
 
     def test_the_path_rule_itself(self) -> None:
         for word in ('wo' + 'rk', 'ro' + 'ot', 'ho' + 'me'):

@@ -71,10 +71,10 @@ def _find(name: str) -> ast.AST | None:
         return None
     node: ast.AST = ast.parse(file.read_text())
     for part in path.split('.'):
-        found = dict(_items(node)).get(part)
-        if found is None:
+        item = dict(_items(node)).get(part)
+        if item is None:
             return None
-        node = found
+        node = item
     return node
 
 
@@ -181,8 +181,8 @@ class MapTestCase(base.TestCase):
     def test_calls_are_recognised(
         self, caller: str, step: str, expected: bool
     ) -> None:
-        found = _calls(caller, f'rbd_volume_options.{step}')
-        self.assertIs(expected, found)
+        calls = _calls(caller, f'rbd_volume_options.{step}')
+        self.assertIs(expected, calls)
 
     def test_picture_shows_the_steps(self) -> None:
         steps = [step for title in _WAYS for step, _ in _steps(title)]
@@ -206,5 +206,5 @@ class MapTestCase(base.TestCase):
         ('rbd_volume_options.limits:Limits.check_unit', False),
     )
     @ddt.unpack
-    def test_the_rule_itself(self, name: str, there: bool) -> None:
-        self.assertIs(there, _find(name) is not None)
+    def test_the_rule_itself(self, name: str, exists: bool) -> None:
+        self.assertIs(exists, _find(name) is not None)

@@ -162,8 +162,8 @@ class MonitoringTestCase(base.TestCase):
             for target in panel['targets']
         ] + [each['expr'] for each in self.rules()]
         self.assertLess(15, len(expressions))
-        found = [wrong for each in expressions for wrong in _wrong(each)]
-        self.assertEqual([], found)
+        unknown = [wrong for each in expressions for wrong in _wrong(each)]
+        self.assertEqual([], unknown)
 
     def test_variables_are_labels_of_metrics(self) -> None:
         queries = [
@@ -172,8 +172,8 @@ class MonitoringTestCase(base.TestCase):
             if each['type'] == 'query'
         ]
         for query in queries:
-            (found,) = _VALUES.findall(query)
-            self.assertIn(found[1], _METRICS[found[0]].labels)
+            (pair,) = _VALUES.findall(query)
+            self.assertIn(pair[1], _METRICS[pair[0]].labels)
 
     def test_each_metric_is_shown(self) -> None:
         """The age is not shown: it follows from another metric."""

@@ -21,12 +21,12 @@ class SupportMatrixTestCase(base.TestCase):
         return matrix
 
     def test_matrix_has_all_supported_releases(self) -> None:
-        found = {
+        drivers = {
             name.removeprefix('driver.')
             for name in self._read('support-matrix.ini').sections()
             if name.startswith('driver.')
         }
-        self.assertEqual(set(state.releases()), found)
+        self.assertEqual(set(state.releases()), drivers)
 
     @ddt.data('support-matrix.ini', 'support-matrix-ceph.ini')
     def test_each_row_names_each_column(self, name: str) -> None:

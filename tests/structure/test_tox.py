@@ -90,9 +90,11 @@ class ToxTestCase(base.TestCase):
     def test_parts_with_factors_have_each_release(self) -> None:
         for section in self.sections:
             names = _expanded(section)
-            found = [each[0] for each in map(_RELEASE.findall, names) if each]
-            if found:
-                self.assertEqual(set(_RELEASES), set(found))
+            releases = [
+                each[0] for each in map(_RELEASE.findall, names) if each
+            ]
+            if releases:
+                self.assertEqual(set(_RELEASES), set(releases))
 
     def test_a_factor_is_the_release_of_its_name(self) -> None:
         settings = self.tox['testenv']['setenv']
@@ -121,9 +123,9 @@ class ToxTestCase(base.TestCase):
         others = {'env', 'pre-commit', '{[testenv]commands}'}
         for command in self._commands():
             program = command.split()[0].replace('{toxinidir}/', '')
-            there = tree.ROOT if '/' in program else _PROGRAMS
+            folder = tree.ROOT if '/' in program else _PROGRAMS
             if program not in others:
-                self.assertTrue((there / program).is_file(), command)
+                self.assertTrue((folder / program).is_file(), command)
 
     def test_folders_are_there(self) -> None:
         words = [w for each in self._commands() for w in each.split()]
@@ -153,8 +155,8 @@ class HooksTestCase(base.TestCase):
 
     def test_nothing_is_fetched(self) -> None:
         self.assertEqual('local', self.repo['repo'])
-        found = {hook['language'] for hook in self.repo['hooks']}
-        self.assertEqual({'system'}, found)
+        languages = {hook['language'] for hook in self.repo['hooks']}
+        self.assertEqual({'system'}, languages)
 
     def test_programs_are_installed(self) -> None:
         path = f'{_PROGRAMS}:{os.environ["PATH"]}'
@@ -163,5 +165,5 @@ class HooksTestCase(base.TestCase):
             self.assertIsNotNone(shutil.which(program, path=path), program)
 
     def test_there_are_types_and_style(self) -> None:
-        found = {hook['id'] for hook in self.repo['hooks']}
-        self.assertLess({'mypy', 'ruff', 'ruff-format', 'codespell'}, found)
+        ids = {hook['id'] for hook in self.repo['hooks']}
+        self.assertLess({'mypy', 'ruff', 'ruff-format', 'codespell'}, ids)

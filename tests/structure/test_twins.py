@@ -40,14 +40,14 @@ def _twins(names: Collection[str]) -> list[tuple[str, str]]:
 
 def _modules() -> dict[str, set[str]]:
     """Return the names of modules and packages, by their folder."""
-    found: dict[str, set[str]] = {}
+    by_folder: dict[str, set[str]] = {}
     for name in tree.files():
         path = pathlib.PurePath(name)
         if path.parts[0] in _FOLDERS and path.suffix == '.py':
             if path.stem == '__init__':
                 path = path.parent
-            found.setdefault(str(path.parent), set()).add(path.stem)
-    return found
+            by_folder.setdefault(str(path.parent), set()).add(path.stem)
+    return by_folder
 
 
 @ddt.ddt

@@ -172,8 +172,8 @@ def _repeated(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, text
         elif wire.REFUSED in text:
             yield node.lineno, wire.REFUSED
-        elif _NO_PROSE.fullmatch(text) and (found := _PARTS.search(text)):
-            yield node.lineno, found[0]
+        elif _NO_PROSE.fullmatch(text) and (part := _PARTS.search(text)):
+            yield node.lineno, part[0]
 
 
 def _script_names(source: str) -> Iterator[str]:
@@ -199,16 +199,16 @@ class PythonTestCase(base.TestCase):
                     yield name, line, text
 
     def test_no_module_repeats_a_name(self) -> None:
-        found = [
+        repeated = [
             f'{name}:{line}: {text}'
             for name, line, text in self._found()
             if (name, text) not in _OTHER_MEANING
         ]
-        self.assertEqual([], found)
+        self.assertEqual([], repeated)
 
     def test_each_exception_is_needed(self) -> None:
-        found = {(name, text) for name, _line, text in self._found()}
-        self.assertEqual(set(), set(_OTHER_MEANING) - found)
+        repeated = {(name, text) for name, _line, text in self._found()}
+        self.assertEqual(set(), set(_OTHER_MEANING) - repeated)
 
     @ddt.data(
         ("X = 'rbd_max_objects'", 'rbd_max_objects'),
@@ -226,11 +226,11 @@ class PythonTestCase(base.TestCase):
     def test_repeated_name_is_found_in_python(
         self, source: str, name: str | None
     ) -> None:
-        found = [text for _line, text in _repeated(source)]
-        self.assertEqual(1, len(found))
-        self.assertIn(found[0], _NAMES | _words(source))
+        texts = [text for _line, text in _repeated(source)]
+        self.assertEqual(1, len(texts))
+        self.assertIn(texts[0], _NAMES | _words(source))
         if name:
-            self.assertEqual([name], found)
+            self.assertEqual([name], texts)
 
     @ddt.data(
         "'''Of os-rbd-volume-options.'''",
@@ -258,14 +258,14 @@ class ScriptsTestCase(base.TestCase):
         ]
 
     def test_names_exist(self) -> None:
-        found = {
+        paths = {
             text: path.name
             for path in self._files()
             for text in _script_names(path.read_text())
         }
-        self.assertIn(keys.OBJECT_SIZE, found)
+        self.assertIn(keys.OBJECT_SIZE, paths)
         self.assertEqual(
-            {}, {k: v for k, v in found.items() if k not in _NAMES}
+            {}, {k: v for k, v in paths.items() if k not in _NAMES}
         )
 
     def test_routes_exist(self) -> None:

@@ -115,9 +115,9 @@ def _prose(text: str) -> str:
         indent = len(line) - len(line.lstrip())
         if line.strip() and indent <= block:
             block = -1
-        found = _BLOCK.match(line)
-        if found:
-            block = len(found[1])
+        directive = _BLOCK.match(line)
+        if directive:
+            block = len(directive[1])
         if block < 0:
             kept.append(line.strip())
     joined = re.sub(r'(?<!\n)\n(?!\n)', ' ', '\n'.join(kept))
@@ -149,21 +149,21 @@ def _strings(source: str) -> str:
     """
     tree = ast.parse(source)
     inside: set[ast.AST] = set(_docstrings(tree))
-    found = []
+    texts = []
     for node in ast.walk(tree):
         if node in inside:
             continue
         if isinstance(node, ast.JoinedStr):
             inside.update(node.values)
-            found.append(
+            texts.append(
                 ''.join(
                     str(x.value) if isinstance(x, ast.Constant) else 'X'
                     for x in node.values
                 )
             )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.append(node.value)
-    return '\n\n'.join(x for x in found if ' ' in x)
+            texts.append(node.value)
+    return '\n\n'.join(x for x in texts if ' ' in x)
 
 
 def _texts(path: pathlib.Path) -> str:
@@ -201,12 +201,12 @@ class WordingTestCase(base.TestCase):
     def test_pages_have_no_phrase_of_the_list(self) -> None:
         pages = _pages()
         self.assertGreater(len(pages), len(_FILES))
-        found = [
+        lines = [
             f'{page.relative_to(_ROOT)}: {phrase}'
             for page in pages
             for phrase in _found(_prose(page.read_text()))
         ]
-        self.assertEqual([], found)
+        self.assertEqual([], lines)
 
     @ddt.data(
         'A value that cannot\nbe had.',
@@ -233,12 +233,12 @@ class WordingTestCase(base.TestCase):
     def test_code_has_no_phrase_of_the_list(self) -> None:
         modules = _modules()
         self.assertLess(200, len(modules))
-        found = [
+        lines = [
             f'{module.relative_to(_ROOT)}: {phrase}'
             for module in modules
             for phrase in _found(_texts(module), IN_CODE)
         ]
-        self.assertEqual([], found)
+        self.assertEqual([], lines)
 
     @ddt.named_data(
         ['one_string', '.py', "x = 'Nobody asks for it'"],

@@ -96,30 +96,32 @@ def sections(cloud: Any, folder: pathlib.Path) -> Sections:
     auth = cloud.config.get_auth_args()
     services = {entry['type'] for entry in cloud.service_catalog}
     has_nova = 'compute' in services
-    found: Sections = {name: dict(each) for name, each in _FIXED.items()}
-    found['DEFAULT'] = {'log_file': str(folder / 'tempest.log')}
-    found['oslo_concurrency'] = {'lock_path': str(folder / 'lock')}
-    found['auth'].update(
+    options: Sections = {name: dict(each) for name, each in _FIXED.items()}
+    options['DEFAULT'] = {'log_file': str(folder / 'tempest.log')}
+    options['oslo_concurrency'] = {'lock_path': str(folder / 'lock')}
+    options['auth'].update(
         admin_username=auth['username'],
         admin_password=auth['password'],
         admin_project_name=auth['project_name'],
         admin_domain_name=auth['user_domain_name'],
     )
-    found['identity']['uri_v3'] = f'{auth["auth_url"].rstrip("/")}/'
-    found['service_available'].update(
+    options['identity']['uri_v3'] = f'{auth["auth_url"].rstrip("/")}/'
+    options['service_available'].update(
         nova=str(has_nova), neutron=str('network' in services)
     )
     image = cloud.image.find_image(_IMAGE, ignore_missing=False).id
-    found['compute'].update(image_ref=image, image_ref_alt=image)
-    found['scenario']['img_file'] = str(folder / _IMAGE_FILE)
+    options['compute'].update(image_ref=image, image_ref_alt=image)
+    options['scenario']['img_file'] = str(folder / _IMAGE_FILE)
     if has_nova:
         first, second = (
             cloud.compute.find_flavor(name, ignore_missing=False).id
             for name in _FLAVORS
         )
-        found['compute'].update(flavor_ref=first, flavor_ref_alt=second)
-    found['rbd_volume_options_feature_enabled'] = {'cache_mode': str(has_nova)}
-    return found
+        options['compute'].update(flavor_ref=first, flavor_ref_alt=second)
+    options['rbd_volume_options_feature_enabled'] = {
+        'cache_mode': str(has_nova)
+    }
+    return options
 
 
 def main() -> int:

@@ -96,27 +96,27 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run rounds, and show the table; return 1 if a volume is wrong."""
-    asked = _parser().parse_args(arguments)
-    if asked.report:
-        _printed(report.Report.merged(asked.report).table())
+    args = _parser().parse_args(arguments)
+    if args.report:
+        _printed(report.Report.merged(args.report).table())
         return 0
-    seed = asked.seed
+    seed = args.seed
     if not {*arguments} - {'--subunit'}:
-        seed, asked.round = _SEED, _SAMPLE
+        seed, args.round = _SEED, _SAMPLE
     if seed is None:
         seed = random.SystemRandom().randrange(10**6)
     plan = rounds.Plan(
         seed,
-        asked.minutes,
-        asked.load,
-        tuple(asked.kind or _KINDS),
-        tuple(asked.round),
+        args.minutes,
+        args.load,
+        tuple(args.kind or _KINDS),
+        tuple(args.round),
         tuple(
             each
             for each in operations.OPERATIONS
-            if (each.name in asked.operation if asked.operation else each.fair)
+            if (each.name in args.operation if args.operation else each.fair)
         ),
-        asked.faults,
+        args.faults,
     )
     _printed(f'  seed {seed}')
     with contextlib.ExitStack() as stack:
@@ -130,12 +130,12 @@ def main(arguments: Sequence[str]) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: running.end())
         running.run()
-    if asked.output:
-        running.report.save(asked.output)
+    if args.output:
+        running.report.save(args.output)
     _printed(running.report.table())
     # Cinder and the stock driver cause some of the other counts.
     wrong = running.report.total('ours')['wrong']
-    if asked.subunit:
+    if args.subunit:
         stream = subunit.StreamResultToBytes(sys.stdout.buffer)
         for name, count in (
             ('no volume of ours is wrong', wrong),

@@ -420,8 +420,8 @@ class Rounds:
         deadline = time.monotonic() + 20
         while True:
             self._cluster.purge_trash('images')
-            there = self._cluster.everything()
-            left = there - self._before
+            objects = self._cluster.everything()
+            left = objects - self._before
             if not left or time.monotonic() > deadline:
                 break
             time.sleep(1)
@@ -431,7 +431,7 @@ class Rounds:
             if not mine:
                 continue
             images = {
-                found[1] for each in mine if (found := _OBJECT.search(each))
+                match[1] for each in mine if (match := _OBJECT.search(each))
             }
             self._leaked.setdefault(name, set()).update(mine)
             self.report.add(fault, name, leaked=max(1, len(images)))
