@@ -69,9 +69,9 @@ def _saved(session: nox.Session, name: str) -> pathlib.Path:
 
 
 def _end(session: nox.Session, status: int = 0) -> None:
-    found = results.total(RESULTS / session.name)
-    if found.failed or status or not (found.passed or session.posargs):
-        session.error(f'{found}; status {status}')
+    total = results.total(RESULTS / session.name)
+    if total.failed or status or not (total.passed or session.posargs):
+        session.error(f'{total}; status {status}')
 
 
 def _stestr(
@@ -140,10 +140,10 @@ def _sandbox(release: str) -> dict[str, str]:
     If the sandbox was not up before, a file tells tools/test to stop it.
     """
     shown = subprocess.run([SANDBOX, 'status', '--json'], stdout=-1).stdout
-    there, ours = json.loads(shown), RESULTS / 'sandbox'
-    if not there['up']:
+    status, ours = json.loads(shown), RESULTS / 'sandbox'
+    if not status['up']:
         ours.touch()
-    if ours.exists() and there['release'] not in (None, release):
+    if ours.exists() and status['release'] not in (None, release):
         subprocess.run([SANDBOX, 'down', '--keep-venv'], check=True)
     subprocess.run([SANDBOX, 'up', '--release', release], check=True)
     env = json.loads(subprocess.check_output([SANDBOX, 'env', '--json']))

@@ -82,10 +82,10 @@ class Distribution(setuptools.Distribution):
     def run_commands(self) -> None:
         """Add the folders to the packages that pbr lists."""
         tops = {name.partition('.')[0] for name in self.packages}
-        found = setuptools.find_namespace_packages(
+        packages = setuptools.find_namespace_packages(
             include=[f'{top}.*' for top in tops], exclude=['*.__pycache__']
         )
-        self.packages = sorted({*self.packages, *found})
+        self.packages = sorted({*self.packages, *packages})
         super().run_commands()
 
 

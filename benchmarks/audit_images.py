@@ -88,15 +88,15 @@ def records_of(idents: list[str], pool: str) -> records.Records:
     )
 
 
-def show(found: report.Report) -> None:
+def show(audited: report.Report) -> None:
     """Write the report, and show what the audit needed."""
     with open('/dev/null', 'w') as output:
-        output.writelines(found.as_json())
+        output.writelines(audited.as_json())
     # Kibibytes, on Linux.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
-        f'{found.number} images, {len(found.found)} findings, '
-        f'{found.seconds:.1f} s, at most {peak >> 10} MiB of memory'
+        f'{audited.number} images, {len(audited.found)} findings, '
+        f'{audited.seconds:.1f} s, at most {peak >> 10} MiB of memory'
     )
 
 

@@ -126,6 +126,6 @@ class Bare:
 
     def _remove_snapshots(self, name: str) -> None:
         with rbd.Image(self._ioctx, name) as image:
-            for each in [found['name'] for found in image.list_snaps()]:
+            for each in [snapshot['name'] for snapshot in image.list_snaps()]:
                 image.unprotect_snap(each)
                 image.remove_snap(each)

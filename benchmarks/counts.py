@@ -80,10 +80,10 @@ class _Observer:
 
     def total(self) -> tuple[int, int]:
         """Return the operations of all clients until now."""
-        found = [_operations(each) for each in list(self._clients.values())]
+        counters = [_operations(each) for each in list(self._clients.values())]
         return (
-            self.osd + sum(osd for osd, _ in found),
-            self.monitor + sum(monitor for _, monitor in found),
+            self.osd + sum(osd for osd, _ in counters),
+            self.monitor + sum(monitor for _, monitor in counters),
         )
 
 
@@ -98,8 +98,8 @@ def _operations(path: str) -> tuple[int, int]:
         while received := connection.recv(1 << 16):
             answer += received
     # The length comes first.
-    found = json.loads(answer[4:])['objecter']
-    return found['op_send'], sum(found[name] for name in _TO_MONITORS)
+    counters = json.loads(answer[4:])['objecter']
+    return counters['op_send'], sum(counters[name] for name in _TO_MONITORS)
 
 
 _observers: list[_Observer] = []
@@ -141,7 +141,7 @@ def observing() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _operations_of(found: Counts) -> Iterator[None]:
+def _operations_of(counted: Counts) -> Iterator[None]:
     observer = _observers[-1] if _observers else None
     osd, monitor = observer.total() if observer else (0, 0)
     try:
@@ -149,37 +149,37 @@ def _operations_of(found: Counts) -> Iterator[None]:
     finally:
         if observer:
             now = observer.total()
-            found.osd, found.monitor = now[0] - osd, now[1] - monitor
+            counted.osd, counted.monitor = now[0] - osd, now[1] - monitor
 
 
 @contextlib.contextmanager
 def counting(driver: Any) -> Iterator[Counts]:
     """Count the requests of this process while a driver runs."""
-    found = Counts()
+    counted = Counts()
 
     class Rados(rados.Rados):
         def connect(self, *args: Any, **kwargs: Any) -> None:
-            found.connections += 1
+            counted.connections += 1
             super().connect(*args, **kwargs)
 
     class Image(rbd.Image):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            found.opens += 1
+            counted.opens += 1
             super().__init__(*args, **kwargs)
 
     def connect(*args: Any, **kwargs: Any) -> Any:
-        found.contexts += 1
+        counted.contexts += 1
         return stock_connect(*args, **kwargs)
 
     def execute(*args: Any, **kwargs: Any) -> Any:
-        found.commands += 1
+        counted.commands += 1
         return stock_execute(*args, **kwargs)
 
     def sent(_: Any, __: Any, statement: str, *___: Any) -> None:
         # SQLite's driver sends BEGIN as a statement. Other drivers call a
         # function.
         if statement != 'BEGIN':
-            found.statements += 1
+            counted.statements += 1
 
     # The classes are kept: if the garbage collector removes an object together
     # with its class, the object cannot be closed.
@@ -192,10 +192,10 @@ def counting(driver: Any) -> Iterator[Counts]:
         mock.patch.object(rbd, 'Image', Image),
         mock.patch.object(driver, '_connect_to_rados', connect),
         mock.patch.object(driver, '_execute', execute),
-        _operations_of(found),
+        _operations_of(counted),
     ):
         event.listen(engine, 'before_cursor_execute', sent)
         try:
-            yield found
+            yield counted
         finally:
             event.remove(engine, 'before_cursor_execute', sent)

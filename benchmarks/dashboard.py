@@ -122,12 +122,12 @@ def main() -> None:
     parser.add_argument('--domain', default='Default')
     parser.add_argument('--runs', type=int, default=10)
     parser.add_argument('--logs', nargs='*', type=pathlib.Path, default=[])
-    given = parser.parse_args()
-    session = logged_in(given.url, given.user, given.domain)
-    logs = Logs(given.logs)
+    args = parser.parse_args()
+    session = logged_in(args.url, args.user, args.domain)
+    logs = Logs(args.logs)
     for name, path in PAGES.items():
-        found = measured(session, f'{given.url}{path}', logs, given.runs)
-        print(json.dumps({'page': name, **(found or {'missing': True})}))
+        figures = measured(session, f'{args.url}{path}', logs, args.runs)
+        print(json.dumps({'page': name, **(figures or {'missing': True})}))
 
 
 if __name__ == '__main__':

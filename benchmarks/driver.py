@@ -83,13 +83,13 @@ class Backend:
         )
         settings.append_config_values(stock_rbd.RBD_OPTS)
         settings.append_config_values(opts.backend_opts())
-        given = {
+        values = {
             'volume_backend_name': name,
             'rbd_pool': args.pool,
             'rbd_user': args.user,
             'rbd_ceph_conf': args.conf,
         }
-        for option, value in given.items():
+        for option, value in values.items():
             CONF.set_override(option, value, name)
         self.driver = DRIVERS[name.partition('-')[0]](
             configuration=settings, db=db, execute=utils.execute
@@ -151,27 +151,27 @@ def measure(
     would be misleading, because calls that block the process delay others
     before their time is measured.
     """
-    found = []
+    times = []
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         lives = [backend.steps() for _ in range(workers)]
         for steps in zip(*lives, strict=True):
             began = time.perf_counter()
             list(pool.map(lambda step: step[1](), steps))
             spent = time.perf_counter() - began
-            found.append((steps[0][0], 1000 * spent / workers))
-    return found
+            times.append((steps[0][0], 1000 * spent / workers))
+    return times
 
 
 def count(backend: Backend) -> dict[str, dict[str, int]]:
     """Return the counts of each operation."""
-    found = {}
+    by_step = {}
     # The first volume fills the caches.
     for _ in range(2):
         for name, call in backend.steps():
             with counts.counting(backend.driver) as counted:
                 call()
-            found[name] = counted.as_dict()
-    return found
+            by_step[name] = counted.as_dict()
+    return by_step
 
 
 def counted(
@@ -200,22 +200,22 @@ def timed(
 
 def _summary(row: Mapping[str, list[float]]) -> dict[str, Any]:
     """Return median and spread (the middle half) of both drivers."""
-    found: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     for name, values in row.items():
         low, middle, high = values[0], values[0], values[0]
         if len(values) > 1:
             low, middle, high = statistics.quantiles(values, n=4)
-        found[name] = {'median': middle, 'low': low, 'high': high}
-    ours = found['ours']['median']
-    found['ratio'] = found['stock']['median'] / ours
-    if 'bare' in found:
-        found['to_bare'] = ours / found['bare']['median']
-    return found
+        summary[name] = {'median': middle, 'low': low, 'high': high}
+    ours = summary['ours']['median']
+    summary['ratio'] = summary['stock']['median'] / ours
+    if 'bare' in summary:
+        summary['to_bare'] = ours / summary['bare']['median']
+    return summary
 
 
-def show(found: Mapping[str, Any]) -> None:
+def show(results: Mapping[str, Any]) -> None:
     """Print ratios, times in milliseconds, and counts."""
-    for workers, rows in found['times'].items():
+    for workers, rows in results['times'].items():
         heading = f'{workers} at once'
         print(f'\n{heading:23} ratio  to bare  milliseconds (middle half)')
         for step, row in rows.items():
@@ -227,10 +227,10 @@ def show(found: Mapping[str, Any]) -> None:
             )
             least = f'{row["to_bare"]:.2f}' if 'to_bare' in row else ''
             print(f'{step:22} {row["ratio"]:6.2f}  {least:>7}  {shown}')
-    names = next(iter(found['counts']['stock'].values()))
+    names = next(iter(results['counts']['stock'].values()))
     print(f'\ncounts, stock / ours   {"  ".join(names)}')
-    for step, row in found['counts']['stock'].items():
-        ours = found['counts']['ours'][step]
+    for step, row in results['counts']['stock'].items():
+        ours = results['counts']['ours'][step]
         shown = '  '.join(
             f'{f"{row[name]} / {ours[name]}":^{len(name)}}' for name in names
         )
@@ -309,15 +309,15 @@ def main() -> None:
         with removing_renamed(backends, ioctx):
             for each in measured.values():
                 measure(each)
-            found = {
+            results = {
                 'counts': counted(args, ioctx),
                 'times': {
                     str(n): timed(measured, n, args.runs) for n in args.workers
                 },
             }
-    show(found)
+    show(results)
     if args.json:
-        args.json.write_text(json.dumps(found, indent=2) + '\n')
+        args.json.write_text(json.dumps(results, indent=2) + '\n')
 
 
 if __name__ == '__main__':

@@ -63,8 +63,8 @@ def run(
             raise
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
-    found: dict[str, float] = json.loads(shown)
-    return found
+    seconds: dict[str, float] = json.loads(shown)
+    return seconds
 
 
 def remove(image: str, args: argparse.Namespace) -> None:
@@ -97,27 +97,27 @@ def transfers(
     what: str, args: argparse.Namespace
 ) -> dict[str, list[dict[str, float]]]:
     """Transfer with each store in turn; return the figures of each run."""
-    found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
+    by_kind: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     with contextlib.ExitStack() as stack:
         if what == 'download':
             stack.enter_context(removed('bench-source', args))
             run('upload', 'ours', 'bench-source', args)
         for _ in range(args.runs):
-            for kind, results in found.items():
+            for kind, results in by_kind.items():
                 if what == 'download':
                     results.append(run(what, kind, 'bench-source', args))
                 else:
                     with removed(f'bench-{kind}', args) as image:
                         results.append(run(what, kind, image, args))
-    return found
+    return by_kind
 
 
 def compare(what: str, args: argparse.Namespace) -> None:
     """Print the best transfer of each store."""
-    found = transfers(what, args)
+    by_kind = transfers(what, args)
     best = {
         (kind, key): min(r[key] for r in results)
-        for kind, results in found.items()
+        for kind, results in by_kind.items()
         for key in ('seconds', 'memory', 'cpu')
     }
     total = args.size * args.at_once

@@ -51,14 +51,14 @@ def _new(height: float) -> tuple[figure.Figure, Any]:
     return shown, plot
 
 
-def calls(given: Sequence[Mapping[str, Any]]) -> figure.Figure:
+def calls(results: Sequence[Mapping[str, Any]]) -> figure.Figure:
     """Draw the ratios of the operations, a bar for each number of calls.
 
-    :param given: results of ``driver.py``
+    :param results: results of ``driver.py``
     """
     times = {
         number: rows
-        for each in given
+        for each in results
         for number, rows in each['times'].items()
     }
     names = [x for x in next(iter(times.values())) if x not in _NOT_COMPARED]
@@ -95,12 +95,12 @@ def calls(given: Sequence[Mapping[str, Any]]) -> figure.Figure:
     return shown
 
 
-def growth(given: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
+def growth(by_images: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
     """Draw the time of one call by the number of images in the pool.
 
-    :param given: results of ``driver.py`` by ``--images``
+    :param by_images: results of ``driver.py`` by ``--images``
     """
-    first = next(iter(given.values()))['times']['1']
+    first = next(iter(by_images.values()))['times']['1']
     names = [x for x in first if x not in _NOT_COMPARED]
     shown = figure.Figure(figsize=(_WIDTH, 2.2 * -(-len(names) // 3)),
                           layout='constrained')  # fmt: skip
@@ -109,13 +109,13 @@ def growth(given: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
         plot.spines[['top', 'right']].set_visible(False)
         for driver, label in (('stock', "Cinder's driver"), ('ours', 'ours')):
             rows = [
-                each['times']['1'][name][driver] for each in given.values()
+                each['times']['1'][name][driver] for each in by_images.values()
             ]
             middle = [row['median'] for row in rows]
             low = [row['median'] - row['low'] for row in rows]
             high = [row['high'] - row['median'] for row in rows]
             plot.errorbar(
-                list(given), middle, (low, high), marker='o', capsize=3,
+                list(by_images), middle, (low, high), marker='o', capsize=3,
                 label=label,
             )  # fmt: skip
         plot.set_xscale('log')
@@ -131,26 +131,26 @@ def growth(given: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
     return shown
 
 
-def deletion(given: Sequence[Sequence[Mapping[str, Any]]]) -> figure.Figure:
+def deletion(results: Sequence[Sequence[Mapping[str, Any]]]) -> figure.Figure:
     """Draw the seconds of one deletion by the size of an empty image.
 
-    :param given: results of ``deletion.py``
+    :param results: results of ``deletion.py``
     """
     rows = [
         row
-        for each in given
+        for each in results
         for row in each
         if row['at_once'] == 1 and not row['written']
     ]
     shown, plot = _new(4.2)
     for object_map, label in _MAPS.items():
-        found = sorted(
+        points = sorted(
             (row['size'], row['seconds']['ours'])
             for row in rows
             if row['object_map'] == object_map
         )
-        if found:
-            plot.plot(*zip(*found, strict=True), marker='o', label=label)
+        if points:
+            plot.plot(*zip(*points, strict=True), marker='o', label=label)
     plot.set_xscale('log')
     plot.set_yscale('log')
     plot.xaxis.set_major_formatter('{x:,.0f}')

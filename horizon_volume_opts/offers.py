@@ -190,7 +190,7 @@ class UserOffer:
         :raises OptionError: for options that are invalid or not allowed
         """
         origin = Origin.VOLUME_METADATA
-        asked = options_module.parse(metadata, keys.Scope.VOLUME, origin)
+        parsed = options_module.parse(metadata, keys.Scope.VOLUME, origin)
         requested = options_module.ours(metadata)
         if self.reason and requested:
             key = min(requested)
@@ -198,7 +198,7 @@ class UserOffer:
                 key, metadata[key], self.reason, keys.NO_KEY, origin
             )
         registry.check_tenant(requested, self.settable)
-        self._check_allowed(asked)
+        self._check_allowed(parsed)
         if size is not None:
             # A volume type can have a limit that only Cinder knows, so that
             # only Cinder can check limits against each other.
@@ -218,9 +218,9 @@ class UserOffer:
                 self.limits,
             )
 
-    def _check_allowed(self, asked: options_module.VolumeOptions) -> None:
+    def _check_allowed(self, parsed: options_module.VolumeOptions) -> None:
         """Check values against the lists in the response."""
-        for key, value in asked.values().items():
+        for key, value in parsed.values().items():
             allowed = self.options.get(key, {}).get('allowed')
             if allowed is None:
                 continue

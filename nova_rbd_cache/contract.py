@@ -57,7 +57,7 @@ class Clause:
 
     name: str
     problem: Callable[[], str | None]
-    matters: Callable[[settings.Settings], bool] = lambda found: True
+    matters: Callable[[settings.Settings], bool] = lambda ours: True
 
 
 def _parameters(function: Any) -> list[str]:
@@ -229,8 +229,8 @@ CLAUSES: tuple[Clause, ...] = (
     Clause('disk', _disk),
     Clause('connectors', _connectors),
     Clause('tuned disk', _tuned_disk),
-    Clause('I/O threads', _io_threads, lambda found: found.disks.iothread),
-    Clause('ephemeral disks', _ephemeral, lambda found: found.ephemeral.given),
+    Clause('I/O threads', _io_threads, lambda ours: ours.disks.iothread),
+    Clause('ephemeral disks', _ephemeral, lambda ours: ours.ephemeral.given),
 )
 
 

@@ -124,8 +124,8 @@ def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:
 def _osds(cluster: Any, dump: Mapping[str, Any], rule: int) -> int:
     """Return the number of OSDs in the cluster that a CRUSH rule chooses."""
     chosen = osds(command(cluster, 'osd crush dump'), rule)
-    there = {each['osd'] for each in dump['osds'] if each['in']}
-    return len(chosen & there)
+    osds_in = {each['osd'] for each in dump['osds'] if each['in']}
+    return len(chosen & osds_in)
 
 
 def _client(cluster: Any) -> dict[str, Any]:

@@ -327,7 +327,7 @@ def differences(image: Any, wanted: plan.Keys) -> list[str]:
     What the keys do not set is not compared.
     """
     parsed = plan.parsed_keys(wanted)
-    there = features.from_mask(image.features())
+    enabled = features.from_mask(image.features())
     pairs: list[tuple[str, Any, Any]] = []
     if parsed.object_size:
         size = 1 << image.stat()['order']
@@ -337,18 +337,18 @@ def differences(image: Any, wanted: plan.Keys) -> list[str]:
         pairs.append((keys.STRIPE_UNIT, parsed.striping.unit, unit))
         pairs.append((keys.STRIPE_COUNT, parsed.striping.count, count))
     if parsed.object_map is not None:
-        has_map = features.OBJECT_MAP in there
+        has_map = features.OBJECT_MAP in enabled
         pairs.append((keys.OBJECT_MAP, parsed.object_map, has_map))
     if parsed.image_features is not None:
         # librbd adds some, such as fast-diff to object-map.
         made = features.of_new_image(parsed.image_features, False, False)
-        asked = ', '.join(sorted(made & features.CHOOSABLE))
-        chosen = ', '.join(sorted(there & features.CHOOSABLE))
-        pairs.append((keys.FEATURES, asked, chosen))
+        expected = ', '.join(sorted(made & features.CHOOSABLE))
+        chosen = ', '.join(sorted(enabled & features.CHOOSABLE))
+        pairs.append((keys.FEATURES, expected, chosen))
     return [
-        f'{key} is {has} instead of {asked}'
-        for key, asked, has in pairs
-        if has != asked
+        f'{key} is {has} instead of {expected}'
+        for key, expected, has in pairs
+        if has != expected
     ]
 
 

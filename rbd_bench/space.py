@@ -44,12 +44,12 @@ class Space:
 
         :raises OptionError: if there is less
         """
-        there = self._free(self.data_pool)
-        if needed > there // 2:
+        free = self._free(self.data_pool)
+        if needed > free // 2:
             raise fields.refused(
                 '--pool',
                 self._pool,
-                f'{needed} bytes of data are needed, and {there} are free'
+                f'{needed} bytes of data are needed, and {free} are free'
                 f'{self._where(self.data_pool)}',
                 'a pool with twice the space, or a smaller --image-size',
             )
@@ -65,10 +65,10 @@ class Space:
         """
         of = data_pool or self.data_pool
         end = time.monotonic() + wait
-        while needed > (there := self._free(of)):
+        while needed > (free := self._free(of)):
             if time.monotonic() >= end:
                 raise processes.EngineError(
-                    f'{needed} bytes of data are needed, and {there} are free'
+                    f'{needed} bytes of data are needed, and {free} are free'
                     f'{self._where(of)}'
                 )
             time.sleep(1)

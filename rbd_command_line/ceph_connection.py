@@ -35,14 +35,14 @@ def advice(librados: Any, error: Exception, conf: str, user: str) -> str:
         str(pathlib.Path(each.strip()))
         for each in _option(librados, conf, user, 'keyring').split(',')
     ]
-    there = [path for path in keyrings if os.path.exists(path)]
-    if not there:
+    existing = [path for path in keyrings if os.path.exists(path)]
+    if not existing:
         names = ' or '.join(keyrings)
         return (
             f'There is no keyring of client.{user}: {names}. Copy it to this '
             'host, or correct the name of the user.'
         )
-    (path, *_) = there
+    (path, *_) = existing
     if not os.access(path, os.R_OK):
         return (
             f'The keyring {path} cannot be read. Run the command as a user '

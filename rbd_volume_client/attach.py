@@ -228,10 +228,10 @@ def attach(
     """Set the mode, attach the volume and return the result."""
     before = attachment.volume()
     asked_before = before['metadata'].get(keys.CACHE_MODE)
-    asked = parsed_args.cache_mode
-    changes = asked is not None and asked != asked_before
+    mode = parsed_args.cache_mode
+    changes = mode is not None and mode != asked_before
     if changes:
-        attachment.set_mode(asked)
+        attachment.set_mode(mode)
     try:
         attachment.request(parsed_args.device)
         volume = before
@@ -250,7 +250,7 @@ def attach(
         attachment.volume_id,
         made.get('device'),
         ident,
-        asked or asked_before,
+        mode or asked_before,
         (volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
     )
 

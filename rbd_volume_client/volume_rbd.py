@@ -278,8 +278,8 @@ def _origin(
     for part, names in precedence.KEYS_OF_PART.items():
         if key in names and part.value in recorded:
             return str(recorded[part.value])
-    asked = volume['metadata']
-    if key in asked or (key == keys.FEATURES and keys.OBJECT_MAP in asked):
+    items = volume['metadata']
+    if key in items or (key == keys.FEATURES and keys.OBJECT_MAP in items):
         return errors.Origin.VOLUME_METADATA.label
     if told is None:
         return _HIDDEN

@@ -38,7 +38,7 @@ class Change:
 
 
 def needed(
-    asked: request.Request, state: plan.ImageState, size: int
+    requested: request.Request, state: plan.ImageState, size: int
 ) -> Change:
     """Return the change that makes an image match its volume's request.
 
@@ -49,11 +49,11 @@ def needed(
     :raises OptionError: if the request contradicts itself, or if the image is
         too large for the requested object map
     """
-    resolved = asked.resolve(backend_too=False)
+    resolved = requested.resolve(backend_too=False)
     obstacle = _mismatch(resolved, state)
     if obstacle:
         return Change(obstacle=obstacle)
-    if asked.multiattach:
+    if requested.multiattach:
         # The stock driver disables the single-client features itself.
         return Change()
     wanted = resolved.features_over(state.image_features & features.CHOOSABLE)
@@ -74,15 +74,15 @@ def needed(
 
 
 def contradiction(
-    asked: request.Request, state: plan.ImageState
+    requested: request.Request, state: plan.ImageState
 ) -> errors.OptionError | None:
     """Return how an image to take over contradicts the request, or None."""
-    resolved = asked.resolve(backend_too=False)
+    resolved = requested.resolve(backend_too=False)
     mismatch = _mismatch(resolved, state)
     if mismatch:
         return mismatch
     has = state.image_features & features.CHOOSABLE
-    if not asked.multiattach and resolved.features_over(has) != has:
+    if not requested.multiattach and resolved.features_over(has) != has:
         return _feature_mismatch(resolved, state)
     return None
 
@@ -107,17 +107,17 @@ def _mismatch(
 ) -> errors.OptionError | None:
     """Return the first key of layout or data pool that differs, or None."""
     size, striping = resolved.object_size, resolved.striping
-    there = state.layout
-    if resolved.layout_over(there) != there:
-        if size and size.value != there.object_size:
-            return _differs(keys.OBJECT_SIZE, size, str(there.object_size))
+    current = state.layout
+    if resolved.layout_over(current) != current:
+        if size and size.value != current.object_size:
+            return _differs(keys.OBJECT_SIZE, size, str(current.object_size))
         if striping and striping.value:
             shown = precedence.Choice(striping.value.unit, striping.origin)
             return _differs(
                 keys.STRIPE_UNIT,
                 shown,
-                f'{there.stripe_unit} with {keys.STRIPE_COUNT} = '
-                f'{there.stripe_count}',
+                f'{current.stripe_unit} with {keys.STRIPE_COUNT} = '
+                f'{current.stripe_count}',
             )
     pool = resolved.data_pool
     if pool and pool.value != state.data_pool:

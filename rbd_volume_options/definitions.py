@@ -301,8 +301,8 @@ def word_parser(
 
 
 def powers(first: int, last: int) -> tuple[str, ...]:
-    found = []
+    texts = []
     while first <= last:
-        found.append(sizes.format_size(first).replace(' ', ''))
+        texts.append(sizes.format_size(first).replace(' ', ''))
         first *= 2
-    return tuple(found)
+    return tuple(texts)

@@ -29,14 +29,14 @@ def check(
     striping = origins.get(precedence.Part.STRIPING)
     if striping in precedence.GIVEN:
         whole_stripes.check_size(state.layout, size, bounds, striping)
-    asked = [
+    chosen = [
         origins[part]
         for part in (precedence.Part.STRIPING, precedence.Part.OBJECT_SIZE)
         if origins.get(part) in precedence.ASKED
     ]
-    if asked:
+    if chosen:
         limits.check_object_count(
-            state.layout, size, bounds, asked[0], _has_map(state)
+            state.layout, size, bounds, chosen[0], _has_map(state)
         )
     limits.check_object_map(state.layout, size, state.image_features)
 

@@ -149,18 +149,18 @@ def _without(
     level: precedence.Level, parts: frozenset[Part]
 ) -> precedence.Level:
     """Return a level without the values of some parts."""
-    there = level.options
+    values = level.options
     return precedence.Level(
         level.origin,
         options.VolumeOptions(
             object_size=(
-                None if Part.OBJECT_SIZE in parts else there.object_size
+                None if Part.OBJECT_SIZE in parts else values.object_size
             ),
-            striping=None if Part.STRIPING in parts else there.striping,
+            striping=None if Part.STRIPING in parts else values.striping,
             image_features=(
-                None if Part.FEATURES in parts else there.image_features
+                None if Part.FEATURES in parts else values.image_features
             ),
-            plain=there.plain,
+            plain=values.plain,
         ),
         answers_striping=level.has_striping and Part.STRIPING not in parts,
     )

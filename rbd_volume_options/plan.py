@@ -239,14 +239,14 @@ def _check_size(
     check_object_size(resolved, bounds)
     if striping and striping.origin in precedence.GIVEN:
         whole_stripes.check_size(image_layout, size, bounds, striping.origin)
-    asked = [
+    chosen = [
         choice.origin
         for choice in (striping, resolved.object_size)
         if choice and choice.origin in precedence.ASKED
     ]
-    if asked:
+    if chosen:
         limits.check_object_count(
-            image_layout, size, bounds, asked[0], has_map
+            image_layout, size, bounds, chosen[0], has_map
         )
 
 

@@ -251,14 +251,14 @@ def response_schema() -> Document:
 
 def attribute_schemas() -> dict[str, Document]:
     """Return the schema of each attribute of a volume that shows an option."""
-    found: dict[str, Document] = {}
+    schemas: dict[str, Document] = {}
     for option in registry.OPTIONS.values():
         if option.attribute:
             value = _or_null(VALUES[option.value_type][0])
             if option.kind is definitions.Kind.CONNECTION:
                 value = {'type': 'object', 'additionalProperties': value}
             if option.is_item:
-                schema = found.setdefault(
+                schema = schemas.setdefault(
                     option.attribute,
                     {
                         'type': 'object',
@@ -268,8 +268,8 @@ def attribute_schemas() -> dict[str, Document]:
                 )
                 schema['properties'][option.name] = value
                 continue
-            found[option.attribute] = value
-    return found
+            schemas[option.attribute] = value
+    return schemas
 
 
 #: How a form writes a value of each type. Cinder accepts more spellings.
@@ -379,7 +379,7 @@ def _metadef(option: definitions.Option) -> Document:
             if option.fixed
             else f'Takes effect {option.takes_effect}; can be changed.'
         )
-    found: Document = {
+    document: Document = {
         'title': str(option.title),
         'description': ' '.join(words),
         'type': 'string',
@@ -388,5 +388,5 @@ def _metadef(option: definitions.Option) -> Document:
     if option.value_type is definitions.ValueType.BOOLEAN:
         choices = ['true', 'false']
     if choices:
-        found['enum'] = choices
-    return found
+        document['enum'] = choices
+    return document

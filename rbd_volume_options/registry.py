@@ -126,10 +126,10 @@ def volume_keys() -> tuple[str, ...]:
 
 def families() -> list[tuple[str, ...]]:
     """Return the keys of volume metadata, each with those of its family."""
-    found: dict[str, list[str]] = {}
+    by_family: dict[str, list[str]] = {}
     for key in volume_keys():
-        found.setdefault(OPTIONS[key].family, []).append(key)
-    return [tuple(each) for each in found.values()]
+        by_family.setdefault(OPTIONS[key].family, []).append(key)
+    return [tuple(each) for each in by_family.values()]
 
 
 def changeable() -> list[definitions.Option]:
@@ -150,11 +150,11 @@ def conf_names() -> dict[str, str]:
 
 def policies() -> dict[definitions.Policy, list[str]]:
     """Return the policies for volume metadata, each with its keys."""
-    found: dict[definitions.Policy, list[str]] = {}
+    by_policy: dict[definitions.Policy, list[str]] = {}
     for each in OPTIONS.values():
         if each.policy:
-            found.setdefault(each.policy, []).append(each.key)
-    return found
+            by_policy.setdefault(each.policy, []).append(each.key)
+    return by_policy
 
 
 @functools.cache

@@ -139,20 +139,20 @@ class Retype:
 
         :raises OptionError: as for :meth:`acceptance`
         """
-        asked = self._asked
+        requested = self._asked
         try:
-            change = changes.needed(asked, state, self.size * sizes.GIB)
+            change = changes.needed(requested, state, self.size * sizes.GIB)
         except errors.OptionError as error:
             # The existing image is the only obstacle. A new image of the type
             # is possible.
             return changes.Change(obstacle=error)
         if change.obstacle:
             return change
-        obstacle = self._pool_obstacle(asked, state)
+        obstacle = self._pool_obstacle(requested, state)
         obstacle = obstacle or self.layout_obstacle(state)
         if obstacle:
             return changes.Change(obstacle=obstacle)
-        return self._to_default(asked, state) or change
+        return self._to_default(requested, state) or change
 
     def _target(self, state: plan.ImageState) -> Target | None:
         """Return the image to copy to, so that the volume matches its type.
@@ -187,7 +187,7 @@ class Retype:
         return Target(target, how.origins or {})
 
     def _to_default(
-        self, asked: request.Request, state: plan.ImageState
+        self, requested: request.Request, state: plan.ImageState
     ) -> changes.Change | None:
         """Return the change to the features of a new volume of the type.
 
@@ -201,14 +201,14 @@ class Retype:
         if (
             not self.features_requested
             or self.settings.ceph_features is None
-            or asked.multiattach
+            or requested.multiattach
             # Mirroring requires journaling, which is never a default.
-            or asked.replicated
-            or asked.resolve(backend_too=False).features_choice
-            or choosable & asked.tenant_options
+            or requested.replicated
+            or requested.resolve(backend_too=False).features_choice
+            or choosable & requested.tenant_options
         ):
             return None
-        wanted = asked.resolve().features_over(self.settings.ceph_features)
+        wanted = requested.resolve().features_over(self.settings.ceph_features)
         try:
             limits.check_object_map(
                 state.layout, self.size * sizes.GIB, wanted
@@ -224,7 +224,7 @@ class Retype:
         )
 
     def _pool_obstacle(
-        self, asked: request.Request, state: plan.ImageState
+        self, requested: request.Request, state: plan.ImageState
     ) -> errors.OptionError | None:
         """Return why the data cannot stay in its pool; None if it can.
 
@@ -234,7 +234,7 @@ class Retype:
         """
         if keys.DATA_POOL in self.specs or keys.DATA_POOL not in self.former:
             return None
-        pool = asked.resolve().data_pool
+        pool = requested.resolve().data_pool
         if state.data_pool == (pool.value if pool else None):
             return None
         return errors.OptionError(
@@ -255,23 +255,23 @@ class Retype:
         An image keeps its layout if tenants may request it on a new volume of
         the type, or if it was not requested.
         """
-        given = self._as_keys(state) if self.layout_requested else {}
-        if not given:
+        metadata = self._as_keys(state) if self.layout_requested else {}
+        if not metadata:
             return None
-        given = {**self.acceptance.kept, **given}
-        found = accepted_keys.of_type(
-            given, self.specs, self.settings, self.size
+        metadata = {**self.acceptance.kept, **metadata}
+        dropped = accepted_keys.of_type(
+            metadata, self.specs, self.settings, self.size
         ).dropped
-        if not found:
+        if not dropped:
             return None
-        key = min(found)
+        key = min(dropped)
         return errors.OptionError(
             key,
-            given[key],
+            metadata[key],
             phrases.Phrase(
                 'the image has a layout that the new volume type does not '
                 'allow ({value})',
-                value=found[key],
+                value=dropped[key],
             ),
             _MIGRATION,
             errors.Origin.VOLUME_TYPE,
@@ -284,17 +284,17 @@ class Retype:
 
     def _as_keys(self, state: plan.ImageState) -> dict[str, str]:
         """Return the parts of a layout that differ from a new volume's."""
-        asked = self._asked
-        own = asked.resolve(backend_too=False)
+        requested = self._asked
+        own = requested.resolve(backend_too=False)
         stock = self.settings.stock_state()
-        new = asked.resolve().layout_over(stock.layout)
-        given = {}
+        new = requested.resolve().layout_over(stock.layout)
+        metadata = {}
         if not own.object_size and state.layout.object_size != new.object_size:
-            given[keys.OBJECT_SIZE] = str(state.layout.object_size)
+            metadata[keys.OBJECT_SIZE] = str(state.layout.object_size)
         if not own.striping and state.layout.striping != new.striping:
-            given[keys.STRIPE_UNIT] = str(state.layout.stripe_unit)
-            given[keys.STRIPE_COUNT] = str(state.layout.stripe_count)
-        return given
+            metadata[keys.STRIPE_UNIT] = str(state.layout.stripe_unit)
+            metadata[keys.STRIPE_COUNT] = str(state.layout.stripe_count)
+        return metadata
 
 
 def origins_of_features(

@@ -115,20 +115,20 @@ def extracted(domain: Domain) -> catalog.Catalog:
             file, str(config)
         )
     methods, options = parsed
-    found = catalog.Catalog(header_comment=_HEADER, fuzzy=False, **_NAMES)
+    catalogue = catalog.Catalog(header_comment=_HEADER, fuzzy=False, **_NAMES)
     for name, _, message, comments, context in extract.extract_from_dir(
         ROOT / domain.package, methods, options, _KEYWORDS
     ):
         path = f'{domain.package}/{pathlib.PurePath(name).as_posix()}'
-        found.add(
+        catalogue.add(
             message, None, [(path, 0)], auto_comments=comments, context=context
         )
     if domain.has_phrases:
         for name, _, message, _, _ in extract.extract_from_dir(
             ROOT / _RULES, [('**.py', 'python')], None, _PHRASES
         ):
-            found.add(message, None, [(f'{_RULES}/{name}', 0)])
-    return found
+            catalogue.add(message, None, [(f'{_RULES}/{name}', 0)])
+    return catalogue
 
 
 def read(path: pathlib.Path) -> catalog.Catalog:
@@ -137,16 +137,16 @@ def read(path: pathlib.Path) -> catalog.Catalog:
         return pofile.read_po(file)
 
 
-def strings(found: catalog.Catalog) -> dict[Any, Any]:
+def strings(texts: catalog.Catalog) -> dict[Any, Any]:
     """Return the strings of a catalogue and their translations."""
-    return {(each.context, each.id): each.string for each in found if each.id}
+    return {(each.context, each.id): each.string for each in texts if each.id}
 
 
-def missing(found: catalog.Catalog) -> list[Any]:
+def missing(catalogue: catalog.Catalog) -> list[Any]:
     """Return the strings that have no translation."""
     return [
         each.id
-        for each in found
+        for each in catalogue
         if each.id and (each.fuzzy or not _is_translated(each.string))
     ]
 
@@ -158,15 +158,15 @@ def _is_translated(string: Any) -> bool:
     return bool(string)
 
 
-def _write(path: pathlib.Path, found: catalog.Catalog) -> None:
+def _write(path: pathlib.Path, catalogue: catalog.Catalog) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    found.header_comment = _HEADER
+    catalogue.header_comment = _HEADER
     for name, value in _NAMES.items():
-        setattr(found, name, value)
+        setattr(catalogue, name, value)
     with path.open('wb') as file:
         pofile.write_po(
             file,
-            found,
+            catalogue,
             width=79,
             ignore_obsolete=True,
             include_lineno=False,

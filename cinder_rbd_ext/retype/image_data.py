@@ -146,23 +146,23 @@ def used(place: Place, with_parent: bool) -> int:
 
 def main() -> None:
     """Read the images; exit with a message if two of them differ."""
-    given = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     client: Any = rados.Rados(
-        rados_id=given['user'],
-        clustername=given['cluster'],
-        conffile=given['conf'],
+        rados_id=request['user'],
+        clustername=request['cluster'],
+        conffile=request['conf'],
         conf={
-            'rados_osd_op_timeout': str(given['timeout']),
+            'rados_osd_op_timeout': str(request['timeout']),
             'rbd_cache': 'false',
         },
     )
     with client, contextlib.ExitStack() as stack:
         first, *others = [
             (stack.enter_context(client.open_ioctx(pool)), name)
-            for pool, name in given['images']
+            for pool, name in request['images']
         ]
         if not others:
-            sys.stdout.write(f'{used(first, given["with_parent"])}\n')
+            sys.stdout.write(f'{used(first, request["with_parent"])}\n')
             return
         difference = differing_piece(first, *others)
     if difference is not None:

@@ -19,18 +19,18 @@ def read(path):
     :raises ValueError: a row has another status than those of a matrix, or
         lacks a column
     """
-    found = configparser.ConfigParser(interpolation=None)
-    found.optionxform = str
-    found.read(path, encoding='utf-8')
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str
+    parser.read(path, encoding='utf-8')
     drivers = {
-        name.removeprefix(_DRIVER): found[name]['title']
-        for name in found.sections()
+        name.removeprefix(_DRIVER): parser[name]['title']
+        for name in parser.sections()
         if name.startswith(_DRIVER)
     }
     rows = []
-    for name in found.sections():
+    for name in parser.sections():
         if name.startswith(_OPERATION):
-            section = found[name]
+            section = parser[name]
             cells = [_cell(section, driver) for driver in drivers]
             rows.append([section['title'], *cells])
     return list(drivers.values()), rows

@@ -162,10 +162,10 @@ class Query:
 
 def choices(rbd_images: Iterable[images.Image]) -> dict[str, list[str]]:
     """Return the values to choose from for each filter."""
-    there: dict[str, set[str]] = {name: set() for name in FILTERS}
+    by_filter: dict[str, set[str]] = {name: set() for name in FILTERS}
     for image in rbd_images:
         for name, value in _VALUES.items():
             if value(image):
-                there[name].add(value(image))
-        there['finding'].update(image.findings)
-    return {name: sorted(values) for name, values in there.items()}
+                by_filter[name].add(value(image))
+        by_filter['finding'].update(image.findings)
+    return {name: sorted(values) for name, values in by_filter.items()}

@@ -124,25 +124,25 @@ class IndexView(_Images, views.HorizonTemplateView):
         """Add the list, its filters and the chart."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         listed = self._found()
-        asked = query.Query.of(self.request.GET)
-        selected = asked.select(listed.rbd_images, listed.projects)
-        context.update(self._page(asked, selected))
+        terms = query.Query.of(self.request.GET)
+        selected = terms.select(listed.rbd_images, listed.projects)
+        context.update(self._page(terms, selected))
         context.update(
             {
                 'found': listed,
                 'taken': _time(listed.taken),
                 'audited': _time(listed.audited),
-                'asked': asked,
+                'asked': terms,
                 'number': len(selected),
                 'rows': [
                     (image, list(_cells(image, listed)))
                     for image in context['shown']
                 ],
                 'columns': [
-                    (each, asked.sorted_by(each.name))
+                    (each, terms.sorted_by(each.name))
                     for each in columns.COLUMNS
                 ],
-                'filters': list(_filters(asked, listed)),
+                'filters': list(_filters(terms, listed)),
                 'chart': chart.draw(census.map_rows(selected)),
                 'layouts': [
                     (
@@ -174,22 +174,22 @@ class IndexView(_Images, views.HorizonTemplateView):
             return []
 
     def _page(
-        self, asked: query.Query, selected: list[images.Image]
+        self, terms: query.Query, selected: list[images.Image]
     ) -> dict[str, Any]:
         size = functions.get_page_size(self.request)
         if size < 1:
             # A cookie can have any number.
             size = _PAGE_SIZE
         last = max(1, -(-len(selected) // size))
-        page = min(asked.page, last)
+        page = min(terms.page, last)
         start = (page - 1) * size
         shown = selected[start : start + size]
         return {
             'shown': shown,
             'first': start + 1,
             'until': start + len(shown),
-            'previous': asked.address(page=page - 1) if page > 1 else None,
-            'next': asked.address(page=page + 1) if page < last else None,
+            'previous': terms.address(page=page - 1) if page > 1 else None,
+            'next': terms.address(page=page + 1) if page < last else None,
             'has_previous': page > 1,
             'has_next': page < last,
         }
@@ -214,12 +214,12 @@ class _FileView(_Images, generic.View):
         Nothing in a file would show that images are missing.
         """
         listed = self._found()
-        asked = query.Query.of(request.GET)
+        terms = query.Query.of(request.GET)
         if not listed.complete:
             messages.error(request, _INCOMPLETE)
-            return _redirect(asked)
+            return _redirect(terms)
         return http.StreamingHttpResponse(
-            self.lines(listed, asked),
+            self.lines(listed, terms),
             content_type='text/csv; charset=utf-8',
             headers={
                 'Content-Disposition': f'attachment; filename="{self.name}"'
@@ -227,7 +227,7 @@ class _FileView(_Images, generic.View):
         )
 
     def lines(
-        self, listed: listing.Listing, asked: query.Query
+        self, listed: listing.Listing, terms: query.Query
     ) -> Iterator[str]:
         """Return the lines of the file."""
         raise NotImplementedError()
@@ -239,10 +239,10 @@ class CSVView(_FileView):
     name = 'rbd-images.csv'
 
     def lines(
-        self, listed: listing.Listing, asked: query.Query
+        self, listed: listing.Listing, terms: query.Query
     ) -> Iterator[str]:
         """Return the images, with the filters of the page."""
-        selected = asked.select(listed.rbd_images, listed.projects)
+        selected = terms.select(listed.rbd_images, listed.projects)
         return columns.csv_lines(selected, listed.projects)
 
 
@@ -252,16 +252,16 @@ class FindingsView(_FileView):
     name = 'rbd-findings.csv'
 
     def lines(
-        self, listed: listing.Listing, asked: query.Query
+        self, listed: listing.Listing, terms: query.Query
     ) -> Iterator[str]:
         """Return all findings."""
         return columns.findings_csv(listed.other_findings)
 
 
-def _redirect(asked: query.Query) -> Any:
+def _redirect(terms: query.Query) -> Any:
     """Return to the page, with its filters."""
     page = urls.reverse('horizon:admin:rbd_images:index')
-    address = asked.address()
+    address = terms.address()
     return shortcuts.redirect(f'{page}?{address}' if address else page)
 
 
@@ -290,7 +290,7 @@ def _cells(
 
 
 def _filters(
-    asked: query.Query, listed: listing.Listing
+    terms: query.Query, listed: listing.Listing
 ) -> Iterator[dict[str, Any]]:
     """Yield the select boxes of the form."""
     labels = {
@@ -313,7 +313,7 @@ def _filters(
             yield {
                 'name': name,
                 'label': labels[name],
-                'chosen': asked.chosen.get(name, ''),
+                'chosen': terms.chosen.get(name, ''),
                 'options': [
                     (value, words.get(name, {}).get(value, value))
                     for value in values

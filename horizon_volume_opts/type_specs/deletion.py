@@ -35,8 +35,8 @@ def _deleting_pairs(stock_delete: Any) -> Any:
         )
         left = set(names) - {first}
         # Without our API extension, Cinder has deleted the first key only.
-        there = cinder.volume_type_extra_get(request, type_id, raw=True)
-        if second not in there:
+        specs = cinder.volume_type_extra_get(request, type_id, raw=True)
+        if second not in specs:
             left.discard(second)
         return stock_delete(request, type_id, sorted(left))
 
@@ -52,10 +52,10 @@ class ExtraSpecDelete(tables.ExtraSpecDelete):
         :raises HandledException: after it has shown Cinder's refusal
         """
         type_id = self.table.kwargs['type_id']
-        there = cinder.volume_type_extra_get(request, type_id, raw=True)
+        specs = cinder.volume_type_extra_get(request, type_id, raw=True)
         partner = registry.partner(obj_id)
-        names = [each for each in (obj_id, partner) if each in there]
-        if partner and obj_id not in there:
+        names = [each for each in (obj_id, partner) if each in specs]
+        if partner and obj_id not in specs:
             # Both were selected; this one was deleted with the other.
             return
         try:

@@ -76,12 +76,12 @@ class _Checked:
         Only our keys are checked, because a volume type can have extra specs
         of other drivers.
         """
-        there = api.cinder.volume_type_extra_get(
+        stored = api.cinder.volume_type_extra_get(
             self.request, self.initial['type_id'], raw=True
         )
         try:
             options.parse(
-                {**there, **specs},
+                {**stored, **specs},
                 keys.Scope.TYPE,
                 errors.Origin.VOLUME_TYPE,
             )

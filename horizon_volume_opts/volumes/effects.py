@@ -103,18 +103,18 @@ def _sets(offer: offers.UserOffer, key: str) -> bool:
 
 
 def _layout(
-    there: layout.ImageLayout, offer: offers.UserOffer, kept: Collection[str]
+    current: layout.ImageLayout, offer: offers.UserOffer, kept: Collection[str]
 ) -> layout.ImageLayout:
     """Return a layout with the values that a type itself sets."""
     values = {
-        keys.OBJECT_SIZE: there.object_size,
-        keys.STRIPE_UNIT: there.stripe_unit,
-        keys.STRIPE_COUNT: there.stripe_count,
+        keys.OBJECT_SIZE: current.object_size,
+        keys.STRIPE_UNIT: current.stripe_unit,
+        keys.STRIPE_COUNT: current.stripe_count,
     }
     for key in values:
         if _sets(offer, key) and key not in kept:
             values[key] = offer.default(key) or values[key]
-    if there.striping is None and not _sets(offer, keys.STRIPE_UNIT):
+    if current.striping is None and not _sets(offer, keys.STRIPE_UNIT):
         # Without striping, a stripe unit is as large as an object.
         values[keys.STRIPE_UNIT] = values[keys.OBJECT_SIZE]
     return layout.ImageLayout.of(*values.values())

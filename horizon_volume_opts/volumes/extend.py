@@ -81,16 +81,16 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
             return 1
         return whole_stripes.step(self._state.layout)
 
-    def _text(self, there: layout.ImageLayout, size: int) -> str:
-        lines = [str(_IMAGE % {'layout': layouts.in_words(there)})]
-        if self._is_restricted and self._step > 1 and there.striping:
+    def _text(self, current: layout.ImageLayout, size: int) -> str:
+        lines = [str(_IMAGE % {'layout': layouts.in_words(current)})]
+        if self._is_restricted and self._step > 1 and current.striping:
             lines.append(
                 str(
                     _STEP
                     % {
                         'step': self._step,
                         'next': (size // self._step + 1) * self._step,
-                        'stripe': layouts.striping(there),
+                        'stripe': layouts.striping(current),
                     }
                 )
             )

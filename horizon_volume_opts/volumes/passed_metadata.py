@@ -41,10 +41,10 @@ class Asked:
 @contextlib.contextmanager
 def asking(request: Any, metadata: Mapping[str, str]) -> Iterator[Asked]:
     """Create the volumes of this request with metadata."""
-    asked = Asked(metadata)
-    setattr(request, _ATTRIBUTE, asked)
+    passed = Asked(metadata)
+    setattr(request, _ATTRIBUTE, passed)
     try:
-        yield asked
+        yield passed
     finally:
         delattr(request, _ATTRIBUTE)
 
@@ -62,19 +62,19 @@ def _carrying(stock: Any) -> Any:
 
     @functools.wraps(stock)
     def volume_create(request: Any, *args: Any, **kwargs: Any) -> Any:
-        asked = getattr(request, _ATTRIBUTE, None)
-        if asked is None:
+        passed = getattr(request, _ATTRIBUTE, None)
+        if passed is None:
             return stock(request, *args, **kwargs)
         call = signature.bind(request, *args, **kwargs)
         metadata = call.arguments.get('metadata') or {}
-        call.arguments['metadata'] = {**metadata, **asked.metadata}
+        call.arguments['metadata'] = {**metadata, **passed.metadata}
         try:
             return stock(*call.args, **call.kwargs)
         except cinder_exceptions.ClientException as error:
-            asked.refusal = refusals.read(error)
-            if asked.refusal is None:
+            passed.refusal = refusals.read(error)
+            if passed.refusal is None:
                 raise
             # Stock forms show a ValidationError and keep the user's input.
-            raise exceptions.ValidationError(asked.refusal.text) from error
+            raise exceptions.ValidationError(passed.refusal.text) from error
 
     return volume_create

@@ -206,10 +206,10 @@ def forget_name(librados: Any, ioctx: Any, name: str, ident: str) -> None:
     The ID object goes first. A kill in between leaves the entry in the
     directory, which a repetition removes.
     """
-    there = id_of(librados, ioctx, name)
-    if there and there[0] == ident:
+    stored = id_of(librados, ioctx, name)
+    if stored and stored[0] == ident:
         with librados.WriteOpCtx() as operation:
-            operation.assert_version(there[1])
+            operation.assert_version(stored[1])
             operation.remove()
             ioctx.operate_write_op(operation, f'rbd_id.{name}')
     # The class refuses a name and an id that do not belong together.

@@ -307,8 +307,8 @@ def _get(cinder: Any, path: str) -> Body:
         microversion=VOLUME_MICROVERSION if is_volumes else _MICROVERSION,
     )
     response.raise_for_status()
-    found: Body = response.json()
-    return found
+    body: Body = response.json()
+    return body
 
 
 def of_body(body: Body) -> Volume:

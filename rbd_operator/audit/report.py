@@ -120,7 +120,7 @@ def make(
     known: records.Records | None,
 ) -> Report:
     """Return the report on scans and their findings."""
-    there = tuple(scans)
+    scanned = tuple(scans)
     ordered = sorted(
         problems,
         key=lambda each: (
@@ -133,9 +133,9 @@ def make(
     return Report(
         taken,
         seconds,
-        there,
+        scanned,
         tuple(ordered),
-        tuple(_counts(there, known)),
+        tuple(_counts(scanned, known)),
         known,
     )
 

@@ -151,9 +151,9 @@ def _confirmed(
         elif each.kind is not findings.CONFIGURATION:
             yield each
     for pool, doubtful in by_pool.items():
-        there = cluster.existing(pool, {each.image for each in doubtful})
+        existing = cluster.existing(pool, {each.image for each in doubtful})
         for each in doubtful:
-            if (each.kind in _MISSING) is not (each.image in there):
+            if (each.kind in _MISSING) is not (each.image in existing):
                 yield each
 
 

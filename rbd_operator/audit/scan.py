@@ -323,10 +323,10 @@ class Cluster:
         """
         if not failed:
             return
-        there = frozenset(self.librbd.RBD().list(ioctx))
+        listed = frozenset(self.librbd.RBD().list(ioctx))
         directory = objects.directory(self.librados, ioctx)
         moved = {entry.ident: entry for entry in trash}
-        for name in sorted(failed.keys() & there):
+        for name in sorted(failed.keys() & listed):
             stored = objects.id_of(self.librados, ioctx, name)
             ident = directory.get(name) or (stored[0] if stored else '')
             kind = findings.HALF_REMOVED

@@ -50,10 +50,10 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     Existing types are not changed, whether they are linked to the back end or
     only have its name.
     """
-    there = list(types)
-    names = {each['name'] for each in there}
+    all_types = list(types)
+    names = {each['name'] for each in all_types}
     linked: dict[str, str] = {}
-    for each in sorted(there, key=lambda each: str(each['name'])):
+    for each in sorted(all_types, key=lambda each: str(each['name'])):
         backend = (each['extra_specs'] or {}).get(BACKEND_NAME)
         # If there are several types, show the one with the back end's name.
         if backend and (backend not in linked or each['name'] == backend):

@@ -108,10 +108,10 @@ class Doctor(exit_status.StatusLister):
 
 
 def _configuration(
-    given: list[pathlib.Path] | None, default: pathlib.Path
+    paths: list[pathlib.Path] | None, default: pathlib.Path
 ) -> configuration.Configuration | None:
-    if given:
-        return configuration.Configuration(given)
+    if paths:
+        return configuration.Configuration(paths)
     if default.is_file():
         return configuration.Configuration([default])
     return None

@@ -65,9 +65,9 @@ class Command(exit_status.StatusLister):
         self, results: Iterable[outcomes.Outcome], interrupted: bool = False
     ) -> exit_status.Rows:
         """Show a summary and return the rows."""
-        there = list(results)
-        self.status = outcomes.severity(there, interrupted)
-        say(summary(there, self.what))
+        ended = list(results)
+        self.status = outcomes.severity(ended, interrupted)
+        say(summary(ended, self.what))
         return self._headers, [
             (
                 each.status.value,
@@ -77,7 +77,7 @@ class Command(exit_status.StatusLister):
                 ),
                 each.seconds,
             )
-            for each in there
+            for each in ended
         ]
 
     def changed(

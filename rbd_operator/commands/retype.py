@@ -317,10 +317,10 @@ def _planned(
     """Return a function that describes the planned action for a volume."""
 
     def planned(volume: records.Volume) -> outcomes.Outcome:
-        there = retypes.about(volume)
+        about = retypes.about(volume)
         unchanged = outcomes.Status.UNCHANGED
         if volume.volume_type == wanted.target:
-            return dataclasses.replace(there, status=unchanged)
+            return dataclasses.replace(about, status=unchanged)
         detail = f'retype to {wanted.target}'
         if retype_rules.is_running(volume):
             detail = f'wait for status {volume.status}, then {detail}'
@@ -328,10 +328,10 @@ def _planned(
             try:
                 retype_rules.check(volume, wanted.former)
             except outcomes.Refused as error:
-                return there.refused(error)
+                return about.refused(error)
         if volume.status == 'in-use':
             detail += '; refused if it changes more than image features'
-        return dataclasses.replace(there, detail=detail)
+        return dataclasses.replace(about, detail=detail)
 
     return planned
 

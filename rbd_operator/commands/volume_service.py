@@ -55,10 +55,10 @@ class VolumeService:
             return frozenset()
         return records.clusters(answers.record(response)['pools'])
 
-    def type_of(self, given: str) -> retypes.Type:
+    def type_of(self, wanted: str) -> retypes.Type:
         """Return a volume type.
 
-        :param given: the ID or name of the type
+        :param wanted: the ID or name of the type
         :raises ValueError: if the user can see no such type
         :raises CommandError: if the API refuses the request
         """
@@ -66,11 +66,11 @@ class VolumeService:
         types = answers.record(self._storage.get(path))['volume_types']
         for attribute in ('id', 'name'):
             for each in types:
-                if each[attribute] == given:
+                if each[attribute] == wanted:
                     specs = each.get('extra_specs') or {}
                     return retypes.Type(each['id'], each['name'], specs)
         raise ValueError(
-            f'There is no volume type {given}. Volume types: '
+            f'There is no volume type {wanted}. Volume types: '
             f'{", ".join(sorted(each["name"] for each in types)) or "none"}'
         )
 
@@ -133,9 +133,9 @@ class VolumeService:
             )
         return warning
 
-    def _answered(self, method: str, path: str, **given: Any) -> Any:
+    def _answered(self, method: str, path: str, **arguments: Any) -> Any:
         try:
-            response = getattr(self._storage, method)(path, **given)
+            response = getattr(self._storage, method)(path, **arguments)
         except _LOST as error:
             raise retypes.Unavailable(str(error)) from error
         status = response.status_code

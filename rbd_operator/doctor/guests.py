@@ -90,9 +90,9 @@ def _has_iothread(disk: str) -> bool:
     return bool(parsed.get('iothread') or parsed.get('iothread-vq-mapping'))
 
 
-def check(found: Iterable[Guest]) -> Iterator[Finding]:
+def check(listed: Iterable[Guest]) -> Iterator[Finding]:
     """Check the running servers; each finding has the number of servers."""
-    guests = tuple(found)
+    guests = tuple(listed)
     subject = 'running servers with RBD disks'
     if not guests:
         yield Finding(subject, 'none')
@@ -138,10 +138,10 @@ def check(found: Iterable[Guest]) -> Iterator[Finding]:
 
 
 def _counted(
-    subject: str, found: int, number: int, what: str, remedy: str
+    subject: str, count: int, number: int, what: str, remedy: str
 ) -> Finding:
-    if not found:
+    if not count:
         return Finding(subject, f'as recommended for all {number}')
     return Finding(
-        subject, f'{found} of {number} {what}', Severity.NOTICE, remedy
+        subject, f'{count} of {number} {what}', Severity.NOTICE, remedy
     )

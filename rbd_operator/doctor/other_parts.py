@@ -119,16 +119,16 @@ def check_horizon(
     root: pathlib.Path, folders: Iterable[str] = ENABLED_FOLDERS
 ) -> Iterator[Finding]:
     """Check the ``enabled`` file if the host has one of Horizon's folders."""
-    there = [root / each for each in folders if (root / each).is_dir()]
-    if not there:
+    dirs = [root / each for each in folders if (root / each).is_dir()]
+    if not dirs:
         return
-    found = [each / ENABLED for each in there if (each / ENABLED).exists()]
-    if found:
-        yield Finding('Horizon', str(found[0]))
+    files = [each / ENABLED for each in dirs if (each / ENABLED).exists()]
+    if files:
+        yield Finding('Horizon', str(files[0]))
     else:
         yield Finding(
             'Horizon',
-            f'no {ENABLED} in {", ".join(map(str, there))}',
+            f'no {ENABLED} in {", ".join(map(str, dirs))}',
             Severity.NOTICE,
             'Link the file into the folder if the dashboard should show the '
             'options.',

@@ -88,7 +88,7 @@ class Refresher:
         """Run one audit. A failure is reported, not raised."""
         self._began = self._clock()
         try:
-            found = self._audit(self._check_stopped)
+            audited = self._audit(self._check_stopped)
         except scan.Cancelled:
             pass
         except Exception as error:
@@ -97,8 +97,8 @@ class Refresher:
         else:
             self._state = State(
                 True,
-                tuple(metrics.of_report(found)),
-                found.taken.timestamp(),
+                tuple(metrics.of_report(audited)),
+                audited.taken.timestamp(),
             )
         finally:
             self._began = None

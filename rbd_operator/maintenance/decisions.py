@@ -137,25 +137,25 @@ class Plan:
 def plan(action: Action, target: selection.Target) -> Plan:
     """Return the planned change of an image."""
     image = target.image
-    there = image.image_features
+    enabled = image.image_features
     if action is Action.DISABLE:
-        unwanted = features.MAP_OFF & there
+        unwanted = features.MAP_OFF & enabled
         return Plan(
             (unwanted,) if unwanted else (),
-            record=_contradicts(target, there - features.MAP_OFF),
+            record=_contradicts(target, enabled - features.MAP_OFF),
         )
     if action is Action.REBUILD:
         return Plan(rebuild=has_invalid_map(image))
     # The object map requires the exclusive lock.
     missing = (
-        frozenset({features.EXCLUSIVE_LOCK}) - there,
-        features.MAP_OFF - there,
+        frozenset({features.EXCLUSIVE_LOCK}) - enabled,
+        features.MAP_OFF - enabled,
     )
     change = tuple(each for each in missing if each)
     return Plan(
         change,
         bool(change) or has_invalid_map(image),
-        _contradicts(target, there | features.MAP_ON),
+        _contradicts(target, enabled | features.MAP_ON),
     )
 
 
@@ -254,43 +254,43 @@ def _decided_otherwise(
     origin = errors.Origin
     specs = types.get(volume.volume_type, {})
     try:
-        asked = precedence.resolve(
-            precedence.Level(where, options.parse(given, scope, where))
-            for given, scope, where in (
+        resolved = precedence.resolve(
+            precedence.Level(where, options.parse(items, scope, where))
+            for items, scope, where in (
                 (volume.metadata, keys.Scope.VOLUME, origin.VOLUME_METADATA),
                 (specs, keys.Scope.TYPE, origin.VOLUME_TYPE),
             )
         )
     except errors.OptionError as error:
         return str(error)
-    choice = asked.features_choice
+    choice = resolved.features_choice
     if choice is None:
         return ''
-    wanted = asked.features_over(frozenset())
+    wanted = resolved.features_over(frozenset())
     if (features.OBJECT_MAP in wanted) is (action is Action.ENABLE):
         return ''
     return f'set in {choice.origin.label}'
 
 
 def obstacle_in_use(
-    there: features.Features, found: use.Use
+    enabled: features.Features, usage: use.Use
 ) -> Obstacle | None:
     """Return why clients of an image forbid its change; None if they do not.
 
     librbd forwards changes to the client that holds the exclusive lock. If no
     client holds it, librbd acquires it itself.
 
-    :param there: features of the image
+    :param enabled: features of the image
     """
-    if found.is_manual:
-        return LOCKED, found.owner
-    if found.owner and not found.owner_watches:
-        return OWNER_GONE, found.owner
-    if not found.watchers:
+    if usage.is_manual:
+        return LOCKED, usage.owner
+    if usage.owner and not usage.owner_watches:
+        return OWNER_GONE, usage.owner
+    if not usage.watchers:
         return None
-    addresses = ', '.join(found.watchers)
-    if features.EXCLUSIVE_LOCK not in there:
+    addresses = ', '.join(usage.watchers)
+    if features.EXCLUSIVE_LOCK not in enabled:
         return IN_USE_UNLOCKED, addresses
-    if not found.owner:
+    if not usage.owner:
         return IN_USE_FREE, addresses
     return None

@@ -69,20 +69,20 @@ class MapChange:
         self._check_volume()
         clients = alive.Clients(self.cluster, self.target.image.pool)
         image = self.target.image
-        there = object_maps.ObjectMaps(
+        maps = object_maps.ObjectMaps(
             *(self.cluster.librbd, ioctx, image.name, image.ident),
             *(clients, ours),
         )
         for each in self.plan.change:
             if self.action is decisions.Action.DISABLE:
-                there.disable(each)
+                maps.disable(each)
             else:
-                there.enable(each)
-        rebuilt = there.rebuild() if self.plan.rebuild else 0
+                maps.enable(each)
+        rebuilt = maps.rebuild() if self.plan.rebuild else 0
         # librbd releases only the locks of this run.
-        released = there.release_lock()
+        released = maps.release_lock()
         has_map = self.action is not decisions.Action.DISABLE
-        made = there.verify(has_map)
+        made = maps.verify(has_map)
         volume = self.target.volume
         if self.plan.record and self.record and volume:
             self._correct(self.record, volume.ident, made)

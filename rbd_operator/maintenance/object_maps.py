@@ -97,16 +97,16 @@ class ObjectMaps:
             if waited:
                 time.sleep(1)
             with self._opened(read_only=True) as image:
-                found = use.of_image(image, self._ours)
-            if not (found.watchers and found.has_earlier):
+                usage = use.of_image(image, self._ours)
+            if not (usage.watchers and usage.has_earlier):
                 break
-        return bool(found.watchers)
+        return bool(usage.watchers)
 
     def _check_use(self) -> None:
         with self._opened(read_only=True) as image:
-            there = features.from_mask(image.features())
-            found = use.of_image(image, self._ours)
-        if obstacle := decisions.obstacle_in_use(there, found):
+            enabled = features.from_mask(image.features())
+            usage = use.of_image(image, self._ours)
+        if obstacle := decisions.obstacle_in_use(enabled, usage):
             raise outcomes.Refused(*obstacle)
 
     def enable(self, wanted: features.Features) -> None:
@@ -177,19 +177,19 @@ class ObjectMaps:
             the plan
         """
         with self._opened(read_only=True) as image:
-            there = features.from_mask(image.features())
+            enabled = features.from_mask(image.features())
             flags = image.flags()
             invalid = list(_invalid_snapshots(image))
-        if (features.OBJECT_MAP in there) is not has_map:
+        if (features.OBJECT_MAP in enabled) is not has_map:
             raise outcomes.NotVerified(
-                f'the features are {features.joined(there)}'
+                f'the features are {features.joined(enabled)}'
             )
         if flags or invalid:
             raise outcomes.NotVerified(
                 f'the flags of the image are {flags}, and those of '
                 f'{len(invalid)} snapshots are not empty'
             )
-        return there
+        return enabled
 
 
 def _invalid_snapshots(image: Any) -> Iterator[int]:

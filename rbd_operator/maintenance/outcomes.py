@@ -122,15 +122,15 @@ class Outcome:
         return {**dataclasses.asdict(self), 'status': self.status.value}
 
 
-def severity(found: Iterable[Outcome], interrupted: bool = False) -> int:
+def severity(results: Iterable[Outcome], interrupted: bool = False) -> int:
     """Return the exit status for outcomes.
 
     0 if nothing is left to do, 1 if a rule forbade a change, 2 if one failed,
     and 3 if the run was interrupted.
     """
-    there = {each.status for each in found}
+    statuses = {each.status for each in results}
     if interrupted:
         return 3
-    if Status.FAILED in there:
+    if Status.FAILED in statuses:
         return 2
-    return int(Status.REFUSED in there)
+    return int(Status.REFUSED in statuses)

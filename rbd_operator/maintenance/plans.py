@@ -77,13 +77,13 @@ class Filter:
     projects: frozenset[str] = frozenset()
     limit: int = 100
 
-    def has(self, found: findings.Finding) -> bool:
+    def has(self, finding: findings.Finding) -> bool:
         """Return whether a finding is selected."""
         kinds = self.kinds or {kind.code for kind in examination.WAYS}
-        if found.kind.code not in kinds:
+        if finding.kind.code not in kinds:
             return False
         return not self.patterns or any(
-            fnmatch.fnmatchcase(found.image, each) for each in self.patterns
+            fnmatch.fnmatchcase(finding.image, each) for each in self.patterns
         )
 
 
@@ -114,19 +114,19 @@ def made(
 
 
 def _examined(
-    found: findings.Finding, examiner: examination.Examiner, ioctx: Any
+    finding: findings.Finding, examiner: examination.Examiner, ioctx: Any
 ) -> removal.Removal | outcomes.Outcome:
     librbd, librados = examiner.cluster.librbd, examiner.cluster.librados
-    image = found.pool, found.image, found.ident
+    image = finding.pool, finding.image, finding.ident
     about = outcomes.Outcome(
         outcomes.Status.UNCHANGED,
         *image,
-        volume=found.volume,
-        project=found.project,
+        volume=finding.volume,
+        project=finding.project,
     )
     try:
         try:
-            item = examiner.examine(ioctx, found.kind, *image)
+            item = examiner.examine(ioctx, finding.kind, *image)
         except librbd.ImageNotFound:
             if not objects.is_gone(librados, ioctx, *image):
                 raise

@@ -36,7 +36,7 @@ def recorder(config_file: str) -> Recorder:
     return correct
 
 
-def correct(volume_id: str, there: features.Features) -> bool:
+def correct(volume_id: str, enabled: features.Features) -> bool:
     """Correct the features in the record of a volume, if it has one.
 
     :returns: whether it has one
@@ -52,6 +52,6 @@ def correct(volume_id: str, there: features.Features) -> bool:
         return False
     if keys.FEATURES not in recorded:
         return False
-    entry = {keys.FEATURES: features.joined(there)}
+    entry = {keys.FEATURES: features.joined(enabled)}
     db.volume_admin_metadata_update(admin, volume_id, entry, False)
     return True

@@ -59,8 +59,8 @@ def is_running(volume: records.Volume) -> bool:
 
 def percent(volume: records.Volume) -> int | None:
     """Return the progress of a conversion; None if it is unknown."""
-    found: int | None = _conversion(volume).get(wire.CONVERSION_PERCENT)
-    return found
+    number: int | None = _conversion(volume).get(wire.CONVERSION_PERCENT)
+    return number
 
 
 def unset(
@@ -139,5 +139,5 @@ def stalled(about: outcomes.Outcome, seconds: float) -> outcomes.Outcome:
 
 
 def _conversion(volume: records.Volume) -> dict[str, Any]:
-    found: dict[str, Any] = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
-    return found
+    shown: dict[str, Any] = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
+    return shown

@@ -209,14 +209,14 @@ class Retypes:
 
         The volume remains the first one until the API has answered.
         """
-        there = self.service.show(volume.ident)
-        if there is not None and retype_rules.is_running(there):
-            self._started(volume, self._was_begun(volume.ident), there)
+        current = self.service.show(volume.ident)
+        if current is not None and retype_rules.is_running(current):
+            self._started(volume, self._was_begun(volume.ident), current)
             return
         try:
-            done = self._settled(volume, there)
-            if done is None and there is not None:
-                self._request(volume, there)
+            done = self._settled(volume, current)
+            if done is None and current is not None:
+                self._request(volume, current)
                 return
         except outcomes.Refused as error:
             done = volume.refused(error)
@@ -225,23 +225,23 @@ class Retypes:
             self._end(done)
 
     def _settled(
-        self, volume: outcomes.Outcome, there: records.Volume | None
+        self, volume: outcomes.Outcome, current: records.Volume | None
     ) -> outcomes.Outcome | None:
         """Return the outcome of a volume that needs no retype; else None.
 
         :raises Refused: if the state of the volume forbids a retype
         """
-        if there is None:
+        if current is None:
             return _unchanged(volume, 'the volume was deleted')
-        if there.volume_type == self.wanted.target:
+        if current.volume_type == self.wanted.target:
             if self._was_begun(volume.ident):
                 return self._retyped(volume, 'after an earlier run had ended')
             return _unchanged(volume, 'has the type already')
-        retype_rules.check(there, self.wanted.former)
+        retype_rules.check(current, self.wanted.former)
         return None
 
     def _request(
-        self, volume: outcomes.Outcome, there: records.Volume
+        self, volume: outcomes.Outcome, current: records.Volume
     ) -> None:
         if self.written:
             self.written.begin('', '', volume.ident, planned=volume.detail)
@@ -252,46 +252,46 @@ class Retypes:
                 retype_rules.BY_CINDER, str(error)
             ) from error
         self.pace.begun(0)
-        self._started(volume, True, there, warning)
+        self._started(volume, True, current, warning)
 
     def _started(
         self,
         volume: outcomes.Outcome,
         requested: bool,
-        there: records.Volume,
+        current: records.Volume,
         warning: str = '',
     ) -> None:
         self._waiting.popleft()
         now = self.now()
         self._running[volume.ident] = _Running(
-            volume, now, requested, there, warning, changed=now
+            volume, now, requested, current, warning, changed=now
         )
 
     def _look(self, ident: str) -> None:
         """Query a volume that is being retyped."""
         each = self._running[ident]
-        there = self.service.show(ident)
-        if there is not None and retype_rules.is_running(there):
-            self._continues(each, there)
+        current = self.service.show(ident)
+        if current is not None and retype_rules.is_running(current):
+            self._continues(each, current)
             return
         del self._running[ident]
-        if there is None:
+        if current is None:
             self._end(_unchanged(each.about, 'the volume was deleted'))
-        elif there.volume_type == self.wanted.target:
-            kept = retype_rules.kept(self.wanted.unset, each.before, there)
+        elif current.volume_type == self.wanted.target:
+            kept = retype_rules.kept(self.wanted.unset, each.before, current)
             note = '; '.join(filter(None, (each.warning, kept)))
             self._end(self._retyped(each.about, note, each.began))
         elif each.requested:
-            self._end(retype_rules.unchanged(each.about, there))
+            self._end(retype_rules.unchanged(each.about, current))
         else:
             # An earlier retype of the volume has ended. This run has not
             # requested its own yet.
             self._waiting.appendleft(each.about)
 
-    def _continues(self, each: _Running, there: records.Volume) -> None:
-        each.percent = retype_rules.percent(there)
-        if there != each.shown:
-            each.shown, each.changed = there, self.now()
+    def _continues(self, each: _Running, current: records.Volume) -> None:
+        each.percent = retype_rules.percent(current)
+        if current != each.shown:
+            each.shown, each.changed = current, self.now()
         elif self.now() - each.changed > self.patience:
             del self._running[each.about.ident]
             self._end(retype_rules.stalled(each.about, self.patience))

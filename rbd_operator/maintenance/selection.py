@@ -53,37 +53,37 @@ class Selection:
             volume = known.volumes.get(parsed.ident)
             return volume is not None and self._has(volume), volume
         if parsed.owner is names.Owner.GLANCE_IMAGE:
-            there = known.images or ()
-            return self.images and parsed.ident in there, None
+            idents = known.images or ()
+            return self.images and parsed.ident in idents, None
         if parsed.owner is names.Owner.SERVER_DISK:
-            there = known.servers or ()
-            return self.servers and parsed.ident in there, None
+            idents = known.servers or ()
+            return self.servers and parsed.ident in idents, None
         return False, None
 
     def missing(
         self, known: records.Records, image_names: Collection[str]
     ) -> list[str]:
         """Return the selected volumes without an image among those found."""
-        there = {
+        existing = {
             each.ident
             for each in known.volumes.values()
             if each.image_name in image_names
         }
-        return sorted(self.volumes - there)
+        return sorted(self.volumes - existing)
 
     def has_all(
-        self, known: records.Records, there: Collection[tuple[str, str]]
+        self, known: records.Records, scanned: Collection[tuple[str, str]]
     ) -> bool:
         """Return whether images were found for all that is selected.
 
-        :param there: pool and name of each image
+        :param scanned: pool and name of each image
 
         What is in a pool that cannot be read does not matter then. This is
         known of volumes only. The pool of a back end that does not report,
         such as one whose service is down, may be one that cannot be read.
         """
         return not (self.images or self.servers) and all(
-            (known.backends.get(each.pool), each.image_name) in there
+            (known.backends.get(each.pool), each.image_name) in scanned
             for each in known.volumes.values()
             if self._has(each)
             and each.must_have_image

@@ -79,17 +79,17 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
         name: str = made['name']
         return name
 
-    def create_asking(self, asked: dict[str, str], **values: Any) -> str:
+    def create_asking(self, items: dict[str, str], **values: Any) -> str:
         """Create a volume with requested options and return its id.
 
         The options are in its metadata, or in a new type if tenants may not
         set them.
         """
         if CONF.rbd_volume_options_feature_enabled.tenant_options:
-            values['metadata'] = asked
+            values['metadata'] = items
             values.setdefault('volume_type', self.volume_type['name'])
         else:
-            values['volume_type'] = self.make_type(asked)
+            values['volume_type'] = self.make_type(items)
         ident: str = self.create_volume(**values)['id']
         return ident
 

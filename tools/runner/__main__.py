@@ -107,17 +107,17 @@ def count(reports: Iterable[pathlib.Path]) -> results.Results:
         text = report.read_text() if report.exists() else ''
         for session in json.loads(text)['sessions'] if text else [{}]:
             name = session.get('signatures', ['nox'])[0]
-            found = results.total(report.parent / name)
+            counts = results.total(report.parent / name)
             good = session.get('result') in ('success', 'skipped')
-            if not found.failed and not good:
-                found.failed, found.failures = 1, {'session': 'see above'}
-            print(f'{name}: {found}, {session.get("duration", 0):.0f} s')
-            whole.passed += found.passed
-            whole.failed += found.failed
-            whole.skipped += found.skipped
-            for test, error in found.failures.items():
+            if not counts.failed and not good:
+                counts.failed, counts.failures = 1, {'session': 'see above'}
+            print(f'{name}: {counts}, {session.get("duration", 0):.0f} s')
+            whole.passed += counts.passed
+            whole.failed += counts.failed
+            whole.skipped += counts.skipped
+            for test, error in counts.failures.items():
                 whole.failures[f'{name}: {test}'] = error
-            for test, error in found.repeated.items():
+            for test, error in counts.repeated.items():
                 whole.repeated[f'{name}: {test}'] = error
     return whole
 
@@ -130,18 +130,18 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     parser.add_argument('--release', choices=releases, default=releases[-1])
     parser.add_argument('-h', '--help', action='store_true')
     words = list(itertools.takewhile(lambda word: word != '--', arguments))
-    asked, filters = parser.parse_args(words), arguments[len(words) + 1 :]
-    if asked.help:
+    args, filters = parser.parse_args(words), arguments[len(words) + 1 :]
+    if args.help:
         print(__doc__, flush=True)
         return subprocess.run([*_NOX, '--list']).returncode
     folder.mkdir(parents=True, exist_ok=True)
-    os.environ['RBD_TEST_RELEASE'] = asked.release
+    os.environ['RBD_TEST_RELEASE'] = args.release
     os.environ['RBD_TEST_RESULTS'] = str(folder)
-    if 'all' in asked.part:
+    if 'all' in args.part:
         os.environ['RBD_TEST_ALL'] = '1'
     commands, reports = {}, []
-    newest = asked.release == releases[-1]
-    for name, options in lanes(asked.part, bool(filters), newest).items():
+    newest = args.release == releases[-1]
+    for name, options in lanes(args.part, bool(filters), newest).items():
         reports.append(folder / f'{name}.json')
         report = ['--report', str(reports[-1])]
         commands[name] = [*_NOX, *report, *options, '--', *filters]
@@ -150,13 +150,13 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
     finally:
         if (folder / 'sandbox').exists() and os.environ.get('KEEP') != '1':
             subprocess.run([_SANDBOX, 'down', '--keep-venv'])
-    found = count(reports)
-    for test, error in found.repeated.items():
+    counts = count(reports)
+    for test, error in counts.repeated.items():
         print(f'passed when repeated: {test}: {error}')
-    for test, error in found.failures.items():
+    for test, error in counts.failures.items():
         print(f'failed: {test}: {error}')
-    print(found, flush=True)
-    return 0 if found.passed and not found.failed else 1
+    print(counts, flush=True)
+    return 0 if counts.passed and not counts.failed else 1
 
 
 if __name__ == '__main__':

@@ -211,12 +211,12 @@ def _down(place: state.State, args: argparse.Namespace) -> int:
 
 
 def _status(place: state.State, args: argparse.Namespace) -> int:
-    found = status.read(place)
+    shown = status.read(place)
     if args.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(shown, indent=2))
     else:
-        print(status.table(found))
-    return 0 if found['up'] else 3
+        print(status.table(shown))
+    return 0 if shown['up'] else 3
 
 
 def _environ(place: state.State, cloud: str) -> dict[str, str]:
@@ -276,12 +276,12 @@ def _guest_image(place: state.State, args: argparse.Namespace) -> int:
 
 
 def _logs(place: state.State, args: argparse.Namespace) -> int:
-    found: list[pathlib.Path] = sorted(
+    logs: list[pathlib.Path] = sorted(
         [*place.log.glob('*.log'), *(place.run / 'ceph/log').glob('*')]
     )
     if args.service:
-        found = [path for path in found if path.stem == args.service]
-    if not found:
+        logs = [path for path in logs if path.stem == args.service]
+    if not logs:
         names = sorted({path.stem for path in place.log.glob('*.log')})
         raise errors.SandboxError(
             f'No log of {args.service or "anything"}. There are: '
@@ -292,7 +292,7 @@ def _logs(place: state.State, args: argparse.Namespace) -> int:
     follow = ['--follow'] if args.follow else []
     # tail replaces this process, so that Ctrl-C ends it.
     os.execvp(  # noqa: S606 - no shell is wanted
-        'tail', ['tail', '-n', count, *follow, *map(str, found)]
+        'tail', ['tail', '-n', count, *follow, *map(str, logs)]
     )
 
 

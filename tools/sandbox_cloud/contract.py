@@ -191,9 +191,9 @@ class Service(abc.ABC):
 
         self._wait(f'answer {path}', answers)
 
-    def _wait(self, what: str, there: Callable[[], bool]) -> None:
+    def _wait(self, what: str, is_ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE
-        while not there():
+        while not is_ready():
             for program in self.programs():
                 self.runtime.supervisor.check(program.name)
             if time.monotonic() > deadline:

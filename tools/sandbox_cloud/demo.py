@@ -58,16 +58,16 @@ class Demo:
         text = self.run(
             *('openstack', 'volume', 'show', ident, '-f', 'json'), show=False
         )
-        found: dict[str, Any] = json.loads(text)
-        return found
+        shown: dict[str, Any] = json.loads(text)
+        return shown
 
     def wait_for(self, ident: str, status: str) -> None:
         """Wait until a volume has a status."""
         deadline = time.monotonic() + _PATIENCE
-        while (found := self.volume(ident)['status']) != status:
-            if found == 'error' or time.monotonic() > deadline:
+        while (current := self.volume(ident)['status']) != status:
+            if current == 'error' or time.monotonic() > deadline:
                 raise errors.SandboxError(
-                    f'The volume is {found}; see tools/sandbox logs '
+                    f'The volume is {current}; see tools/sandbox logs '
                     'cinder-volume'
                 )
             time.sleep(0.5)
@@ -101,14 +101,14 @@ def _checks(info: dict[str, Any]) -> dict[str, bool]:
 def run(environ: dict[str, str]) -> int:
     """Create a volume and use it on a server; return 0 on success."""
     demo = Demo(environ)
-    asked = [
+    properties = [
         part
         for key, value in _ASKED.items()
         for part in ('--property', f'{key}={value}')
     ]
     ident = demo.run(
         *('openstack', 'volume', 'create', '--size', '8', '--type', 'rbd'),
-        *(*asked, '-f', 'value', '-c', 'id', _NAME),
+        *(*properties, '-f', 'value', '-c', 'id', _NAME),
     ).strip()
     try:
         demo.wait_for(ident, 'available')
@@ -118,10 +118,10 @@ def run(environ: dict[str, str]) -> int:
         info = json.loads(
             demo.run('rbd', 'info', '--format', 'json', image, show=False)
         )
-        found = _use(demo, ident, image)
+        checks = _use(demo, ident, image)
     finally:
         demo.run('openstack', 'volume', 'delete', ident)
-    return _verdict({**_checks(info), **found})
+    return _verdict({**_checks(info), **checks})
 
 
 def _use(demo: Demo, volume: str, image: str) -> dict[str, bool]:

@@ -82,18 +82,18 @@ def answer(console: str, number: str | int) -> str | None:
 
     :returns: the text after the number; None if there is no answer
     """
-    found = re.findall(rf'^guest: \S+ {number} (.*?)\r?$', console, re.M)
-    return str(found[-1]) if found else None
+    answers = re.findall(rf'^guest: \S+ {number} (.*?)\r?$', console, re.M)
+    return str(answers[-1]) if answers else None
 
 
 def seen(console: str, serial: str) -> dict[str, str] | None:
     """Return the last properties of a disk, by the names of its fields."""
-    found = re.findall(
+    lines = re.findall(
         rf'^guest: (\S+) (size=.* serial={serial[:20]}.*?)\r?$', console, re.M
     )
-    if not found:
+    if not lines:
         return None
-    disk, fields = found[-1]
+    disk, fields = lines[-1]
     pairs = (field.partition('=') for field in fields.split())
     return {'disk': disk, **{name: value for name, _, value in pairs}}
 

@@ -53,12 +53,12 @@ def missing(profile: str) -> list[str]:
         text=True,
         check=False,
     )
-    there = {
+    installed = {
         line.split()[0]
         for line in done.stdout.splitlines()
         if line.endswith(' ok installed')
     }
-    return [name for name in names if name not in there]
+    return [name for name in names if name not in installed]
 
 
 @contextlib.contextmanager

@@ -15,10 +15,10 @@ from sandbox_cloud import services
 from sandbox_cloud import state
 
 
-def check(place: state.State, asked: str | None) -> str:
+def check(place: state.State, requested: str | None) -> str:
     """Raise an error if the cloud cannot start.
 
-    :param asked: the release that the user requested, if any
+    :param requested: the release that the user requested, if any
     :returns: the release to start
     """
     if os.geteuid() != 0:
@@ -28,28 +28,28 @@ def check(place: state.State, asked: str | None) -> str:
         )
     place.check()
     _check_ports(place)
-    return _release(place, asked)
+    return _release(place, requested)
 
 
-def _release(place: state.State, asked: str | None) -> str:
-    there = place.release
-    if asked and there not in (None, asked):
+def _release(place: state.State, requested: str | None) -> str:
+    running = place.release
+    if requested and running not in (None, requested):
         raise errors.SandboxError(
-            f'The sandbox runs release {there}. Take it down first: '
+            f'The sandbox runs release {running}. Take it down first: '
             'tools/sandbox down --keep-venv'
         )
-    return asked or there or state.releases()[-1]
+    return requested or running or state.releases()[-1]
 
 
 def _check_ports(place: state.State) -> None:
     ports = [port for each in services.ALL for port in each.ports]
-    for found in processes.listeners(ports):
-        if found.pid and processes.is_ours(found.pid, place.run):
+    for listener in processes.listeners(ports):
+        if listener.pid and processes.is_ours(listener.pid, place.run):
             continue
-        who = f'process {found.pid} ({found.command})'
-        if found.pid is None:
+        who = f'process {listener.pid} ({listener.command})'
+        if listener.pid is None:
             who = 'a process that is not visible to the sandbox'
         raise errors.SandboxError(
-            f'Port {found.port} is taken by {who}, which the sandbox did '
+            f'Port {listener.port} is taken by {who}, which the sandbox did '
             'not start. Stop it and try again; nothing was changed.'
         )

@@ -81,15 +81,15 @@ def family(pid: int) -> list[int]:
             # The name in brackets may contain any character; fields follow it.
             parent = int(stat.rpartition(')')[2].split()[1])
             children.setdefault(parent, []).append(other)
-    found = [pid]
-    for known in found:
-        found.extend(children.get(known, ()))
-    return found
+    pids = [pid]
+    for known in pids:
+        pids.extend(children.get(known, ()))
+    return pids
 
 
 def end(run: pathlib.Path, grace: float = 3) -> int:
     """End every process of the sandbox; return their number."""
-    found = ours(run)
+    pids = ours(run)
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in ours(run):
             with contextlib.suppress(ProcessLookupError):
@@ -97,7 +97,7 @@ def end(run: pathlib.Path, grace: float = 3) -> int:
         deadline = time.monotonic() + grace
         while ours(run) and time.monotonic() < deadline:
             time.sleep(0.05)
-    return len(found)
+    return len(pids)
 
 
 def _listening_inodes() -> dict[str, int]:
@@ -119,16 +119,16 @@ def listeners(ports: Iterable[int]) -> list[Listener]:
         for inode, port in _listening_inodes().items()
         if port in wanted
     }
-    found: dict[int, Listener] = {}
+    by_port: dict[int, Listener] = {}
     if inodes:
         for pid in _pids():
             for inode in _sockets(pid) & inodes.keys():
                 port = inodes[inode]
-                found.setdefault(port, Listener(port, pid, command_of(pid)))
+                by_port.setdefault(port, Listener(port, pid, command_of(pid)))
     for port in inodes.values():
         # If a process is in another namespace, only its socket is visible.
-        found.setdefault(port, Listener(port, None, '?'))
-    return list(found.values())
+        by_port.setdefault(port, Listener(port, None, '?'))
+    return list(by_port.values())
 
 
 def _sockets(pid: int) -> set[str]:
@@ -145,7 +145,7 @@ def _sockets(pid: int) -> set[str]:
 def ports_of(pids: Iterable[int]) -> list[int]:
     """Return the TCP ports that these processes listen on."""
     inodes = _listening_inodes()
-    found: set[int] = set()
+    ports: set[int] = set()
     for pid in pids:
-        found.update(inodes[inode] for inode in _sockets(pid) & inodes.keys())
-    return sorted(found)
+        ports.update(inodes[inode] for inode in _sockets(pid) & inodes.keys())
+    return sorted(ports)

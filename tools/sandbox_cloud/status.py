@@ -51,20 +51,20 @@ def ranges(ports: Sequence[int]) -> str:
     )
 
 
-def table(found: dict[str, Any]) -> str:
+def table(shown: dict[str, Any]) -> str:
     """Return the status as a table."""
-    if not found['services']:
-        return f'Nothing runs in {found["folder"]}.'
+    if not shown['services']:
+        return f'Nothing runs in {shown["folder"]}.'
     rows = [('SERVICE', 'STATE', 'PID', 'PORT', 'MiB')]
-    for each in found['services']:
+    for each in shown['services']:
         ports = ranges(each['ports'])
         pid, memory = str(each['pid'] or '-'), str(each['memory'])
         rows.append((each['service'], each['state'], pid, ports, memory))
-    total = sum(each['memory'] for each in found['services'])
+    total = sum(each['memory'] for each in shown['services'])
     rows.append(('', '', '', '', str(total)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    platform = f' on {found["platform"]}' if found['platform'] else ''
-    title = f'OpenStack {found["release"]}{platform} in {found["folder"]}'
+    platform = f' on {shown["platform"]}' if shown['platform'] else ''
+    title = f'OpenStack {shown["release"]}{platform} in {shown["folder"]}'
     lines = [title, '']
     for row in rows:
         cells = [

@@ -131,10 +131,10 @@ class Venv:
         :raises SandboxError: a module is missing
         """
         for name in names:
-            found = list(_DIST_PACKAGES.glob(name))
-            if not found:
+            sources = list(_DIST_PACKAGES.glob(name))
+            if not sources:
                 raise errors.SandboxError(f'no {name} in {_DIST_PACKAGES}')
-            for source in found:
+            for source in sources:
                 link = self.site / source.name
                 if not link.is_symlink():
                     link.symlink_to(source)

@@ -14,8 +14,8 @@ CONF = config.CONF
 class FeaturesTest(base.RBDVolumeTest):
     """Volumes have the requested features."""
 
-    def _features(self, asked: dict[str, str]) -> set[str]:
-        return set(self.attributes(self.create_asking(asked))['features'])
+    def _features(self, metadata: dict[str, str]) -> set[str]:
+        return set(self.attributes(self.create_asking(metadata))['features'])
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('61679d52-0ebd-41e9-af64-0e4f89afa2c0')

@@ -25,7 +25,7 @@ class TenantRefusalsTest(base.RBDVolumeTest):
         if not CONF.rbd_volume_options_feature_enabled.tenant_options:
             raise cls.skipException('tenants may not set all keys')
 
-    def _refused(self, asked: dict[str, str], *words: str) -> None:
+    def _refused(self, metadata: dict[str, str], *words: str) -> None:
         """Request a volume; the response is 400 and contains the words."""
         name = data_utils.rand_name(
             self.__class__.__name__, prefix=CONF.resource_name_prefix
@@ -36,7 +36,7 @@ class TenantRefusalsTest(base.RBDVolumeTest):
             name=name,
             size=CONF.volume.volume_size,
             volume_type=self.volume_type['name'],
-            metadata=asked,
+            metadata=metadata,
         )
         for word in words:
             self.assertIn(word, str(error))
@@ -87,11 +87,11 @@ class TenantRefusalsTest(base.RBDVolumeTest):
         """The response shows the limit of the back end."""
         told = self.options_client.show_options(self.volume_type['name'])
         count = told['volume_type']['options'][keys.STRIPE_COUNT]
-        asked = {
+        metadata = {
             **self.asked,
             keys.STRIPE_COUNT: str(count['maximum'] + 1),
         }
-        self._refused(asked, keys.STRIPE_COUNT, str(count['maximum']))
+        self._refused(metadata, keys.STRIPE_COUNT, str(count['maximum']))
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('33d0638b-b258-447f-b925-3062715918a3')
@@ -102,8 +102,8 @@ class TenantRefusalsTest(base.RBDVolumeTest):
             raise self.skipException('whole stripes are not required')
         if CONF.volume.volume_size % 3 == 0:
             raise self.skipException('volume_size is a multiple of three')
-        asked = {**self.asked, keys.STRIPE_COUNT: '3'}
-        self._refused(asked, 'not a multiple of')
+        metadata = {**self.asked, keys.STRIPE_COUNT: '3'}
+        self._refused(metadata, 'not a multiple of')
 
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('1891e311-a320-4f38-ba44-4e316ed19fc6')
@@ -255,12 +255,12 @@ class ExtendRefusalsTest(base.RBDVolumeTest):
         told = self.options_client.show_options(self.volume_type['name'])
         if not told['volume_type']['require_whole_stripes']:
             raise self.skipException('whole stripes are not required')
-        asked = {
+        metadata = {
             **self.asked,
             keys.STRIPE_UNIT: '1M',
             keys.STRIPE_COUNT: '3',
         }
-        volume = self.create_asking(asked, size=3)
+        volume = self.create_asking(metadata, size=3)
         error = self.assertRaises(
             exceptions.BadRequest,
             self.volumes_client.extend_volume,

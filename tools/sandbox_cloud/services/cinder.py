@@ -125,10 +125,10 @@ class Cinder(Service):
 
     def _make_types(self) -> None:
         api = self.runtime.api
-        there: list[dict[str, Any]] = api.cinder(
+        types: list[dict[str, Any]] = api.cinder(
             'GET', '/types?is_public=None'
         )['volume_types']
-        names = {item['name'] for item in there}
+        names = {item['name'] for item in types}
         for name, specs in _TYPES.items():
             if name in names:
                 continue
@@ -158,9 +158,9 @@ class Cinder(Service):
     def _known(self) -> set[str]:
         answer = self.runtime.api.cinder('GET', '/scheduler-stats/get_pools')
         # Named host@backend#pool.
-        found = {pool['name'].partition('#')[0] for pool in answer['pools']}
+        hosts = {pool['name'].partition('#')[0] for pool in answer['pools']}
         answer = self.runtime.api.cinder('GET', '/os-services')
-        return found | {
+        return hosts | {
             service['binary']
             for service in answer['services']
             if service['state'] == 'up'

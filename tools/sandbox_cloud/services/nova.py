@@ -175,9 +175,9 @@ class Nova(Service):
     def _make_flavors(self) -> None:
         api = self.runtime.api
         answer = api.call('GET', f'{NOVA}/flavors')
-        there = {flavor['name'] for flavor in answer['flavors']}
+        names = {flavor['name'] for flavor in answer['flavors']}
         for name, (memory, disk) in _FLAVORS.items():
-            if name not in there:
+            if name not in names:
                 flavor = {'name': name, 'ram': memory, 'disk': disk}
                 body = {'flavor': {**flavor, 'vcpus': 1}}
                 api.call('POST', f'{NOVA}/flavors', body)
