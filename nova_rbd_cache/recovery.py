@@ -396,17 +396,21 @@ class Recovery:
         while True:
             server = self._server()
             task = server['OS-EXT-STS:task_state']
-            if not task and server['status'] in (status, 'ERROR'):
+            # Nova has set the task before it answered the request.
+            if not task:
                 break
             if time.monotonic() > until:
                 raise NotRecoverable(
                     f'The server is still {server["status"]} after '
-                    f'{_SECONDS} seconds ({task or "no task"}).'
+                    f'{_SECONDS} seconds ({task}).'
                 )
             time.sleep(_INTERVAL)
         if server['status'] != status:
             fault = server.get('fault', {}).get('message', 'no fault')
-            raise NotRecoverable(f'The server is in ERROR again: {fault}.')
+            raise NotRecoverable(
+                f'The server is {server["status"]}, not {status}: {fault}. '
+                f'See openstack server event list {self.server}.'
+            )
 
     def _server(self) -> Mapping[str, Any]:
         path = f'/servers/{self.server}'

@@ -37,6 +37,8 @@ class Cloud:
     :ivar volumes: status of each volume
     :ivar freed: volumes that became available
     :ivar actions: Nova's actions, the newest first
+    :ivar fails: the action that Nova refuses
+    :ivar ignores: the action that fails after Nova has accepted it
     """
 
     def __init__(self) -> None:
@@ -70,7 +72,7 @@ class Cloud:
             }
         ]
         self.actions = ['resize', 'create']
-        self.fails = ''
+        self.fails = self.ignores = ''
         self.created = 0
 
     def get(self, path: str, /, *, microversion: str) -> requests.Response:
@@ -137,7 +139,8 @@ class Cloud:
             'os-start': {'status': 'ACTIVE'},
             'unlock': {'locked_reason': None},
         }
-        self.server |= changes[action]
+        if action != self.ignores:
+            self.server |= changes[action]
         self.actions.insert(0, action.removeprefix('os-'))
         return _response(202)
 
@@ -461,6 +464,14 @@ class RecoveryTest(base.TestCase):
         steps[1].run()
         error = self.assertRaises(recovery.NotRecoverable, steps[2].run)
         self.assertIn('HTTP 409', str(error))
+
+    def test_server_that_does_not_start_ends_the_run_at_once(self) -> None:
+        self.patch(recovery, '_SECONDS', 0)
+        self.patch(recovery, '_INTERVAL', 0)
+        self.cloud.ignores = 'os-start'
+        error = self.assertRaises(recovery.NotRecoverable, self.finish)
+        self.assertIn('The server is SHUTOFF, not ACTIVE', str(error))
+        self.assertIn(f'openstack server event list {SERVER}', str(error))
 
     def test_unknown_server_is_named(self) -> None:
         error = self.assertRaises(
