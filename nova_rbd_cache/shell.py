@@ -184,8 +184,8 @@ def _recovery(
             f'--cache-mode {parsed_args.cache_mode}: host {host} allows '
             f'{", ".join(sorted(modes)) or "no mode"}.'
         )
-    given = tuple(_given(parsed_args))
-    own = ('nova-rbd-cache', 'connector', *given)
+    options = tuple(_given(parsed_args))
+    own = ('nova-rbd-cache', 'connector', *options)
     cloud = openstack.connect(cloud=parsed_args.os_cloud)
     return recovery.Recovery(
         cloud.compute,
@@ -196,7 +196,7 @@ def _recovery(
         str(parsed_args.connector or f'<({" ".join(own)})'),
         host,
         modes,
-        given,
+        options,
         parsed_args.cache_mode,
     )
 

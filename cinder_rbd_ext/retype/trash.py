@@ -278,8 +278,8 @@ def is_needed(driver: protocols.Driver, entry: Kept) -> bool:
         return False
     admin = context.get_admin_context(read_deleted='yes')
     volume = objects.Volume.get_by_id(admin, entry.volume_id)
-    there = swap.run(driver, lambda ioctx: swap.id_of(ioctx, volume.name))
-    if there is not None:
+    image_id = swap.run(driver, lambda ioctx: swap.id_of(ioctx, volume.name))
+    if image_id is not None:
         return False
     if marker.read(volume.admin_metadata) or marker.is_migrating(volume):
         # Its image has no name at this moment.

@@ -23,14 +23,14 @@ class Projects:
     idents: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
 
-    def check(self, there: Container[str]) -> None:
+    def check(self, recorded: Container[str]) -> None:
         """Check that each project exists, or has resources.
 
-        :param there: IDs of projects in the records of resources
+        :param recorded: IDs of projects in the records of resources
         :raises ValueError: if one does not
         """
         for each in sorted(self.unknown):
-            if each not in there:
+            if each not in recorded:
                 raise ValueError(
                     f'--project {each}: neither Keystone nor a record has '
                     'such a project; allowed: the name or the ID of a '
@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def selected(cloud: Any, given: Iterable[str]) -> Projects:
+def selected(cloud: Any, names: Iterable[str]) -> Projects:
     """Return the projects of the option.
 
     :param cloud: a connection of openstacksdk
@@ -60,11 +60,11 @@ def selected(cloud: Any, given: Iterable[str]) -> Projects:
         answer
     """
     idents, unknown = set(), set()
-    for each in given:
+    for each in names:
         try:
-            found = cloud.identity.find_project(each, ignore_missing=False)
+            project = cloud.identity.find_project(each, ignore_missing=False)
         except (exceptions.NotFoundException, exceptions.ForbiddenException):
             unknown.add(each)
         else:
-            idents.add(found.id)
+            idents.add(project.id)
     return Projects(frozenset(idents | unknown), frozenset(unknown))

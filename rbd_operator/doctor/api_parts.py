@@ -154,11 +154,11 @@ def listed(
     subject: str, idents: Iterable[str], severity: Severity, remedy: str
 ) -> Finding:
     """Return the finding about resources; without problem if none exist."""
-    (*there,) = idents
-    if not there:
+    (*all_idents,) = idents
+    if not all_idents:
         return Finding(subject, 'none')
-    shown = ', '.join(there[:_SHOWN])
-    return Finding(subject, f'{len(there)}: {shown}', severity, remedy)
+    shown = ', '.join(all_idents[:_SHOWN])
+    return Finding(subject, f'{len(all_idents)}: {shown}', severity, remedy)
 
 
 def _check_extension(cinder: Any, url: str) -> Finding:

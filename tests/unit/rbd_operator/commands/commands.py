@@ -44,10 +44,10 @@ class CommandTestCase(base.TestCase):
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.journal = folder / 'journal'
 
-    def _project(self, given: str, ignore_missing: bool) -> Any:
+    def _project(self, name: str, ignore_missing: bool) -> Any:
         """Return the only project that was not deleted."""
-        if given not in ('other', 'Ümlaut'):
-            raise exceptions.NotFoundException(given)
+        if name not in ('other', 'Ümlaut'):
+            raise exceptions.NotFoundException(name)
         return types.SimpleNamespace(id='other')
 
     def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:

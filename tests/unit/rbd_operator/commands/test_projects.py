@@ -21,16 +21,16 @@ class ProjectsTest(base.TestCase):
         identity = types.SimpleNamespace(find_project=self._find)
         self.cloud = types.SimpleNamespace(identity=identity)
 
-    def _find(self, given: str, ignore_missing: bool) -> Any:
+    def _find(self, name: str, ignore_missing: bool) -> Any:
         """Return a project, as Keystone with two names for one ID."""
-        if given in self.errors:
-            raise self.errors[given]
+        if name in self.errors:
+            raise self.errors[name]
         return types.SimpleNamespace(id='id')
 
-    def selected(self, *given: str) -> projects.Projects:
+    def selected(self, *names: str) -> projects.Projects:
         parser = argparse.ArgumentParser()
         projects.add(parser, 'Volumes')
-        words = [word for each in given for word in ('--project', each)]
+        words = [word for each in names for word in ('--project', each)]
         return projects.selected(self.cloud, parser.parse_args(words).project)
 
     def test_name_is_resolved(self) -> None:
@@ -38,12 +38,12 @@ class ProjectsTest(base.TestCase):
         self.assertEqual(frozenset(), self.selected().idents)
 
     def test_project_that_keystone_does_not_show_needs_a_record(self) -> None:
-        for given in ('unknown', 'hidden'):
-            found = self.selected(given, 'name')
-            self.assertEqual({given, 'id'}, found.idents)
-            found.check({given})
-            error = self.assertRaises(ValueError, found.check, {'id'})
-            self.assertIn(f'--project {given}: ', str(error))
+        for name in ('unknown', 'hidden'):
+            selected = self.selected(name, 'name')
+            self.assertEqual({name, 'id'}, selected.idents)
+            selected.check({name})
+            error = self.assertRaises(ValueError, selected.check, {'id'})
+            self.assertIn(f'--project {name}: ', str(error))
 
     def test_name_of_several_projects_is_refused(self) -> None:
         self.assertRaises(exceptions.DuplicateResource, self.selected, 'twice')

@@ -105,13 +105,13 @@ class ApiPartsTest(base.TestCase):
         self.answer(f'{_MIGRATING}migrating', volumes=[running, old])
         stopped = {**running, 'id': 'b', 'updated_at': running['created_at']}
         self.answer(f'{_MIGRATING}completing', volumes=[stopped])
-        (found,) = (
+        (finding,) = (
             each
             for each in api_parts.check(self.cinder)
             if 'migration' in each.subject
         )
         self.assertEqual(
-            (_S.WARNING, '2: old, b'), (found.severity, found.seen)
+            (_S.WARNING, '2: old, b'), (finding.severity, finding.seen)
         )
 
     def test_each_service_without_the_extension_is_named(self) -> None:

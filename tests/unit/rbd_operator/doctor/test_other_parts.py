@@ -78,9 +78,11 @@ class OtherPartsTest(base.TestCase):
             {'id': 'of-volumes', 'size': 0, 'status': 'active'},
             {'id': 'begun', 'size': 1, 'status': 'uploading'},
         )
-        found = list(other_parts.check_locations(conf, glance))
-        self.assertEqual(problems, hosts.problems(found))
-        self.assertEqual(['1: lost'] * len(problems), [x.seen for x in found])
+        checked = list(other_parts.check_locations(conf, glance))
+        self.assertEqual(problems, hosts.problems(checked))
+        self.assertEqual(
+            ['1: lost'] * len(problems), [x.seen for x in checked]
+        )
 
     def test_horizon_plugin_is_looked_for(self) -> None:
         root = pathlib.Path(self.folder)

@@ -91,14 +91,14 @@ class SelectionTest(base.TestCase):
         self.assertFalse(chosen.has_all(known, set()))
 
     def test_pool_that_is_named_twice_is_read_once(self) -> None:
-        (found,), _ = selection.targets(
+        (target,), _ = selection.targets(
             self.cluster,
             ['volumes', 'volumes'],
             self.known,
             selection.Selection(volumes=frozenset({facts.IDENT})),
             lambda *args: None,
         )
-        self.assertEqual(_VOLUME, found.image.name)
+        self.assertEqual(_VOLUME, target.image.name)
 
     def test_missing_and_unreadable(self) -> None:
         self.pool.errors[_VOLUME] = stubs.Error('no header')
