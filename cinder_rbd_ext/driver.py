@@ -512,6 +512,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def unmanage(self, volume: protocols.Volume) -> None:
         """Give an image away, which keeps its name."""
+        self._retypes.leftovers.settle_idle(volume.id)
         super().unmanage(volume)
         if self.images.exists(volume.name):
             self._reconfigurations.release(volume)

@@ -819,6 +819,15 @@ class InterruptedTest(RetypeTestCase):
         self.delete(volume)
         self.assertEqual([], [*self.cluster.names(), *self.trashed()])
 
+    def test_image_that_is_given_away_has_its_name_again(self) -> None:
+        """After that, nothing knows the marker, and the other image."""
+        rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, self.kept)
+        self.update(self.volume, {'status': 'unmanaging'})
+        self.driver.unmanage(self.read_again(self.volume))
+        self.assertEqual([self.volume.name], self.cluster.names())
+        self.assertEqual([self.kept], self.trashed())
+        self.assertEqual(self.before, self.sums(self.volume))
+
     def test_open_copy_does_not_block_the_volume(self) -> None:
         """The OSDs can keep the watch of a killed client."""
         with self.cluster.image(self.images.copy_name) as image:
