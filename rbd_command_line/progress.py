@@ -22,7 +22,7 @@ def shown(stream: Any) -> Iterator[Callable[[str, int, int], None]]:
     with _drawn(
         stream,
         lambda bars: (
-            bars.TextColumn('{task.description}'),
+            bars.TextColumn('{task.description}', markup=False),
             bars.BarColumn(),
             bars.MofNCompleteColumn(),
             bars.TimeRemainingColumn(),
@@ -41,7 +41,7 @@ def with_time_left(
         lambda bars: (
             bars.BarColumn(),
             bars.MofNCompleteColumn(),
-            bars.TextColumn('{task.description}'),
+            bars.TextColumn('{task.description}', markup=False),
         ),
     ) as draw:
 
@@ -66,7 +66,7 @@ def with_running(
         lambda bars: (
             bars.BarColumn(),
             bars.MofNCompleteColumn(),
-            bars.TextColumn('{task.description}'),
+            bars.TextColumn('{task.description}', markup=False),
         ),
     ) as draw:
 

@@ -46,6 +46,13 @@ class ProgressTest(base.TestCase):
         for part in ('volumes', '2/2'):
             self.assertIn(part, text)
 
+    def test_name_with_brackets_is_shown_as_it_is(self) -> None:
+        """The command would end after a part of the volumes of a type."""
+        terminal = _Terminal()
+        with progress.shown(terminal) as show:
+            show('[b]gold[/ssd]', 1, 2)
+        self.assertIn('[b]gold[/ssd]', terminal.getvalue())
+
     def test_bar_with_the_time_left(self) -> None:
         text = self.with_time_left(_Terminal())
         for part in ('3/10', '1:15 left'):
