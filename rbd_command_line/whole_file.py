@@ -71,8 +71,11 @@ def write(
             os.unlink(name)
         else:
             os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(name)
+        if isinstance(error, OSError) and error.filename is None:
+            # That of a full disk has no name.
+            error.filename = str(path)
         raise
 
 

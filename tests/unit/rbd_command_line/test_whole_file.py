@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import errno
 import os
 import pathlib
 import subprocess
@@ -63,13 +64,17 @@ class WholeFileTest(base.TestCase):
             whole_file.write(path, iter(['one, ', 'two']))
         self.assertEqual('one, two', self.path.read_text())
 
-    def test_failure_keeps_the_old_file(self) -> None:
+    def test_failure_keeps_the_old_file_and_names_it(self) -> None:
         self.path.write_text('old')
+        full = OSError(errno.ENOSPC, 'full')
         replace = mock.patch.object(
-            os, 'replace', autospec=True, side_effect=OSError('full')
+            os, 'replace', autospec=True, side_effect=full
         )
         with replace:
-            self.assertRaises(OSError, whole_file.write, self.path, 'new')
+            error = self.assertRaises(
+                OSError, whole_file.write, self.path, 'new'
+            )
+        self.assertIn(str(self.path), str(error))
         self.assertEqual('old', self.path.read_text())
         self.assertEqual([self.path], list(self.folder.iterdir()))
 
