@@ -142,7 +142,7 @@ def plan(action: Action, target: selection.Target) -> Plan:
         unwanted = features.MAP_OFF & enabled
         return Plan(
             (unwanted,) if unwanted else (),
-            record=_contradicts(target, enabled - features.MAP_OFF),
+            record=contradicts(target.volume, enabled - features.MAP_OFF),
         )
     if action is Action.REBUILD:
         return Plan(rebuild=has_invalid_map(image))
@@ -155,7 +155,7 @@ def plan(action: Action, target: selection.Target) -> Plan:
     return Plan(
         change,
         bool(change) or has_invalid_map(image),
-        _contradicts(target, enabled | features.MAP_ON),
+        contradicts(target.volume, enabled | features.MAP_ON),
     )
 
 
@@ -165,9 +165,11 @@ def has_invalid_map(image: images.Image) -> bool:
     return images.MapState.INVALID in states
 
 
-def _contradicts(target: selection.Target, after: features.Features) -> bool:
+def contradicts(
+    volume: records.Volume | None, after: features.Features
+) -> bool:
     """Return whether the record contradicts an image with these features."""
-    made = target.volume.made if target.volume else {}
+    made = volume.made if volume else {}
     recorded = made.get(wire.ATTRIBUTE_FEATURES)
     return recorded is not None and frozenset(recorded) != after
 

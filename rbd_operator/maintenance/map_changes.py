@@ -98,25 +98,27 @@ class MapChange:
             done.append('released the lock of an earlier run')
         return '; '.join(done)
 
-    @staticmethod
     def _correct(
-        record: recorded.Recorder, ident: str, made: features.Features
+        self, record: recorded.Recorder, ident: str, made: features.Features
     ) -> None:
         """Correct the record of a volume.
 
         :raises NotAnswered: if the database does not answer; the image has
             been changed, and the next run corrects the record
-        :raises NotVerified: if the database has no record to correct
+        :raises NotVerified: if the database has no record to correct, or is
+            not that of the API, such as a copy
         """
         try:
             is_corrected = record(ident, made)
         # The libraries of the database raise classes of many modules.
         except Exception as error:
             raise outcomes.NotAnswered(f'The database: {error}') from error
-        if not is_corrected:
+        if not is_corrected or decisions.contradicts(
+            self.current(ident), made
+        ):
             raise outcomes.NotVerified(
-                f'the database has no record of volume {ident}: give the '
-                'cinder.conf of this cloud'
+                'the database does not have the record that Cinder shows of '
+                f'volume {ident}: give the cinder.conf of this cloud'
             )
 
     def _check_volume(self) -> None:

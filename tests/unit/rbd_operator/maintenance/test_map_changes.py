@@ -142,6 +142,19 @@ class ObjectMapsTest(base.TestCase):
         )
         self.assertIn('cinder.conf of this cloud', str(error))
 
+    def test_record_in_a_copy_of_the_database_is_not_that_of_cinder(
+        self,
+    ) -> None:
+        """The cinder.conf may be that of a test system with a dump."""
+        made = {wire.ATTRIBUTE_FEATURES: ['layering']}
+        self.now = facts.volume(made=made)
+        (change,) = self.planned(_Action.ENABLE, _target(made=made))
+        error = self.assertRaises(
+            outcomes.NotVerified, change.apply, None, None, frozenset()
+        )
+        self.record.assert_called_once()
+        self.assertIn('cinder.conf of this cloud', str(error))
+
     @ddt.data(
         (None, decisions.REPLACED),
         (facts.volume(image_id=facts.OTHER), decisions.REPLACED),
