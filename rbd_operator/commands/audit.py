@@ -290,4 +290,10 @@ def _summary(audited: report.Report) -> str:
     ]
     if unread:
         lines.append(f'Incomplete, not readable: {", ".join(unread)}')
+    if audited.known is not None and not audited.known.backends:
+        lines.append(
+            f'The cluster {audited.known.cluster} is that of no back end of '
+            'Cinder that reports: check --ceph-conf and --os-cloud. Volumes '
+            'without an image were not looked for.'
+        )
     return ''.join(f'{printable.text(line)}\n' for line in lines)

@@ -60,6 +60,14 @@ class AuditTest(base.TestCase):
         self.assertEqual('rbd_cache = false', row['Detail'])
         self.assertIn('1 images in 1 pools, 1 findings', self.err.getvalue())
 
+    def test_cluster_that_the_cloud_does_not_use_is_told(self) -> None:
+        """Neither a ghost nor an image in another pool can be found there."""
+        self.audit()
+        self.assertNotIn('no back end', self.err.getvalue())
+        self.known = facts.known(facts.volume(), backends={}, cluster='copy')
+        self.assertEqual(0, self.audit())
+        self.assertIn('cluster copy is that of no', self.err.getvalue())
+
     def test_status_follows_worst_finding(self) -> None:
         self.assertEqual(0, self.audit())
         self.pool.images.append(f'volume-{facts.OTHER}.deleted')
