@@ -118,7 +118,7 @@ def locked(folder: pathlib.Path) -> Iterator[None]:
     :raises OptionError: if another run has the folder
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open('w') as file:
+    with (folder / _LOCK).open('a') as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -35,6 +35,12 @@ class ResultsTest(base.TestCase):
                 )
         self.assertIn('in use by another run', str(error))
 
+    def test_file_with_the_name_of_the_lock_keeps_its_content(self) -> None:
+        lock = self.folder / 'lock'
+        lock.write_text('of a person')
+        with results.locked(self.folder):
+            self.assertEqual('of a person', lock.read_text())
+
     def test_failed_measurements_are_repeated(self) -> None:
         cell = samples.cell().ident
         self.assertEqual({(cell, 0)}, self.found.done())
