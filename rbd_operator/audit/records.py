@@ -278,24 +278,25 @@ def _body(response: Any) -> Body | None:
     return body
 
 
-def _pages(cinder: Any, kind: str) -> Iterator[Body]:
+def _pages(cinder: Any, kind: str, path: str = '') -> Iterator[Body]:
     """Yield the resources of all projects.
 
     Cinder takes ``all_tenants=0`` of an administrator for a filter that no
     resource matches, and ignores ``all_tenants=1`` of other users.
+
+    :param path: of the list, if it is not that of the kind
     """
     marker = ''
     while True:
         after = f'&marker={marker}' if marker else ''
-        answer = _get(
-            cinder, f'/{kind}/detail?all_tenants=1&limit={_PAGE}{after}'
-        )
+        listed = path or f'/{kind}/detail?all_tenants=1'
+        answer = _get(cinder, f'{listed}&limit={_PAGE}{after}')
         bodies = answer[kind]
         yield from bodies
-        # Cinder's own limit (osapi_max_limit) may be smaller.
-        if not bodies or not (
-            len(bodies) == _PAGE or answer.get(f'{kind}_links')
-        ):
+        # Cinder's own limit (osapi_max_limit) may be smaller. The links have
+        # the name of the kind, or its singular.
+        has_links = any(each.endswith('_links') for each in answer)
+        if not bodies or not (len(bodies) == _PAGE or has_links):
             return
         marker = bodies[-1]['id']
 
@@ -335,8 +336,7 @@ def of_body(body: Body) -> Volume:
 
 
 def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
-    path = f'/types?is_public=None&limit={_PAGE}'
-    for body in _get(cinder, path)['volume_types']:
+    for body in _pages(cinder, 'volume_types', '/types?is_public=None'):
         yield body['name'], body.get('extra_specs') or {}
 
 

@@ -71,8 +71,14 @@ class _Cinder:
                 }
             )
         elif path.startswith('/types'):
+            # osapi_max_limit is 1.
             fast = {'name': 'fast', 'extra_specs': {'rbd:features': 'a'}}
-            body = {'volume_types': [fast, {'name': 'hidden'}]}
+            body = {
+                'volume_types': [{'id': '1', **fast}],
+                'volume_type_links': [{'rel': 'next'}],
+            }
+            if path.endswith('marker=1'):
+                body = {'volume_types': [{'id': '2', 'name': 'hidden'}]}
         else:
             kind = path.split('/')[1]
             one = {'id': f'one of {kind}', 'volume_id': 'its volume'}
