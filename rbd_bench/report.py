@@ -26,6 +26,7 @@ from rbd_bench import stored
 from rbd_bench import striping
 from rbd_bench import summary
 from rbd_bench import winners
+from rbd_command_line import whole_file
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
@@ -65,7 +66,7 @@ def write(
     for name, template in NAMES.items():
         text = _templates(name).get_template(template).render(model)
         path = folder / name
-        path.write_text(text.rstrip() + '\n')
+        whole_file.write(path, text.rstrip() + '\n')
         written.append(path)
     return written
 

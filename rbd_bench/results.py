@@ -9,7 +9,6 @@ import dataclasses
 import fcntl
 import hashlib
 import json
-import os
 import pathlib
 import re
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from rbd_bench import fields
 from rbd_bench import plan
 from rbd_bench import stored
+from rbd_command_line import whole_file
 
 FILE = 'results.json'
 #: Raw output of fio, one file for each measurement.
@@ -137,9 +137,7 @@ def save(folder: pathlib.Path, results: Results) -> None:
     text = json.dumps(
         {'format': _FORMAT, **dataclasses.asdict(results)}, indent=1
     )
-    unfinished = folder / f'{FILE}.new'
-    unfinished.write_text(text + '\n')
-    os.replace(unfinished, folder / FILE)
+    whole_file.write(folder / FILE, text + '\n')
 
 
 def load(folder: pathlib.Path) -> Results:

@@ -11,6 +11,7 @@ from rbd_bench import fields
 from rbd_bench import plan
 from rbd_bench import results
 from rbd_bench import stored
+from rbd_command_line import whole_file
 
 _SUFFIX = '.yaml'
 
@@ -39,7 +40,7 @@ def load(name: str, short: bool = False) -> plan.Plan:
     if name in names():
         text = _folder().joinpath(name + _SUFFIX).read_text()
     elif path.suffix == _SUFFIX and path.is_file():
-        text = path.read_text()
+        text = whole_file.read(path)
     else:
         raise fields.refused(
             'PLAN',

@@ -9,6 +9,7 @@ import pathlib
 from typing import Any
 
 from rbd_bench import fields
+from rbd_command_line import whole_file
 
 FILE = 'plan.yaml'
 _MOST = 1000
@@ -95,11 +96,12 @@ def load(path: pathlib.Path | None = None) -> Plan:
         folder = importlib.resources.files(__package__)
         return parse(folder.joinpath(FILE).read_text())
     try:
-        return parse(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
+        text = whole_file.read(path)
+    except ValueError as error:
         raise fields.refused(
             '--plan', str(path), str(error), 'the path of a YAML file'
         ) from None
+    return parse(text)
 
 
 def parse(text: str) -> Plan:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import json
-import os
 import pathlib
 from typing import Any
 
 from rbd_bench.control_plane import plan
 from rbd_bench.control_plane import ratios
 from rbd_bench.control_plane import tasks
+from rbd_command_line import whole_file
 
 RESULTS = 'control-plane.json'
 REPORT = 'control-plane.md'
@@ -85,9 +85,7 @@ def write(
         RESULTS: json.dumps(content, indent=1) + '\n',
     }
     for name in NAMES:
-        unfinished = folder / f'{name}.new'
-        unfinished.write_text(texts[name])
-        os.replace(unfinished, folder / name)
+        whole_file.write(folder / name, texts[name])
     return [folder / name for name in NAMES]
 
 

@@ -2,7 +2,10 @@
 
 import dataclasses
 import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import fixtures
 
@@ -11,9 +14,18 @@ from rbd_bench.control_plane import plan
 from rbd_bench.control_plane import ratios
 from rbd_bench.control_plane import report
 from rbd_bench.control_plane import tasks
+from tests import tree
 from tests.unit import base
 from tests.unit.rbd_bench.control_plane import stand_in
 
+#: Writes a report on the plan of a file.
+_WRITE = (
+    'import pathlib, sys; '
+    'from rbd_bench.control_plane import plan, report, tasks; '
+    'path = pathlib.Path(sys.argv[1]); '
+    'choices = tasks.Choices(("a", "b")); '
+    'report.write(path.parent, plan.load(path), choices, {}, [])'
+)
 _CHOICES = tasks.Choices(('stock', 'our `rbd`'))
 
 
@@ -42,6 +54,20 @@ class ReportTest(base.TestCase):
         nothing = dataclasses.replace(row, first=None, ratio=None)
         self.assertEqual((None, ''), report.cells(nothing)[3:5])
         self.assertIsNone(report.cells(nothing)[7])
+
+    def test_names_are_utf_8_in_a_locale_with_another_encoding(self) -> None:
+        path = self.folder / plan.FILE
+        text = (tree.ROOT / 'rbd_bench/control_plane' / plan.FILE).read_text()
+        path.write_text(text.replace('title:', 'title: Größe,'), 'utf-8')
+        subprocess.run(
+            [sys.executable, '-c', _WRITE, path],
+            cwd=tree.ROOT,
+            # Without Python's exception for this locale.
+            env={**os.environ, 'LC_ALL': 'C', 'PYTHONUTF8': '0'},
+            check=True,
+        )
+        text = (self.folder / report.REPORT).read_text('utf-8')
+        self.assertIn('# Größe, Volumes', text)
 
     def test_report_shows_failures_with_escaped_text(self) -> None:
         whole_plan = plan.load()
