@@ -77,7 +77,10 @@ def using(
 
 @contextlib.contextmanager
 def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
-    """Act as :func:`using` alone, to replace the data of the volume."""
+    """Act as :func:`using` alone, to replace the data of the volume.
+
+    :raises Superseded: if it no longer has the status of the request
+    """
     with _using(
         driver,
         volume.id,
@@ -86,6 +89,8 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
         lock=volume_lock.exclusive,
     ) as current:
         check_not_copied(current)
+        if current.status != volume.status:
+            raise marker.Superseded(volume.id)
         yield current
 
 

@@ -28,7 +28,6 @@ from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import removals
 from cinder_rbd_ext.lifecycle import clone_sources
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import bindings
 from rbd_volume_options import image_handles
@@ -104,7 +103,7 @@ class Deletions:
         def run() -> None:
             is_request = _request(volume, can_wait=False) is not None
             if is_request and marker.status_of(volume.id) != _DELETING:
-                raise retypes.Superseded(volume.id)
+                raise marker.Superseded(volume.id)
             delete(volume)
 
         if self._under_way.get(volume.name) is not None:

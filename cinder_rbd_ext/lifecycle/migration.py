@@ -589,7 +589,7 @@ def _status_kept(volume: protocols.Volume) -> Iterator[None]:
                 {'migration_status': 'error'},
                 {'migration_status': marker.MIGRATING},
             )
-            raise retypes.Superseded(volume.id) from error
+            raise marker.Superseded(volume.id) from error
         raise
 
 

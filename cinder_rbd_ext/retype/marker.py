@@ -52,6 +52,25 @@ class Cancelled(exception.VolumeBackendAPIException):
     message = 'The status of volume %(id)s was changed during its retype'
 
 
+class Superseded(BaseException):
+    """A request no longer applies to its volume; it ends here.
+
+    The volume has got another status, from recovery, an administrator, or the
+    same request that was delivered twice, and may be in use. After any
+    ``Exception`` of a driver, Cinder's volume manager would migrate the
+    volume, or write a status. Only if its thread is ended otherwise, it writes
+    nothing. The quota reservations of the request expire.
+    """
+
+    def __init__(self, volume_id: str) -> None:
+        super().__init__(volume_id)
+        LOG.warning(
+            'The request for volume %s ends: the volume no longer has the '
+            'status of the request',
+            volume_id,
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class Marker:
     """A retype that the driver has begun.

@@ -127,25 +127,6 @@ Update = dict[str, Any]
 Stock = Callable[[], tuple[bool, Update | None]]
 
 
-class Superseded(BaseException):
-    """A retype, migration or deletion no longer applies; it ends here.
-
-    Its volume was returned to its former status, by recovery or by an
-    administrator, and may be in use. After any ``Exception`` of a driver,
-    Cinder's volume manager would migrate the volume, or write a status. Only
-    if its thread is ended otherwise, it writes nothing. The quota reservations
-    of the request expire.
-    """
-
-    def __init__(self, volume_id: str) -> None:
-        super().__init__(volume_id)
-        LOG.warning(
-            'The request for volume %s ends: the volume no longer has the '
-            'status of the request',
-            volume_id,
-        )
-
-
 class Retypes:
     """Retypes of the volumes of a back end."""
 
@@ -173,7 +154,7 @@ class Retypes:
         The sooner it is written, the shorter a kill leaves the volume in
         ``retyping``. It is not a begun retype, for which others wait.
 
-        After any failure but :class:`Superseded`, Cinder's manager migrates
+        After any failure but ``Superseded``, Cinder's manager migrates
         the volume or writes its former status. If recovery may act on the
         volume, this request ends instead.
 
@@ -194,7 +175,7 @@ class Retypes:
             announce()
             yield settle
         except volume_lock.LockLost as error:
-            raise Superseded(volume.id) from error
+            raise marker.Superseded(volume.id) from error
         except Exception as error:
             # Without the database, nobody knows: it is waited for. Of a volume
             # that was deleted, Cinder's manager finds nothing to migrate.
@@ -202,7 +183,7 @@ class Retypes:
                 volume.id, lambda: marker.status_of(volume.id)
             )
             if status not in (None, marker.RETYPING):
-                raise Superseded(volume.id) from error
+                raise marker.Superseded(volume.id) from error
             raise
 
     def retype(
@@ -227,7 +208,7 @@ class Retypes:
             if earlier and earlier.request == request_id:
                 settle = functools.partial(self.leftovers.settle, volume.id)
                 leftovers.attempt(volume.id, settle)
-            raise Superseded(volume.id)
+            raise marker.Superseded(volume.id)
         self.leftovers.settle_other(request_id, volume.id)
         source_id = swap.image_id(self._driver, volume.name)
         mark = marker.Marker(request_id, new_type.id, source_id)
@@ -280,10 +261,10 @@ class Retypes:
         try:
             held.check_is_held()
         except volume_lock.LockLost as error:
-            raise Superseded(volume_id) from error
+            raise marker.Superseded(volume_id) from error
         current = marker.of_request(volume_id, mark.request)
         if current is None:
-            raise Superseded(volume_id)
+            raise marker.Superseded(volume_id)
         return current
 
     def make_plan(
@@ -374,7 +355,7 @@ class Retypes:
                 volume.id, functools.partial(trash.discard, images)
             )
             if isinstance(error, (marker.Cancelled, volume_lock.LockLost)):
-                raise Superseded(volume.id) from error
+                raise marker.Superseded(volume.id) from error
             return _told(error)
 
         def replace() -> None:
@@ -401,7 +382,7 @@ class Retypes:
                 )
             try:
                 if marker.status_of(volume_id) != marker.RETYPING:
-                    raise Superseded(volume_id)
+                    raise marker.Superseded(volume_id)
             except Exception:
                 seen.log(
                     'Could not read the status of volume %(id)s',

@@ -616,7 +616,7 @@ class FailureTest(RetypeTestCase):
 
         with mock.patch.object(copies.Copy, 'make', reset):
             self.assertRaises(
-                retypes.Superseded, self.retype, volume, **_STRIPED
+                marker.Superseded, self.retype, volume, **_STRIPED
             )
         self.assertEqual([volume.name], self.cluster.names())
 
@@ -634,7 +634,7 @@ class FailureTest(RetypeTestCase):
             mock.patch.object(copies.Copy, 'make', autospec=True) as make,
         ):
             self.assertRaises(
-                retypes.Superseded, self.retype, volume, **_STRIPED
+                marker.Superseded, self.retype, volume, **_STRIPED
             )
         make.assert_not_called()
 

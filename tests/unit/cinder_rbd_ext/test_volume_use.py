@@ -174,6 +174,19 @@ class OperationsTest(UseTestCase):
             error = self.raised(self.operate, name)
         self.assertIsInstance(error, volume_lock.VolumeLocked)
 
+    @ddt.data(
+        ('revert', 'revert_to_snapshot'), ('reimage', 'copy_image_to_volume')
+    )
+    @ddt.unpack
+    def test_late_request_does_not_replace_the_data_of_a_volume(
+        self, name: str, stock: str
+    ) -> None:
+        """It was delivered twice, or its status was reset meanwhile."""
+        self.volume.status = 'as requested'
+        with mock.patch.object(rbd.RBDDriver, stock, autospec=True) as replace:
+            self.assertRaises(marker.Superseded, self.operate, name)
+        replace.assert_not_called()
+
     def test_snapshot_refers_to_the_volume_in_the_database(self) -> None:
         old = self.snapshot.volume
         self.update(self.volume, {'status': 'uploading'})

@@ -619,7 +619,7 @@ class CopyByCinderTest(base.DriverTestCase):
         ):
             changes = {'migration_status': 'migrating'}
             db.volume_update(self.admin, self.volume.id, changes)
-            self.assertRaises(retypes.Superseded, end)
+            self.assertRaises(marker.Superseded, end)
             now = objects.Volume.get_by_id(self.admin, self.volume.id)
             self.assertEqual(
                 ('in-use', 'error'), (now.status, now.migration_status)
@@ -638,7 +638,7 @@ class CopyByCinderTest(base.DriverTestCase):
         )
         self.assertRaises(swap.CopyFailed, begin)
         db.volume_update(self.admin, self.volume.id, {'status': 'in-use'})
-        self.assertRaises(retypes.Superseded, begin)
+        self.assertRaises(marker.Superseded, begin)
 
     def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
         with self.driver.images.opened(self.volume.name) as image:

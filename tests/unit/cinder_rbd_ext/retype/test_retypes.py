@@ -195,12 +195,12 @@ class RetypeTest(base.DriverTestCase):
 
         with mock.patch.object(volume_use, 'replacing', given_back):
             self.assertRaises(
-                retypes.Superseded,
+                marker.Superseded,
                 self._retype,
                 volume,
                 rbd_object_map='false',
             )
-        self.assertFalse(issubclass(retypes.Superseded, Exception))
+        self.assertFalse(issubclass(marker.Superseded, Exception))
         self.assertEqual(before, self._mask(volume))
         self.assertIsNone(marker.of_volume(volume.id))
 
@@ -216,7 +216,7 @@ class RetypeTest(base.DriverTestCase):
             side_effect=exceptions.VolumeOptionRefused('made to fail'),
         ):
             self.assertRaises(
-                retypes.Superseded,
+                marker.Superseded,
                 self.driver._retypes.retype,
                 *('req', volume, self.make_type(), lambda: (True, None)),
                 mock.create_autospec(volume_lock.Held, instance=True),
@@ -237,9 +237,7 @@ class RetypeTest(base.DriverTestCase):
 
         with mock.patch.object(volume_use, 'replacing', locked):
             self.assertRaises(
-                retypes.Superseded
-                if is_given_up
-                else volume_lock.VolumeLocked,
+                marker.Superseded if is_given_up else volume_lock.VolumeLocked,
                 self._retype,
                 volume,
                 rbd_object_map='false',
@@ -256,7 +254,7 @@ class RetypeTest(base.DriverTestCase):
             side_effect=volume_lock.LockLost(volume_id=volume.id),
         ):
             self.assertRaises(
-                retypes.Superseded,
+                marker.Superseded,
                 self._retype,
                 volume,
                 rbd_object_map='false',
@@ -278,7 +276,7 @@ class RetypeTest(base.DriverTestCase):
 
         with mock.patch.object(self.driver._retypes, 'complete', late):
             self.assertRaises(
-                retypes.Superseded,
+                marker.Superseded,
                 self._retype,
                 volume,
                 rbd_object_map='false',
@@ -295,7 +293,7 @@ class RetypeTest(base.DriverTestCase):
 
         with mock.patch.object(retypes.Retypes, '_reason_against', given_up):
             self.assertRaises(
-                retypes.Superseded,
+                marker.Superseded,
                 self._retype,
                 volume,
                 rbd_object_map='false',
@@ -365,7 +363,7 @@ class RetypeTest(base.DriverTestCase):
             ),
         ):
             self.assertRaises(
-                retypes.Superseded,
+                marker.Superseded,
                 self.driver._retypes._repeated,
                 volume.id,
                 step,
