@@ -142,7 +142,9 @@ def _check_migrations(cinder: Any) -> Finding:
             each['id']
             for status in _MIGRATING
             for each in _get(cinder, f'{path}{status}')['volumes']
-            if records.utc(each['updated_at'] or each['created_at']) < before
+            # Cinder ignores the filter of other users.
+            if each.get('migration_status') == status
+            and records.utc(each['updated_at'] or each['created_at']) < before
         ],
         Severity.WARNING,
         'See the log of cinder-volume on their hosts. If no migration runs: '

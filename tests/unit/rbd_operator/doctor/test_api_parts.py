@@ -98,13 +98,15 @@ class ApiPartsTest(base.TestCase):
         now = datetime.datetime.now(datetime.timezone.utc)
         running = {
             'id': 'running',
+            'migration_status': 'migrating',
             'created_at': '2020-01-01T00:00:00.000000',
             'updated_at': now.replace(tzinfo=None).isoformat(),
         }
         old = {**running, 'id': 'old', 'updated_at': None}
         self.answer(f'{_MIGRATING}migrating', volumes=[running, old])
-        stopped = {**running, 'id': 'b', 'updated_at': running['created_at']}
-        self.answer(f'{_MIGRATING}completing', volumes=[stopped])
+        stopped = {**old, 'id': 'b', 'migration_status': 'completing'}
+        other = {**old, 'id': 'other', 'migration_status': None}
+        self.answer(f'{_MIGRATING}completing', volumes=[stopped, other])
         (finding,) = (
             each
             for each in api_parts.check(self.cinder)
