@@ -46,10 +46,22 @@ def add(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         '--project',
         metavar='<project>',
+        type=_given,
         action='append',
         default=[],
         help=f'{what} (name or ID); repeat the option for several projects',
     )
+
+
+def _given(text: str) -> str:
+    """Return a name or an ID.
+
+    A shell passes an empty text for a variable that is not set. What has no
+    known project would be selected.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError('it is empty')
+    return text
 
 
 def selected(cloud: Any, names: Iterable[str]) -> Projects:

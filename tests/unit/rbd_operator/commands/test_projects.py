@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import argparse
+import io
 import types
 from typing import Any
 
+import fixtures
 from openstack import exceptions
 
 from rbd_operator.commands import projects
@@ -44,6 +46,10 @@ class ProjectsTest(base.TestCase):
             selected.check({name})
             error = self.assertRaises(ValueError, selected.check, {'id'})
             self.assertIn(f'--project {name}: ', str(error))
+
+    def test_variable_that_is_not_set_selects_nothing(self) -> None:
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', io.StringIO()))
+        self.assertRaises(SystemExit, self.selected, '')
 
     def test_name_of_several_projects_is_refused(self) -> None:
         self.assertRaises(exceptions.DuplicateResource, self.selected, 'twice')
