@@ -482,7 +482,7 @@ class PostponedTest(base.DriverTestCase):
     def test_volume_that_was_reset_while_its_deletion_waited_stays(
         self,
     ) -> None:
-        """It may be in use again, and the deletion can wait for hours."""
+        """Its owner may want to keep it, and a deletion can wait for hours."""
         project = self.volume.project_id
         with concurrent.futures.ThreadPoolExecutor() as executor:
             with contextlib.ExitStack() as running:
