@@ -136,13 +136,11 @@ class Image(Delegate):
         releases.off_main_thread(run)()
 
     def resize(self, size: int, *args: object, **kwargs: object) -> None:
-        """Resize the image, after a check of the new size if there is one.
-
-        A late extension must not truncate what was extended since.
-        """
+        """Resize the image, after a check of the new size if there is one."""
         check = self._librbd.size_checks.get(self._name)
         if check is not None:
             check(self._wrapped, size)
+            # A late extension must not truncate what was extended since.
             kwargs['allow_shrink'] = False
         self._wrapped.resize(size, *args, **kwargs)
 

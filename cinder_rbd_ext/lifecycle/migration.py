@@ -656,11 +656,11 @@ def former(
                 ):
                     # Cinder may be about to save that it is back.
                     raise volume_lock.VolumeLocked(volume_id=volume.id)
+                here = marker.back_end_of(driver)
                 is_needed |= volume.name == deleted.name and (
                     # Cinder may not have saved the back end of its image.
                     volume.id != deleted.name_id
-                    or image_record.backend_of(volume)
-                    == marker.back_end_of(driver)
+                    or image_record.backend_of(volume) == here
                 )
         if is_needed:
             LOG.warning(
