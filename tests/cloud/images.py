@@ -42,12 +42,14 @@ class ImageTestCase(base.CloudTestCase):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
-    def make(self, disk_format: str = 'raw') -> Any:
+    def make(
+        self, disk_format: str = 'raw', container_format: str = 'bare'
+    ) -> Any:
         """Create a Glance image without data."""
         image = self.tenant.image.create_image(
             f'test-{disk_format}',
             disk_format=disk_format,
-            container_format='bare',
+            container_format=container_format,
             allow_duplicates=True,
         )
         self.addCleanup(self.discard, image.id)
