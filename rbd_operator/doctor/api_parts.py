@@ -100,10 +100,7 @@ def _check_compression(cinder: Any) -> Iterator[Finding]:
     """Check that no type requests the compression of encrypted data."""
     for each in _types(cinder):
         specs = each.get('extra_specs') or {}
-        if keys.COMPRESSION_HINT not in specs:
-            continue
-        encryption = _get(cinder, f'/types/{each["id"]}/encryption')
-        if encryption.get('encryption_id'):
+        if keys.COMPRESSION_HINT in specs and _is_encrypted(cinder, each):
             yield Finding(
                 f'volume type {each["name"]}',
                 f'{keys.COMPRESSION_HINT} has no use: its volumes are '
@@ -112,6 +109,18 @@ def _check_compression(cinder: Any) -> Iterator[Finding]:
                 'Remove the key. Encrypted data cannot be compressed, and the '
                 'attempt takes processor time of the storage.',
             )
+
+
+def encrypted_types(cinder: Any) -> list[str]:
+    """Return the names of the encrypted volume types."""
+    return [
+        each['name'] for each in _types(cinder) if _is_encrypted(cinder, each)
+    ]
+
+
+def _is_encrypted(cinder: Any, volume_type: dict[str, Any]) -> bool:
+    answer = _get(cinder, f'/types/{volume_type["id"]}/encryption')
+    return bool(answer.get('encryption_id'))
 
 
 def _check_retypes(cinder: Any) -> Finding:

@@ -2,11 +2,14 @@
 
 """The parts of Cinder: driver, API extension, and the pools of back ends."""
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 import difflib
+from importlib import util
 import pathlib
+import re
 import uuid
 
 from rbd_command_line import findings
@@ -19,6 +22,8 @@ STOCK = 'cinder.volume.drivers.rbd.RBDDriver'
 STANDARD = 'cinder.api.contrib.standard_extensions'
 EXTENSION = 'cinder_rbd_ext.api.extension.RBDVolumeOptions'
 _BACKUP = 'cinder.backup.drivers.ceph.'
+# The lines of this driver that skip zeros in a restore to a new volume.
+_SKIPS_ZEROS = re.compile(r'if \(?discard_zeros\b.*?\belse:', re.DOTALL)
 _CONF = '/etc/ceph/ceph.conf'
 #: Where oslo.config looks for the policy file, besides the folder of the
 #: configuration file.
@@ -126,6 +131,48 @@ def check(
     yield from _locks(conf)
     yield _extension(conf)
     yield from _policy_file(conf)
+
+
+def installed() -> pathlib.Path | None:
+    """Return the folder of Cinder in this Python environment, if any."""
+    spec = util.find_spec('cinder')
+    return pathlib.Path(spec.origin).parent if spec and spec.origin else None
+
+
+def check_restores(
+    conf: configuration.Configuration,
+    cinder: pathlib.Path | None,
+    encrypted: Collection[str] | None,
+) -> Iterator[Finding]:
+    """Check that the Ceph backup driver restores encrypted volumes correctly.
+
+    The driver restores other RBD volumes as differences, without the lines in
+    question. A release can get the correction as an update, so the code is
+    read instead of the version.
+
+    :param cinder: the folder of Cinder; None if it is not installed
+    :param encrypted: the encrypted volume types; None if unknown
+    """
+    is_used = conf.get(DEFAULT, 'backup_driver').startswith(_BACKUP)
+    if (
+        not is_used
+        or cinder is None
+        or (encrypted is not None and not encrypted)
+    ):
+        return
+    source = cinder / 'backup' / 'drivers' / 'ceph.py'
+    skips = _SKIPS_ZEROS.search(source.read_text() if source.is_file() else '')
+    if skips and '.seek(' not in skips[0]:
+        types = ', '.join(sorted(encrypted or ())) or 'not asked'
+        yield Finding(
+            'Cinder backup_driver',
+            'a backup of an encrypted volume that is restored to a new volume '
+            'is not restored correctly (bug 2155612 of Cinder); encrypted '
+            f'volume types: {types}',
+            Severity.WARNING,
+            'Install a release of Cinder with the correction, such as 2026.2. '
+            'Until then, restore such backups to existing volumes only.',
+        )
 
 
 def _locks(conf: configuration.Configuration) -> Iterator[Finding]:

@@ -87,6 +87,7 @@ class Doctor:
         self._nodes = nodes
         self._grace = ceph_options.HEARTBEAT_GRACE
         self._data_pools: dict[str, set[str]] = {}
+        self._encrypted: list[str] | None = None
 
     def check(self) -> Iterator[Finding]:
         """Yield the findings."""
@@ -99,6 +100,9 @@ class Doctor:
         host = self._host
         if host.cinder is not None:
             yield from cinder_parts.check(host.cinder, self._grace)
+            yield from cinder_parts.check_restores(
+                host.cinder, cinder_parts.installed(), self._encrypted
+            )
             yield from options.check_cinder(host.cinder)
         if host.glance is not None:
             yield from other_parts.check_glance(host.glance)
@@ -121,6 +125,7 @@ class Doctor:
         try:
             cinder = cloud().block_storage
             self._data_pools = api_parts.data_pools(cinder)
+            self._encrypted = api_parts.encrypted_types(cinder)
             yield from api_parts.check(cinder, self._nodes)
             if self._host.glance is not None:
                 yield from other_parts.check_locations(

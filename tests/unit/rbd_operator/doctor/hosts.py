@@ -62,6 +62,24 @@ def conf(
     return configuration.Configuration([path])
 
 
+# A part of Cinder's Ceph backup driver before 2026.2.
+_FAULTY = """\
+            if (discard_zeros and volume_utils.is_all_zero(data)):
+                action = "Discarded"
+            else:
+                dest.write(data)
+        dest.seek(0)
+"""
+
+
+def faulty_backup_driver(folder: str) -> pathlib.Path:
+    """Write the Ceph backup driver into the folder of a Cinder."""
+    path = pathlib.Path(folder, 'backup', 'drivers', 'ceph.py')
+    path.parent.mkdir(parents=True)
+    path.write_text(_FAULTY)
+    return path
+
+
 def problems(checked: Any) -> list[tuple[str, findings.Severity]]:
     """Return the subject and severity of each problem."""
     return [

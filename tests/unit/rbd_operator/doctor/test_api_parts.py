@@ -161,6 +161,10 @@ class ApiPartsTest(base.TestCase):
             [('volume type luks', _S.WARNING)],
             hosts.problems(api_parts.check(self.cinder)),
         )
+        self.answer('/types/3/encryption', encryption_id='f')
+        self.assertEqual(
+            ['luks', 'other'], api_parts.encrypted_types(self.cinder)
+        )
 
     def test_data_pools(self) -> None:
         specs: tuple[dict[str, str] | None, ...] = (

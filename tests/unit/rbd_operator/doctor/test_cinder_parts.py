@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from importlib import metadata
+import pathlib
+
 from cinder.volume.drivers import rbd as stock
 import ddt
 import fixtures
@@ -103,3 +106,52 @@ class CinderPartsTest(base.TestCase):
     def test_unusual_timeouts_are_accepted(self, seconds: str) -> None:
         line = f'rados_connect_timeout = {seconds}'
         self.assertEqual([], self.check(rbd_pool=line))
+
+
+class RestoresTest(base.TestCase):
+    """Bug 2155612 of Cinder: restores that skip zeros."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.folder = self.useFixture(fixtures.TempDir()).path
+        self.driver = hosts.faulty_backup_driver(self.folder)
+
+    def check(
+        self,
+        encrypted: list[str] | None,
+        driver: str = 'ceph.CephBackupDriver',
+    ) -> list[findings.Finding]:
+        backups = f'[DEFAULT]\nbackup_driver = cinder.backup.drivers.{driver}'
+        conf = hosts.conf(self.folder, backups)
+        cinder = pathlib.Path(self.folder)
+        return list(cinder_parts.check_restores(conf, cinder, encrypted))
+
+    def test_faulty_driver_is_a_warning_with_encrypted_types(self) -> None:
+        (found,) = self.check(['luks'])
+        self.assertEqual(_S.WARNING, found.severity)
+        self.assertIn('luks', found.seen)
+        (found,) = self.check(None)
+        self.assertIn('not asked', found.seen)
+
+    def test_no_warning_without_encrypted_types_or_the_driver(self) -> None:
+        self.assertEqual([], self.check([]))
+        self.assertEqual([], self.check(['luks'], 'nfs.NFSBackupDriver'))
+        self.driver.unlink()
+        self.assertEqual([], self.check(['luks']))
+
+    def test_corrected_driver_is_no_warning(self) -> None:
+        corrected = 'dest.seek(len(data), os.SEEK_CUR)\n' + ' ' * 16 + 'action'
+        faulty = self.driver.read_text()
+        self.driver.write_text(faulty.replace('action', corrected))
+        self.assertEqual([], self.check(['luks']))
+
+    def test_installed_driver_is_recognized_by_its_lines(self) -> None:
+        cinder = cinder_parts.installed() or pathlib.Path()
+        source = cinder / 'backup/drivers/ceph.py'
+        self.driver.write_bytes(source.read_bytes())
+        faulty = int(metadata.version('cinder').partition('.')[0]) < 29
+        self.assertEqual(faulty, bool(self.check(['luks'])))
+        self.driver.write_text(
+            self.driver.read_text().replace('dest.seek(len(data)', '')
+        )
+        self.assertTrue(self.check(['luks']))

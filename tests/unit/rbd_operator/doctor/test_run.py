@@ -11,6 +11,7 @@ from rbd_operator.doctor import api_parts
 from rbd_operator.doctor import pools
 from rbd_operator.doctor import run
 from tests.unit import base
+from tests.unit.rbd_operator.commands import fake_cloud
 from tests.unit.rbd_operator.doctor import hosts
 from tests.unit.rbd_operator.doctor import test_other_parts
 from tests.unit.rbd_operator.doctor import test_pools
@@ -81,6 +82,27 @@ class RunTest(base.TestCase):
             ('Glance images without a store', _S.WARNING),
             self.found(cloud=lambda: cloud),
         )
+
+    def test_restores_are_checked_with_the_encrypted_types(self) -> None:
+        hosts.faulty_backup_driver(self.folder)
+        backups = 'backup_driver = cinder.backup.drivers.ceph.CephBackupDriver'
+        conf = hosts.conf(self.folder, hosts.CINDER, transport_url=backups)
+        self.host = run.Host(conf, root=pathlib.Path(self.folder))
+        cinder = pathlib.Path(self.folder)
+        self.useFixture(
+            fixtures.MockPatchObject(
+                run.cinder_parts, 'installed', lambda: cinder
+            )
+        )
+        warning = ('Cinder backup_driver', _S.WARNING)
+        self.assertIn(warning, self.found())
+        service = fake_cloud.Service()
+        service.answers['/types?is_public=None'] = {
+            'volume_types': [{'id': '1', 'name': 'plain'}]
+        }
+        service.answers['/types/1/encryption'] = {}
+        cloud = types.SimpleNamespace(block_storage=service)
+        self.assertNotIn(warning, self.found(cloud=lambda: cloud))
 
     def test_compute_host(self) -> None:
         nova = hosts.conf(self.folder, hosts.NOVA)
