@@ -33,13 +33,14 @@ class AttachmentTest(servers.ServerTestCase):
         """Yield the requests that end an attachment."""
         yield 'DELETE', f'/attachments/{attachment}', None
         connector = {'connector': {'host': servers.FIRST}}
-        for action in (
-            {'os-detach': {}},
-            {'os-detach': {'attachment_id': attachment}},
-            {'os-terminate_connection': connector},
-            {'os-force_detach': {'attachment_id': attachment, **connector}},
+        named = {'attachment_id': attachment}
+        for name, body in (
+            ('os-detach', {}),
+            ('os-detach', named),
+            ('os-terminate_connection', connector),
+            ('os-force_detach', {**named, **connector}),
         ):
-            yield 'POST', f'/volumes/{volume}/action', action
+            yield 'POST', f'/volumes/{volume}/action', {name: body}
 
     def _check_kept(self, server: str, volume: str, attachment: str) -> None:
         """Check that nobody but Nova ends an attachment."""
@@ -48,13 +49,13 @@ class AttachmentTest(servers.ServerTestCase):
                 response = self.respond(*each, cloud=cloud)
                 shown = f'{each}: {response.status_code} {response.text}'
                 self.assertIn(response.status_code, (403, 409), shown)
-        shown = self.show(volume)
-        self.assertEqual('in-use', shown['status'])
+        record = self.show(volume)
+        self.assertEqual('in-use', record['status'])
         self.assertIn(
             (server, attachment),
             [
                 (a['server_id'], a['attachment_id'])
-                for a in shown['attachments']
+                for a in record['attachments']
             ],
         )
 
@@ -275,7 +276,7 @@ class LocationTest(images.ImageTestCase):
             self.assertEqual(
                 [403] * len(responses),
                 [each.status_code for each in responses],
-                [each.text for each in responses],
+                str([each.text for each in responses]),
             )
         self.check_content(image, images.content()[: images.MIB])
         self.assertEqual(

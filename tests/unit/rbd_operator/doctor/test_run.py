@@ -8,6 +8,7 @@ import fixtures
 
 from rbd_command_line import findings
 from rbd_operator.doctor import api_parts
+from rbd_operator.doctor import cinder_parts
 from rbd_operator.doctor import pools
 from rbd_operator.doctor import run
 from tests.unit import base
@@ -90,9 +91,7 @@ class RunTest(base.TestCase):
         self.host = run.Host(conf, root=pathlib.Path(self.folder))
         cinder = pathlib.Path(self.folder)
         self.useFixture(
-            fixtures.MockPatchObject(
-                run.cinder_parts, 'installed', lambda: cinder
-            )
+            fixtures.MockPatchObject(cinder_parts, 'installed', lambda: cinder)
         )
         warning = ('Cinder backup_driver', _S.WARNING)
         self.assertIn(warning, self.found())
