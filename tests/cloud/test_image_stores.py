@@ -150,25 +150,6 @@ class ImageOfAnotherStoreTest(StoresTestCase):
         auth = {**config, 'username': name, 'password': name}
         return openstack.connect(cloud='demo', auth=auth)
 
-    def test_tenants_set_no_location(self) -> None:
-        image = self.upload(images.content())
-        shown = self.tenant.image.get(f'/images/{image.id}').json()
-        self.assertNotIn('locations', shown)
-        other = self.make()
-        place = {'url': shown['direct_url']}
-        response = self.tenant.image.post(
-            f'/images/{other.id}/locations', json=place
-        )
-        self.assertEqual(403, response.status_code, response.text)
-        kind = 'application/openstack-images-v2.1-json-patch'
-        value = {**place, 'metadata': {}}
-        response = self.tenant.image.patch(
-            f'/images/{other.id}',
-            headers={'Content-Type': kind},
-            json=[{'op': 'add', 'path': '/locations/-', 'value': value}],
-        )
-        self.assertEqual(403, response.status_code, response.text)
-
     def test_read_and_deleted_by_ours(self) -> None:
         image = self.upload(images.content(), BESIDE)
         handed_over = self.hand_over(image)

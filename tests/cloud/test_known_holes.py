@@ -162,9 +162,9 @@ class HostileImageTest(images.ImageTestCase):
         """
         if data or f'volume-{volume}' in base.images():
             with test_retype.opened(volume) as image:
-                found = image.read(at, images.MIB)
-            self.assertEqual(data, found[: len(data)])
-            self.assertEqual(b'', found[len(data) :].strip(b'\0'))
+                content = image.read(at, images.MIB)
+            self.assertEqual(data, content[: len(data)])
+            self.assertEqual(b'', content[len(data) :].strip(b'\0'))
 
     def test_upload_of_a_hostile_image_is_refused_by_glance(self) -> None:
         for data, disk_format in self._hostile():
@@ -259,12 +259,12 @@ class LocationTest(images.ImageTestCase):
 
     def test_tenants_neither_see_nor_set_a_location(self) -> None:
         image = self.upload(images.content()[: images.MIB])
-        found = self.tenant.image.get(f'/images/{image.id}').json()
+        record = self.tenant.image.get(f'/images/{image.id}').json()
         listed = self.tenant.image.get('/images').json()['images']
         self.assertIn(image.id, [each['id'] for each in listed])
-        for shown in (found, *listed):
+        for shown in (record, *listed):
             self.assertNotIn('locations', shown)
-        place = {'url': found['direct_url']}
+        place = {'url': record['direct_url']}
         other = self.make()
         for ident in (image.id, other.id):
             path = f'/images/{ident}/locations'

@@ -127,11 +127,11 @@ class RestoresTest(base.TestCase):
         return list(cinder_parts.check_restores(conf, cinder, encrypted))
 
     def test_faulty_driver_is_a_warning_with_encrypted_types(self) -> None:
-        (found,) = self.check(['luks'])
-        self.assertEqual(_S.WARNING, found.severity)
-        self.assertIn('luks', found.seen)
-        (found,) = self.check(None)
-        self.assertIn('not asked', found.seen)
+        (warning,) = self.check(['luks'])
+        self.assertEqual(_S.WARNING, warning.severity)
+        self.assertIn('luks', warning.seen)
+        (warning,) = self.check(None)
+        self.assertIn('not asked', warning.seen)
 
     def test_no_warning_without_encrypted_types_or_the_driver(self) -> None:
         self.assertEqual([], self.check([]))

@@ -72,6 +72,7 @@ class RunTest(base.TestCase):
         )
         self.host = run.Host(glance=conf, root=pathlib.Path(self.folder))
         self.patch(api_parts, 'data_pools', lambda cinder: {})
+        self.patch(api_parts, 'encrypted_types', lambda cinder: [])
         self.patch(api_parts, 'check', lambda cinder, nodes: [])
         cloud = types.SimpleNamespace(
             block_storage=None,
@@ -90,9 +91,7 @@ class RunTest(base.TestCase):
         conf = hosts.conf(self.folder, hosts.CINDER, transport_url=backups)
         self.host = run.Host(conf, root=pathlib.Path(self.folder))
         cinder = pathlib.Path(self.folder)
-        self.useFixture(
-            fixtures.MockPatchObject(cinder_parts, 'installed', lambda: cinder)
-        )
+        self.patch(cinder_parts, 'installed', lambda: cinder)
         warning = ('Cinder backup_driver', _S.WARNING)
         self.assertIn(warning, self.found())
         service = fake_cloud.Service()
