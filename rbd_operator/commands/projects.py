@@ -75,8 +75,22 @@ def selected(cloud: Any, names: Iterable[str]) -> Projects:
     for each in names:
         try:
             project = cloud.identity.find_project(each, ignore_missing=False)
+            if project.is_domain:
+                # Keystone shows a domain by its ID, such as 'default', too.
+                project = _named(cloud, each)
         except (exceptions.NotFoundException, exceptions.ForbiddenException):
             unknown.add(each)
         else:
             idents.add(project.id)
     return Projects(frozenset(idents | unknown), frozenset(unknown))
+
+
+def _named(cloud: Any, name: str) -> Any:
+    projects = list(cloud.identity.projects(name=name))
+    if not projects:
+        raise exceptions.NotFoundException(name)
+    if len(projects) > 1:
+        raise exceptions.DuplicateResource(
+            f'Several projects are named {name}.'
+        )
+    return projects[0]

@@ -48,7 +48,7 @@ class CommandTestCase(base.TestCase):
         """Return the only project that was not deleted."""
         if name not in ('other', 'Ümlaut'):
             raise exceptions.NotFoundException(name)
-        return types.SimpleNamespace(id='other')
+        return types.SimpleNamespace(id='other', is_domain=False)
 
     def replace(self, owner: Any, name: str, **kwargs: Any) -> Any:
         """Replace a function for the test."""

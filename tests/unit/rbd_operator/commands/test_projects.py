@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import argparse
+from collections.abc import Iterator
 import io
 import types
 from typing import Any
@@ -20,14 +21,23 @@ class ProjectsTest(base.TestCase):
             'hidden': exceptions.ForbiddenException('no administrator'),
             'twice': exceptions.DuplicateResource('More than one Project'),
         }
-        identity = types.SimpleNamespace(find_project=self._find)
+        identity = types.SimpleNamespace(
+            find_project=self._find, projects=self._named
+        )
         self.cloud = types.SimpleNamespace(identity=identity)
 
     def _find(self, name: str, ignore_missing: bool) -> Any:
         """Return a project, as Keystone with two names for one ID."""
         if name in self.errors:
             raise self.errors[name]
-        return types.SimpleNamespace(id='id')
+        is_domain = name in ('default', 'other', 'domains')
+        return types.SimpleNamespace(id='id', is_domain=is_domain)
+
+    def _named(self, name: str) -> Iterator[Any]:
+        if name != 'other':
+            yield types.SimpleNamespace(id='named as a domain')
+        if name == 'domains':
+            yield types.SimpleNamespace(id='of another domain')
 
     def selected(self, *names: str) -> projects.Projects:
         parser = argparse.ArgumentParser()
@@ -38,6 +48,12 @@ class ProjectsTest(base.TestCase):
     def test_name_is_resolved(self) -> None:
         self.assertEqual({'id'}, self.selected('name', 'id').idents)
         self.assertEqual(frozenset(), self.selected().idents)
+
+    def test_id_of_a_domain_is_taken_for_a_name(self) -> None:
+        self.assertEqual(
+            {'named as a domain'}, self.selected('default').idents
+        )
+        self.assertEqual({'other'}, self.selected('other').unknown)
 
     def test_project_that_keystone_does_not_show_needs_a_record(self) -> None:
         for name in ('unknown', 'hidden'):
@@ -52,4 +68,7 @@ class ProjectsTest(base.TestCase):
         self.assertRaises(SystemExit, self.selected, '')
 
     def test_name_of_several_projects_is_refused(self) -> None:
-        self.assertRaises(exceptions.DuplicateResource, self.selected, 'twice')
+        for name in ('twice', 'domains'):
+            self.assertRaises(
+                exceptions.DuplicateResource, self.selected, name
+            )
