@@ -351,7 +351,8 @@ class Rounds:
     def _clean(self, side: sides.Side, told: str, keep: Iterable[str]) -> int:
         """Delete everything as the owner; return the resets it needed."""
         resets = 0
-        for kind in sides.KINDS:
+        # A snapshot of a volume that reverts can only be deleted after that.
+        for kind in (*sides.KINDS, 'snapshots', 'volumes'):
             left = [
                 each
                 for each in side.until(
