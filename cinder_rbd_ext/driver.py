@@ -43,6 +43,7 @@ from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
+from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import backend_settings
@@ -569,7 +570,9 @@ class RBDExtDriver(rbd.RBDDriver):
     def clean_volume_file_locks(cls, volume_id: str) -> None:
         """Remove the lock files of a deleted volume."""
         super().clean_volume_file_locks(volume_id)
-        volume_lock.clean(volume_id)
+        # The deletion can have ended early: others may have the locks.
+        if marker.status_of(volume_id) is None:
+            volume_lock.clean(volume_id)
 
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""

@@ -430,6 +430,9 @@ class PostponedTest(base.DriverTestCase):
         self.quotas = self.useFixture(
             fixtures.MockPatchObject(manager, 'QUOTAS', autospec=True)
         ).mock
+        self.clean = self.useFixture(
+            fixtures.MockPatchObject(volume_lock, 'clean', autospec=True)
+        ).mock
 
     def delete(self, volume: Any, **how: Any) -> None:
         """Process a request to delete a volume."""
@@ -499,6 +502,14 @@ class PostponedTest(base.DriverTestCase):
         stored = objects.Volume.get_by_id(self.admin, self.volume.id)
         self.assertEqual('available', stored.status)
         self.cast.assert_not_called()
+        self.clean.assert_not_called()
+
+    def test_lock_files_stay_until_the_volume_is_deleted(self) -> None:
+        """A process that has a lock would not exclude those after it."""
+        self.postpone()
+        self.clean.assert_not_called()
+        self.delete(self.volume)
+        self.clean.assert_called_once_with(self.volume.id)
 
     def test_volume_that_lost_data_stays_in_deletion_while_a_client_is_there(
         self,
