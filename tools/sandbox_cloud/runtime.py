@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 
@@ -22,6 +23,8 @@ from sandbox_cloud.suite import SuiteVenv
 _TEMPLATES = pathlib.Path(__file__).parent / 'templates'
 # Programs that replace programs of the system with the same name.
 _SHIMS = pathlib.Path(__file__).parent / 'shims'
+# Cinder's services use native threads instead of eventlet.
+_THREADS = 'OS_CINDER_DISABLE_EVENTLET_PATCHING'
 _SYSTEM_PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 
@@ -47,12 +50,15 @@ class Runtime:
     def environ(self) -> dict[str, str]:
         """Return the environment of everything that runs in the cloud.
 
-        It contains no variable of the caller: a PYTHONPATH, a proxy or an
-        OS_* variable must not affect the services.
+        Of the caller's variables, it contains only the choice of Cinder's
+        threads: a PYTHONPATH, a proxy or another OS_* variable must not affect
+        the services.
         """
         folders = (self.state.bin, _SHIMS, self.venv.path / 'bin')
         path = ':'.join(map(str, (*folders, _SYSTEM_PATH)))
+        threads = os.environ.get(_THREADS)
         return {
+            **({_THREADS: threads} if threads else {}),
             'HOME': str(self.state.data / 'home'),
             'LANG': 'C.UTF-8',
             'PATH': path,
