@@ -76,6 +76,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
+        releases.without_thread_pool()
         self.configuration.append_config_values(opts.backend_opts())
         # Upstream sets the burst of bytes with it.
         rbd.QOS_KEY_MAP['total_iops_sec_max']['ceph_key'] = (

@@ -73,6 +73,18 @@ def _native_threading() -> Any:
     return patcher.original('threading')
 
 
+def without_thread_pool() -> None:
+    """Let Cinder 29 transfer several images at a time with native threads.
+
+    The results of eventlet's thread pool reach only one of the threads.
+    Without threads of its own, the pool calls functions directly.
+    """
+    if _native_threading() is threading:
+        from eventlet import tpool
+
+        tpool.set_num_threads(0)
+
+
 def native_lock() -> Any:
     """Return a lock for the threads of the process, native or eventlet's.
 

@@ -313,10 +313,7 @@ class SharedClients:
     # The caller must not hold the lock, because a shutdown may block.
 
     def _put_back(
-        self,
-        client: SharedClient,
-        lost: bool = False,
-        doubtful: bool = False,
+        self, client: SharedClient, lost: bool = False, doubtful: bool = False
     ) -> None:
         with self._lock:
             client.users -= 1
@@ -342,10 +339,7 @@ class SharedClients:
                     self._open.add(client)
 
     def _connected(
-        self,
-        place: identity.Place,
-        group: Group,
-        connect: Connect,
+        self, place: identity.Place, group: Group, connect: Connect
     ) -> Connected:
         attempt = group.attempt or Attempt()
         try:
@@ -375,11 +369,7 @@ class SharedClients:
         return LeasedClient(client), ioctx
 
     def _opened(
-        self,
-        group: Group,
-        client: SharedClient,
-        pool: str,
-        connect: Connect,
+        self, group: Group, client: SharedClient, pool: str, connect: Connect
     ) -> Connected | None:
         try:
             ioctx = client.rados.open_ioctx(pool)
@@ -405,10 +395,7 @@ class SharedClients:
         return connect()
 
     def _is_usable(
-        self,
-        group: Group,
-        client: SharedClient,
-        ioctx: bindings.Ioctx,
+        self, group: Group, client: SharedClient, ioctx: bindings.Ioctx
     ) -> bool:
         while True:
             with self._lock:
@@ -430,10 +417,7 @@ class SharedClients:
         return not client.retired
 
     def _check(
-        self,
-        group: Group,
-        client: SharedClient,
-        ioctx: bindings.Ioctx,
+        self, group: Group, client: SharedClient, ioctx: bindings.Ioctx
     ) -> None:
         began = self._clock()
         answer = ask(self._driver.rados, ioctx)

@@ -4,12 +4,15 @@
 
 from collections.abc import Callable
 import importlib.metadata
+import subprocess
+import sys
 import threading
 import types
 from typing import Any
 
 from cinder import utils
 import ddt
+from eventlet import tpool
 import fixtures
 
 from cinder_rbd_ext import releases
@@ -39,10 +42,52 @@ class OffTheHubTest(base.TestCase):
 
     def test_a_thread_of_its_own_where_it_can_not(self) -> None:
         self.useFixture(_With(None))
+        # A driver in the same process may have removed the threads.
+        self.addCleanup(tpool.set_num_threads, tpool._nthreads)
+        tpool.killall()
+        tpool.set_num_threads(1)
         blocking = types.SimpleNamespace(thread=threading.get_ident)
         self.assertNotEqual(
             threading.get_ident(), releases.off_the_hub(blocking).thread()
         )
+
+
+# Cinder's transfers of images call eventlet's pool like this.
+_TRANSFERS = """
+import threading
+import time
+from cinder import monkey_patch
+monkey_patch.patch('threading')
+from eventlet import tpool
+from cinder_rbd_ext import releases
+releases.without_thread_pool()
+transfers = [
+    threading.Thread(target=tpool.execute, args=[time.sleep, 0.1], daemon=True)
+    for _ in range(3)
+]
+for transfer in transfers:
+    transfer.start()
+for transfer in transfers:
+    transfer.join(10)
+print(sum(transfer.is_alive() for transfer in transfers))
+"""
+
+
+class NativeThreadsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        if not hasattr(utils, 'concurrency_mode_threading'):
+            self.skipTest('this release has eventlet only')
+
+    def test_several_images_are_transferred_at_a_time(self) -> None:
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', _TRANSFERS],
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual('0\n', done.stdout, done.stderr)
 
 
 class _With(fixtures.Fixture):
