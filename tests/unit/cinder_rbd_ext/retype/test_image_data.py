@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from concurrent import futures
+import json
+import sys
 from typing import Any
 from unittest import mock
 
@@ -63,6 +65,27 @@ class ComparisonTest(base.TestCase):
         self.assertIsNone(image_data._differing_offset(images, pieces, 0, 1))
         self.assertEqual(1000, sum(waiting))
         self.assertEqual(image_data._WAITING, max(waiting))
+
+    def test_limit_of_a_volume_does_not_slow_the_comparison(self) -> None:
+        """Ceph 16 has no such option, and compares with the limit."""
+        client = mock.MagicMock()
+        images = [['volumes', 'image'], ['volumes', 'copy']]
+        names = dict.fromkeys(('user', 'cluster', 'conf', 'timeout'), '')
+        request = {**names, 'images': images, 'with_parent': False}
+        self.patch(sys, 'argv', ['image_data.py', json.dumps(request)])
+        self.patch(image_data.rados, 'Rados', lambda **settings: client)
+        self.patch(image_data, 'differing_piece', lambda *places: None)
+        for error in (None, image_data.rados.ObjectNotFound('unknown')):
+            client.reset_mock()
+            client.conf_set.side_effect = error
+            image_data.main()
+            self.assertEqual(
+                [
+                    mock.call.conf_set('rbd_qos_exclude_ops', 'read'),
+                    mock.call.__enter__(),
+                ],
+                client.mock_calls[:2],
+            )
 
     def test_difference_is_found_behind_the_first_pieces(self) -> None:
         piece = image_data._PIECE
