@@ -16,7 +16,6 @@ from cinder import interface
 from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
-from oslo_utils import units
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import option_errors
@@ -50,8 +49,6 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import qos
-from rbd_volume_options import request
 from rbd_volume_options import wire
 
 Update = dict[str, Any]
@@ -372,15 +369,12 @@ class RBDExtDriver(rbd.RBDDriver):
         **kwargs: object,
     ) -> Any:
         """Upload a volume to Glance."""
+        self._reconfigurations.follow(volume)
         with contextlib.ExitStack() as held:
             current = held.enter_context(
                 volume_use.using(self, volume, volume_use.LONG_WAIT)
             )
-            if qos.is_slow_upload(
-                current.size * units.Gi,
-                image_record.configuration_in(current.admin_metadata),
-                request.metadata_of(current),
-            ):
+            if image_record.delays_upload(current):
                 held.enter_context(self._uploads.place(current.project_id))
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs

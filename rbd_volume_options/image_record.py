@@ -20,7 +20,9 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import qos
 from rbd_volume_options import registry
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
@@ -34,6 +36,17 @@ class Volume(Protocol):
     def cluster_name(self) -> str | None: ...
     @property
     def host(self) -> str | None: ...
+
+
+class Recorded(Protocol):
+    """A volume with its keys and its record."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def metadata(self) -> Mapping[str, str] | None: ...
+    @property
+    def admin_metadata(self) -> Mapping[str, str]: ...
 
 
 class Update(NamedTuple):
@@ -170,6 +183,15 @@ def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
         with contextlib.suppress(KeyError, errors.OptionError):
             values[option.key] = option.parse(admin_metadata[option.key])
     return values
+
+
+def delays_upload(volume: Recorded) -> bool:
+    """Return whether a limit of its owner makes an upload slow."""
+    return qos.is_slow_upload(
+        volume.size * sizes.GIB,
+        configuration_in(volume.admin_metadata),
+        volume.metadata or {},
+    )
 
 
 def keys_of(kind: definitions.Kind) -> set[str]:

@@ -49,6 +49,7 @@ _MADE = (
 _OPERATIONS = {
     marker.RETYPING: 'retyped',
     fields.VolumeStatus.RESTORING_BACKUP: 'restored',
+    fields.VolumeStatus.UPLOADING: 'uploaded',
 }
 
 _REPLACED = ('reverting', marker.RETYPING, 'restoring-backup', 'downloading')
@@ -307,7 +308,8 @@ def _check_is_not_replaced(volume: protocols.Volume) -> None:
     """Check that a change of ``rbd:`` keys would not be lost.
 
     A retype removes keys, a restore puts those back that the volume had before
-    it, and a migration replaces the metadata by a copy from its beginning.
+    it, and a migration replaces the metadata by a copy from its beginning. An
+    upload would become slow, and not be counted as such.
 
     :raises HTTPBadRequest: during such an operation
     """
@@ -316,8 +318,8 @@ def _check_is_not_replaced(volume: protocols.Volume) -> None:
         operation = 'migrated'
     if operation:
         raise webob.exc.HTTPBadRequest(
-            explanation=f'Volume {volume.id} is being {operation}, which may '
-            'change its rbd: keys. Change its metadata afterwards.'
+            explanation=f'Volume {volume.id} is being {operation}. Change its '
+            'rbd: keys afterwards.'
         )
 
 

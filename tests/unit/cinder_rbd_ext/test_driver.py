@@ -5,6 +5,7 @@ from typing import Any
 from unittest import mock
 
 from cinder import exception
+from cinder.db import api as db
 from cinder.volume.drivers import rbd
 import ddt
 
@@ -131,8 +132,11 @@ class StatsTest(base.DriverTestCase):
 class UploadTest(base.DriverTestCase):
     def _counts(self, **values: object) -> list[tuple[int, int]]:
         """Upload a volume; return the uploads that run and that wait."""
+        return self._uploaded(self.made_volume(**values))
+
+    def _uploaded(self, volume: Any) -> list[tuple[int, int]]:
+        self.update(volume, {'status': 'uploading'})
         counts: list[tuple[int, int]] = []
-        volume = self.made_volume(**values)
         with mock.patch.object(
             rbd.RBDDriver,
             'copy_volume_to_image',
@@ -147,6 +151,18 @@ class UploadTest(base.DriverTestCase):
     def test_upload_with_a_slow_limit_of_the_owner_has_a_place(self) -> None:
         limited = {'rbd:read_bps_limit': '1M'}
         self.assertEqual([(1, 0)], self._counts(metadata=limited))
+
+    def test_upload_begins_with_the_limits_of_the_keys(self) -> None:
+        """A change of keys during a creation is stored only."""
+        key = 'rbd:read_bps_limit'
+        former = self.made_volume({key: '1M'})
+        db.volume_metadata_delete(self.admin, former.id, key)
+        self.assertEqual([(0, 0)], self._uploaded(former))
+        stored = self.cluster.stored(former.name).metadata
+        self.assertNotIn('conf_rbd_qos_read_bps_limit', stored)
+        new = self.made_volume()
+        db.volume_metadata_update(self.admin, new.id, {key: '1M'}, False)
+        self.assertEqual([(1, 0)], self._uploaded(new))
 
     def test_other_uploads_are_not_counted(self) -> None:
         for limited in ({}, {'rbd:bps_limit': '1G'}):

@@ -120,6 +120,7 @@ class _Driver(driver.RBDExtDriver):
         self.images.state_of = self._plain  # type: ignore[method-assign]
         self.images.read = self._plain  # type: ignore[method-assign]
         # The suites upload this one.
+        mock.sentinel.volume.id = None
         mock.sentinel.volume.size = 1
         mock.sentinel.volume.metadata = {}
         mock.sentinel.volume.admin_metadata = {}

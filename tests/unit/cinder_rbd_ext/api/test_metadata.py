@@ -564,6 +564,13 @@ class ReplacedTest(base.ApiTestCase):
             self.refused(400, text, 'POST', path, body)
             self.ok('POST', path, {'metadata': {'a': 'c'}})
 
+    def test_upload_does_not_become_slow_while_it_runs(self) -> None:
+        """Of all requests, Cinder refuses only this one not itself."""
+        path = f'/volumes/{self.volume(status="uploading").id}'
+        body = {'volume': {'metadata': {'rbd:bps_limit': '1M'}}}
+        self.refused(400, 'is being uploaded', 'PUT', path, body)
+        self.ok('PUT', path, {'volume': {'metadata': {'a': 'b'}}})
+
     def test_other_metadata_of_a_volume_that_is_retyped(self) -> None:
         volume = self.volume({'a': 'b'}, status='retyping').id
         self.ok('PUT', f'/volumes/{volume}/metadata', {'metadata': {}})
