@@ -187,7 +187,18 @@ def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
 
 def delays_upload(volume: Recorded) -> bool:
     """Return whether a limit of its owner makes an upload slow."""
-    return qos.is_slow_upload(
+    return qos.is_slow_upload(*_limited(volume))
+
+
+def delays_reimage(volume: Recorded) -> bool:
+    """Return whether a limit of its owner makes a re-image slow."""
+    return qos.is_slow_reimage(*_limited(volume))
+
+
+def _limited(
+    volume: Recorded,
+) -> tuple[int, dict[str, Any], Mapping[str, str]]:
+    return (
         volume.size * sizes.GIB,
         configuration_in(volume.admin_metadata),
         volume.metadata or {},

@@ -31,6 +31,9 @@ MOST_TIMES = 5
 # one object at a time, which by default has at least 64 KiB.
 _READ = {'iops': 64 << 10, 'read_iops': 64 << 10, 'bps': 1, 'read_bps': 1}
 
+# The same for a re-image, which writes at least 1 MiB at a time.
+_WRITTEN = {'iops': 1 << 20, 'write_iops': 1 << 20, 'bps': 1, 'write_bps': 1}
+
 Choices = Mapping[str, precedence.Choice[Any]]
 
 
@@ -222,10 +225,26 @@ def is_slow_upload(
     :param limits: the limits of its image, by key
     :param own: the keys that the owner has set
     """
+    return _is_slow(size, limits, own, _READ)
+
+
+def is_slow_reimage(
+    size: int, limits: Mapping[str, int], own: Collection[str]
+) -> bool:
+    """Act as :func:`is_slow_upload` for an image that is written."""
+    return _is_slow(size, limits, own, _WRITTEN)
+
+
+def _is_slow(
+    size: int,
+    limits: Mapping[str, int],
+    own: Collection[str],
+    amounts: Mapping[str, int],
+) -> bool:
     rates = [
-        limits[each.limit] * _READ[each.name]
+        limits[each.limit] * amounts[each.name]
         for each in keys.LIMITS
-        if each.name in _READ and each.limit in own and each.limit in limits
+        if each.name in amounts and each.limit in own and each.limit in limits
     ]
     return any(
         size / rate - size / UPLOADED

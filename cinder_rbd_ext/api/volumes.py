@@ -267,6 +267,9 @@ class VolumesController(controller.Controller):
         """Check that servers can boot from a volume and read its new data."""
         context = req.environ['cinder.context']
         self._check_bootable(context, id)
+        metadata.Changes(self._reported).complete(
+            context, id, metadata.Outcome(is_configured=True)
+        )
         self._check_keeps_data(cinder_volume.API().get(context, id))
         image_id = controller.part_of(body, 'os-reimage').get('image_id')
         if isinstance(image_id, str):
@@ -281,14 +284,16 @@ class VolumesController(controller.Controller):
     def _check_keeps_data(self, volume: protocols.Volume) -> None:
         """Check that a re-image writes what stays, and removes nothing else.
 
-        :raises HTTPBadRequest: if Cinder is migrating the volume, or if its
-            snapshots would be lost
+        :raises HTTPBadRequest: if Cinder is migrating the volume, if its
+            snapshots would be lost, or if it would hold a thread for long
         """
         reason = ''
         if volume.migration_status in requester.MOVING:
             reason = 'the volume is being migrated. Try again later'
-        elif not releases.REIMAGE_KEEPS_IMAGE and volume.snapshots:
-            reason = releases.REIMAGE_LOSES_SNAPSHOTS
+        elif not releases.REIMAGE_KEEPS_IMAGE:
+            reason = volume.snapshots and releases.REIMAGE_LOSES_SNAPSHOTS
+        elif image_record.delays_reimage(record.stored_volume(volume.id)):
+            reason = 'the limits on its writes make it slow. Remove them first'
         if reason and self._reported.may_be_ours(volume):
             raise webob.exc.HTTPBadRequest(
                 explanation=f'{wire.REFUSED}{reason}.'

@@ -285,6 +285,25 @@ class LimitsTestCase(refusals.RefusalTestCase):
 
 
 @ddt.ddt
+class SlowReimageTest(refusals.RefusalTestCase):
+    @ddt.data(
+        (100, {'rbd:bps_limit': 63 << 20}, True),
+        (100, {'rbd:write_bps_limit': 63 << 20}, True),
+        (100, {'rbd:write_bps_limit': 64 << 20}, False),
+        (1, {'rbd:write_iops_limit': 14}, True),
+        (1, {'rbd:iops_limit': 15}, False),
+        (1024, {'rbd:read_bps_limit': 1, 'rbd:read_iops_limit': 1}, False),
+    )
+    @ddt.unpack
+    def test_reimage_is_slow_if_a_limit_on_writes_delays_it_for_long(
+        self, gib: int, limits: dict[str, int], is_slow: bool
+    ) -> None:
+        size = gib << 30
+        self.assertIs(is_slow, qos.is_slow_reimage(size, limits, limits))
+        self.assertFalse(qos.is_slow_reimage(size, limits, {}))
+
+
+@ddt.ddt
 class SlowUploadTest(refusals.RefusalTestCase):
     @ddt.data(
         (1, {'rbd:bps_limit': 1 << 20}, True),

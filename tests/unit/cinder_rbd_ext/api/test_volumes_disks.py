@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from cinder.volume import rpcapi
 import fixtures
 
 from rbd_volume_options import keys
@@ -140,3 +141,26 @@ class SectorSizeTest(base.ApiTestCase):
                 f'/volumes/{each.id}/action',
                 {'os-reimage': {'image_id': each.id}},
             )
+
+    def test_reimage_that_a_limit_of_the_owner_makes_slow_is_refused(
+        self,
+    ) -> None:
+        """It holds a thread of the service, which writes with the limit."""
+        remove_export = self.mock_object(
+            rpcapi.VolumeAPI, 'remove_export', autospec=True
+        )
+        key, value = 'rbd:write_bps_limit', str(1 << 20)
+        made = {**base.MADE, key: value, 'rbd:accepted_write_bps_limit': '1M'}
+
+        def reimage(volume: Any) -> _Call:
+            body = {'os-reimage': {'image_id': volume.id}}
+            return 'POST', f'/volumes/{volume.id}/action', body
+
+        slow = self.volume({key: '1M'}, made)
+        self.refused(400, 'Remove them first', *reimage(slow))
+        remove_export.assert_not_called()
+        # The key was removed while a change could not be in force.
+        former = self.volume(made=made)
+        response = self.call(*reimage(former))
+        self.assertNotIn('Remove them first', response.text)
+        remove_export.assert_called_once()
