@@ -8,6 +8,8 @@ import sys
 from typing import Any
 from unittest import mock
 
+import rados
+
 from cinder_rbd_ext.retype import image_data
 from tests.unit import base
 
@@ -73,9 +75,9 @@ class ComparisonTest(base.TestCase):
         names = dict.fromkeys(('user', 'cluster', 'conf', 'timeout'), '')
         request = {**names, 'images': images, 'with_parent': False}
         self.patch(sys, 'argv', ['image_data.py', json.dumps(request)])
-        self.patch(image_data.rados, 'Rados', lambda **settings: client)
+        self.patch(rados, 'Rados', lambda **settings: client)
         self.patch(image_data, 'differing_piece', lambda *places: None)
-        for error in (None, image_data.rados.ObjectNotFound('unknown')):
+        for error in (None, rados.ObjectNotFound('unknown')):
             client.reset_mock()
             client.conf_set.side_effect = error
             image_data.main()
