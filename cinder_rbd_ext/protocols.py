@@ -83,6 +83,7 @@ class Volume(Protocol):
     provider_location: str | None
     replication_driver_data: str | None
     display_description: str | None
+    encryption_key_id: str | None
     snapshots: Any
     _context: Any
 

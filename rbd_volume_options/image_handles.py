@@ -14,6 +14,7 @@ from rbd_volume_options import features
 from rbd_volume_options import image_configuration
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import sizes
 
 #: Number of objects from which on a removal is slow: one of 64 GiB with
 #: objects of 4 MiB takes two to four seconds.
@@ -204,6 +205,34 @@ def _parent(image: bindings.Image) -> object:
         if getattr(error, 'errno', None) == errno.ENOENT:
             return None
         raise
+
+
+def has_room_for_header(image: bindings.Image, size: int) -> bool:
+    """Return whether an image is larger than its volume by a LUKS header.
+
+    Cinder imports the data of an encrypted volume with the header. If the
+    image got the size of the volume, the end of the data would be cut off.
+
+    :param size: of the volume, in bytes
+    """
+    return 0 < image.size() - size < sizes.GIB
+
+
+def has_data_beyond(image: bindings.Image, size: int) -> bool:
+    """Return whether an image has data beyond the size of its volume.
+
+    That of an encrypted volume has, as the data come after a LUKS header.
+
+    :param size: of the volume, in GiB
+    """
+    beyond: list[int] = []
+    end = size * sizes.GIB
+    length = image.size() - end
+    if length > 0:
+        image.diff_iterate(
+            end, length, None, lambda offset, *_: beyond.append(offset)
+        )
+    return bool(beyond)
 
 
 def is_slow_to_remove(image: bindings.Image) -> bool:

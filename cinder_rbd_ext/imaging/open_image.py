@@ -137,6 +137,8 @@ class Image(Delegate):
 
     def resize(self, size: int, *args: object, **kwargs: object) -> None:
         """Resize the image, after a check of the new size if there is one."""
+        if image_handles.has_room_for_header(self._wrapped, size):
+            return
         check = self._librbd.size_checks.get(self._name)
         if check is not None:
             check(self._wrapped, size)

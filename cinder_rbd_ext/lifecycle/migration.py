@@ -93,6 +93,7 @@ from cinder_rbd_ext.retype import swap
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import capabilities
 from rbd_volume_options import errors
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -296,41 +297,32 @@ class Migrations:
         deletes the former image.
         """
         admin = context.get_admin_context()
-        if objects.SnapshotList.get_all_for_volume(admin, volume.id):
-            raise swap.CopyFailed(
-                reason=f'Volume {volume.id} has snapshots, which a migration '
-                'by Cinder does not copy. Delete them, and request the '
-                'migration again'
-            )
         current = objects.Volume.get_by_id(admin, volume.id)
-        if current.size != volume.size:
-            raise swap.CopyFailed(
-                reason=f'Volume {volume.id} has {current.size} GiB, and had '
-                f'{volume.size} GiB when its migration was requested. Request '
-                'the migration again'
-            )
-        if current.migration_status != volume.migration_status:
+        if objects.SnapshotList.get_all_for_volume(admin, volume.id):
+            why = 'has snapshots, which Cinder does not copy. Delete them, and'
+        elif current.size != volume.size:
+            why = f'had {volume.size} GiB when its migration was requested;'
+        elif current.migration_status != volume.migration_status:
             # Another service took it for interrupted, or an administrator has
             # reset it. Clients are no longer kept from the volume.
-            raise swap.CopyFailed(
-                reason=f'The migration of volume {volume.id} has ended with '
-                f'migration status {current.migration_status}. Request it '
-                'again'
+            why = f'has ended its migration ({current.migration_status});'
+        elif volume.volume_attachment:
+            return
+        else:
+            with self._images.opened(volume.name, read_only=True) as image:
+                has_watcher = bool(list(image.watchers_list()))
+            if (
+                current.status in marker.MIGRATED
+                and not current.volume_attachment
+                and not has_watcher
+            ):
+                return
+            why = (
+                f'is in use (status {current.status}) since its migration was '
+                'requested. Detach it, or'
             )
-        if volume.volume_attachment:
-            return
-        with self._images.opened(volume.name, read_only=True) as image:
-            has_watcher = bool(list(image.watchers_list()))
-        if (
-            current.status in marker.MIGRATED
-            and not current.volume_attachment
-            and not has_watcher
-        ):
-            return
         raise swap.CopyFailed(
-            reason=f'Volume {volume.id} is in use (status {current.status}) '
-            'since its migration was requested. Detach it, or request the '
-            'migration again'
+            reason=f'Volume {volume.id} {why} request the migration again'
         )
 
     def _copied(
@@ -442,8 +434,9 @@ class Migrations:
     ) -> None:
         """Check a new volume before Cinder copies the data of another to it.
 
-        :raises CopyFailed: if the volume is in use since the request, or if
-            its retype was refused for a reason that applies here too
+        :raises CopyFailed: if the volume is in use since the request, if its
+            retype was refused for a reason that applies here too, or if Cinder
+            would not copy all data
         :raises VolumeOptionRefused: if servers could not read the data there
         """
         with _status_kept(volume):
@@ -451,6 +444,16 @@ class Migrations:
                 raise swap.CopyFailed(reason=reason)
             setattr(volume, _COPIED, self._content_of(volume.name))
             self._check_is_unused(volume)
+            with self._images.opened(volume.name, read_only=True) as image:
+                has_more = image_handles.has_data_beyond(image, volume.size)
+            # With another key, Cinder copies the decrypted data, all of them.
+            if has_more and (
+                volume.encryption_key_id == new_volume.encryption_key_id
+            ):
+                raise swap.CopyFailed(
+                    reason=f'Volume {volume.id} has data beyond its size, '
+                    'which Cinder does not copy. Extend it, and try again'
+                )
         with option_errors.of_volume(
             volume,
             self._driver.backend_name,

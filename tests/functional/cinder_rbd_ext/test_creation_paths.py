@@ -6,6 +6,7 @@ from typing import Any
 
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
+import fixtures
 from oslo_utils import units
 
 from cinder_rbd_ext import driver as driver_module
@@ -197,6 +198,35 @@ class EveryPathTest(base.DriverTestCase):
         made.make(volume, self.driver)
         with self.cluster.image(volume.name) as image:
             self.assertNotIn('conf_rbd_cache', dict(image.metadata_list()))
+
+
+class EncryptedImageTest(base.DriverTestCase):
+    def test_end_of_a_glance_image_as_large_as_its_volume_is_kept(
+        self,
+    ) -> None:
+        path = creation_paths.ImportRaw(self)
+        path.prepare()
+        volume = self.made_volume()
+        whole = units.Gi + 2 * units.Mi
+
+        def encrypt(context: Any, volume: Any, folder: str, file: str) -> None:
+            """Write a file with the size of a header and the data."""
+            with open(file, 'r+b') as encrypted:
+                encrypted.seek(whole - 3)
+                encrypted.write(b'end')
+
+        self.useFixture(
+            fixtures.MockPatchObject(self.driver, '_encrypt_image', encrypt)
+        )
+        self.driver.copy_image_to_encrypted_volume(
+            self.context, volume, path.service, 'image'
+        )
+        with self.cluster.image(volume.name) as image:
+            self.assertEqual(whole, image.size())
+            self.assertEqual(b'end', image.read(whole - 3, 3))
+        self.driver.extend_volume(volume, 2)
+        with self.cluster.image(volume.name) as image:
+            self.assertEqual(2 * units.Gi, image.size())
 
 
 @ddt.ddt

@@ -234,6 +234,26 @@ class HostAssistedTest(base.DriverTestCase):
         self.update(volume, {'status': 'attaching'})
         self.driver.initialize_connection(volume, {'host': 'compute'})
 
+    def test_encrypted_volume_is_not_migrated_without_its_end(self) -> None:
+        """Cinder copies 1 GiB, and the data come after a LUKS header."""
+        volume = self.made_volume()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        copied = (self.context, volume, target)
+        with self.cluster.image(volume.name) as image:
+            image.resize(units.Gi + 2 * units.Mi)
+            image.write(b'data', units.Gi - 4)
+        self.driver.before_volume_copy(*copied)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'end', units.Gi + 2 * units.Mi - 3)
+        self.assertRaises(
+            swap.CopyFailed, self.driver.before_volume_copy, *copied
+        )
+        self.driver.extend_volume(volume, 2)
+        self.update(volume, {'size': 2})
+        self.driver.before_volume_copy(*copied)
+        with self.cluster.image(volume.name) as image:
+            self.assertEqual(2 * units.Gi, image.size())
+
     def test_volume_that_changes_during_the_copy_is_not_migrated(self) -> None:
         volume = self.made_volume()
         target = self.new_volume(migration_status=f'target:{volume.id}')

@@ -49,6 +49,44 @@ class _Image:
             callback(0, objects << 22, True)
 
 
+class SizeTest(base.TestCase):
+    """An image that is larger than its volume by a LUKS header."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.image: Any = mock.Mock(spec=['size', 'diff_iterate'])
+
+    def test_room_for_a_header_is_less_than_a_gibibyte(self) -> None:
+        for size, expected in (
+            (1 << 30, False),
+            ((1 << 30) + 1, True),
+            ((2 << 30) - 1, True),
+            (2 << 30, False),
+        ):
+            self.image.size.return_value = size
+            self.assertIs(
+                expected,
+                image_handles.has_room_for_header(self.image, 1 << 30),
+            )
+
+    def test_data_beyond_the_size_of_the_volume_are_found(self) -> None:
+        self.image.size.return_value = (1 << 30) + 4096
+
+        def report(
+            offset: int, length: int, since: None, add: Any, **_: bool
+        ) -> None:
+            self.assertEqual((1 << 30, 4096), (offset, length))
+            for each in written:
+                add(each, 512, True)
+
+        self.image.diff_iterate.side_effect = report
+        written: list[int] = []
+        self.assertFalse(image_handles.has_data_beyond(self.image, 1))
+        written.append((1 << 30) + 1024)
+        self.assertTrue(image_handles.has_data_beyond(self.image, 1))
+        self.assertFalse(image_handles.has_data_beyond(self.image, 2))
+
+
 @ddt.ddt
 class CostTest(base.TestCase):
     @ddt.data(

@@ -47,6 +47,15 @@ class OpenImageTest(librbd_case.LibrbdTestCase):
             self.assertRaises(ValueError, self.image.resize, 2 << 30)
         self.assertEqual(1 << 30, self.cluster.stored('parent').size)
 
+    def test_encrypted_data_are_not_cut_off(self) -> None:
+        """The imported file has a LUKS header, and then the data."""
+        imported = (2 << 30) + (2 << 20)
+        self.image.resize(imported)
+        self.image.resize(2 << 30)
+        self.assertEqual(imported, self.cluster.stored('parent').size)
+        self.image.resize(1 << 30)
+        self.assertEqual(1 << 30, self.cluster.stored('parent').size)
+
     def test_snapshots_of_an_image_in_a_live_migration_are_kept(self) -> None:
         self.cluster.stored('parent').mask |= _MIGRATING
         with self.module.Image(self.ioctx, 'parent') as image:

@@ -17,6 +17,7 @@ from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 import fixtures
 from oslo_utils import timeutils
+from oslo_utils import uuidutils
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
@@ -650,6 +651,26 @@ class CopyByCinderTest(base.DriverTestCase):
             self.librbd.RBD().remove(client.ioctx, self.volume.name)
             self.librbd.RBD().create(client.ioctx, self.volume.name, base.GIB)
         self.assertRaises(swap.CopyFailed, self._completed)
+
+    def test_volume_whose_end_would_be_lost_is_not_copied(self) -> None:
+        """Cinder copies as much as the size of the volume."""
+        begin = functools.partial(
+            self.driver.before_volume_copy,
+            *(self.admin, self.volume, self.target),
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                image_handles,
+                'has_data_beyond',
+                autospec=True,
+                side_effect=lambda image, size: size == self.volume.size,
+            )
+        )
+        error = self.assertRaises(swap.CopyFailed, begin)
+        self.assertIn('has data beyond its size', str(error))
+        # With another key, Cinder decrypts the data, which fit.
+        self.target.encryption_key_id = uuidutils.generate_uuid()
+        begin()
 
     def test_clients_cannot_connect_during_the_copy(self) -> None:
         for moving in ('migrating', 'completing'):
