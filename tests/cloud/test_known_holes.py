@@ -64,7 +64,7 @@ class AttachmentTest(servers.ServerTestCase):
             'host': servers.FIRST,
             wire.CONNECTOR_CACHE_MODES: ['none', 'writeback'],
         }
-        asked = {'volume_uuid': volume, 'instance_uuid': server}
+        request = {'volume_uuid': volume, 'instance_uuid': server}
         responses = [
             self.respond(
                 'PUT',
@@ -72,7 +72,7 @@ class AttachmentTest(servers.ServerTestCase):
                 {'attachment': {'connector': connector}},
             )
         ]
-        for body in (asked, {**asked, 'connector': connector}):
+        for body in (request, {**request, 'connector': connector}):
             made = self.respond('POST', '/attachments', {'attachment': body})
             if made.ok:
                 other = made.json()['attachment']['id']
@@ -237,12 +237,12 @@ class HostileImageTest(images.ImageTestCase):
         Cinder may refuse to upload what looks like an image with another file;
         it then deletes the Glance image.
         """
-        asked = {
+        request = {
             'image_name': 'from-volume',
             'disk_format': 'qcow2',
             'container_format': _NOT_INSPECTED,
         }
-        answer = self.action(volume, **{'os-volume_upload_image': asked})
+        answer = self.action(volume, **{'os-volume_upload_image': request})
         ident = answer['os-volume_upload_image']['image_id']
         self.addCleanup(self.discard, ident)
         self.wait_for(volume)

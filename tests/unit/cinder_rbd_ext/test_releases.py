@@ -17,6 +17,7 @@ import fixtures
 
 from cinder_rbd_ext import releases
 from tests.unit import base
+from tests.unit.cinder_rbd_ext import base as cinder_base
 
 
 @ddt.ddt
@@ -88,6 +89,20 @@ class NativeThreadsTest(base.TestCase):
             timeout=60,
         )
         self.assertEqual('0\n', done.stdout, done.stderr)
+
+
+class DriverTest(cinder_base.DriverTestCase):
+    def test_driver_needs_no_thread_pool_with_native_threads(self) -> None:
+        # Cinder's tests use eventlet.
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'cinder_rbd_ext.releases._native_threading', lambda: threading
+            )
+        )
+        self.addCleanup(tpool.set_num_threads, tpool._nthreads)
+        tpool.set_num_threads(20)
+        self.make_driver()
+        self.assertEqual(0, tpool._nthreads)
 
 
 class _With(fixtures.Fixture):
