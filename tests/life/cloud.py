@@ -177,13 +177,15 @@ def rows(table: str, project: str, condition: str = 'true') -> list[str]:
 
     :param condition: an SQL condition; the table includes deleted rows
     """
-    state = os.environ['RBD_SANDBOX_STATE']
     where = f"project_id = '{project}' and {condition}"
-    query = f'select id from {table} where {where}'  # noqa: S608
+    return query(f'select id from {table} where {where}')  # noqa: S608
+
+
+def query(statement: str) -> list[str]:
+    """Run a statement on Cinder's database; return the words of the result."""
+    state = os.environ['RBD_SANDBOX_STATE']
+    command = [*_MARIADB, '-S', f'{state}/run/mariadb.sock', 'cinder', '-e']
     done = subprocess.run(
-        [*_MARIADB, '-S', f'{state}/run/mariadb.sock', 'cinder', '-e', query],
-        capture_output=True,
-        text=True,
-        check=True,
+        [*command, statement], capture_output=True, text=True, check=True
     )
     return done.stdout.split()

@@ -59,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         '--faults',
         type=int,
         default=1,
-        help='faults in a round, one after the other (default: %(default)s)',
+        help='faults in a round, one after the other; 0 to show instead '
+        'whether services grow (default: %(default)s)',
     )
     parser.add_argument(
         '--kind',
@@ -133,6 +134,8 @@ def main(arguments: Sequence[str]) -> int:
     if args.output:
         running.report.save(args.output)
     _printed(running.report.table())
+    if not args.faults:
+        _printed(running.growth.table())
     # Cinder and the stock driver cause some of the other counts.
     wrong = running.report.total('ours')['wrong']
     if args.subunit:

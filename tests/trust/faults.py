@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import contextlib
 import json
 import os
-import pathlib
 import random
 import signal
 import subprocess
@@ -101,7 +100,7 @@ class Injector:
         services: Sequence[clustered.Service] = (),
     ) -> None:
         self._services = services
-        self._supervisor = supervise.Supervisor(place, {})
+        self.supervisor = supervise.Supervisor(place, {})
         self._conf = place.run / 'ceph' / 'etc' / 'ceph.conf'
 
     def inject(self, fault: Fault) -> None:
@@ -136,7 +135,7 @@ class Injector:
 
     def pid(self, program: str) -> int:
         """Return the number of the main process of a program, or 0."""
-        return int(self._supervisor.processes()[program]['pid'])
+        return int(self.supervisor.processes()[program]['pid'])
 
     def _signal(self, program: str, number: int) -> None:
         # It may still start after an earlier fault.
@@ -159,11 +158,11 @@ class Injector:
 
     @contextlib.contextmanager
     def _down(self, program: str) -> Iterator[None]:
-        self._supervisor.stop(program)
+        self.supervisor.stop(program)
         try:
             yield
         finally:
-            self._supervisor.start(program)
+            self.supervisor.start(program)
 
     def _slow(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -233,15 +232,3 @@ class Injector:
             yield
         finally:
             self.ceph('config', 'rm', *name)
-
-
-def usage(pid: int) -> dict[str, int]:
-    """Return threads, descriptors and memory (MiB) of a process family."""
-    totals = {'threads': 0, 'descriptors': 0}
-    family = processes.family(pid)
-    for each in family:
-        folder = pathlib.Path('/proc') / str(each)
-        with contextlib.suppress(OSError):
-            totals['threads'] += len(list((folder / 'task').iterdir()))
-            totals['descriptors'] += len(list((folder / 'fd').iterdir()))
-    return {**totals, 'memory': processes.memory_mib(family)}

@@ -15,7 +15,6 @@ import os
 import random
 import re
 import subprocess
-import threading
 import time
 from typing import Any
 import uuid
@@ -29,6 +28,7 @@ from tests.trust import faults
 from tests.trust import operations
 from tests.trust import report
 from tests.trust import side as sides
+from tests.trust import usage
 
 Outcome = operations.Outcome
 Record = dict[str, Any]
@@ -44,8 +44,9 @@ _UNCHANGED = 15.0
 _CHANGES = 8.0
 # The pauses of an owner who tries again.
 _PAUSE = 0.5
-#: The row in the table of rounds with more than one fault.
+#: The rows in the table of rounds with more than one fault, and with none.
 SEVERAL = 'several'
+NONE = 'none'
 _IDENT = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 _OBJECT = re.compile(r'(?:rbd_\w+\.|id_)(?:\d+\.)?([0-9a-f]{10,})')
 _RESET = {
@@ -64,7 +65,8 @@ class Plan:
     :ivar operations: the operations to draw from
     :ivar load: operations of each driver at a time
     :ivar kinds: kinds of faults to draw
-    :ivar faults: faults in a round, one after the other
+    :ivar faults: faults in a round, one after the other; 0 for a run that
+        shows the growth of the services
     """
 
     seed: int
@@ -87,6 +89,7 @@ class Rounds:
     ) -> None:
         self.plan = plan
         self.report = report.Report()
+        self.growth = usage.Growth()
         self.broken = 0
         self._ended = False
         self._show = show
@@ -114,13 +117,12 @@ class Rounds:
         types: list[str] = []
         try:
             types = self._prepare()
-            self._usage('before')
             deadline = time.monotonic() + self.plan.minutes * 60
             for number in numbers:
                 if self._ended or time.monotonic() > deadline:
                     break
                 self._round(number)
-            self._usage('after')
+                self._measure()
         finally:
             for side in self._sides:
                 self._clean(side, 'the end', keep=())
@@ -177,9 +179,12 @@ class Rounds:
         while not condition() and time.monotonic() < deadline:
             time.sleep(_PAUSE)
 
-    def _usage(self, when: str) -> None:
-        pid = self._injector.pid('cinder-volume')
-        self._show(f'  cinder-volume {when}: {faults.usage(pid)}')
+    def _measure(self) -> None:
+        # After a fault, a program may not run at all.
+        if not self.plan.faults:
+            injector = self._injector
+            figures = usage.measured(injector.supervisor, injector.ceph)
+            self.growth.add(figures)
 
     # One round
 
@@ -188,11 +193,14 @@ class Rounds:
         rng = random.Random(seed)
         first = faults.drawn(rng, self.plan.kinds)
         chosen = rng.choices(self.plan.operations, k=self.plan.load)
-        later = [
+        injected = [first] + [
             faults.drawn(rng, self.plan.kinds)
             for _ in range(1, self.plan.faults)
         ]
-        row = SEVERAL if later else first.name
+        del injected[self.plan.faults :]
+        row = SEVERAL
+        if len(injected) < 2:
+            row = first.name if injected else NONE
         began = time.monotonic()
         with futures.ThreadPoolExecutor(2 * self.plan.load + 2) as pool:
             try:
@@ -209,21 +217,21 @@ class Rounds:
             except (sides.BrokenError, ConnectionError) as error:
                 self._broken(number, error)
                 return
-            self._inject(first, later, runs, pool)
+            self._inject(injected, runs, pool)
             recovery = dict(
                 pool.map(lambda s: (s.name, self._recover(s)), self._sides)
             )
             self._settle(runs, pool)
         for run in runs:
             self._check(run)
-        told = f'round {number}, ' + '; '.join(map(str, [first, *later]))
+        told = f'round {number}, ' + ('; '.join(map(str, injected)) or NONE)
         for side in self._sides:
             mine = [run for run in runs if run.side is side]
             resets = self._clean(side, told, keep=self._kept(side))
             self.report.add(
                 row,
                 side.name,
-                faults=1 + len(later),
+                faults=len(injected),
                 operations=len(mine),
                 resets=resets,
                 wrong=sum(bool(run.wrong) for run in mine),
@@ -254,24 +262,19 @@ class Rounds:
 
     def _inject(
         self,
-        fault: faults.Fault,
-        later: Iterable[faults.Fault],
+        injected: Sequence[faults.Fault],
         runs: list[operations.Run],
         pool: futures.Executor,
     ) -> None:
-        if fault.delay < 0:
-            injecting = threading.Thread(
-                target=self._injector.inject, args=(fault,)
-            )
-            injecting.start()
+        if injected and injected[0].delay < 0:
+            fault, *injected = injected
+            injecting = pool.submit(self._injector.inject, fault)
             time.sleep(-fault.delay)
             started = [pool.submit(run.start) for run in runs]
-            injecting.join()
+            injecting.result()
         else:
             started = [pool.submit(run.start) for run in runs]
-            self._wait(fault)
-            self._injector.inject(fault)
-        for each in later:
+        for each in injected:
             self._wait(each)
             self._injector.inject(each)
         futures.wait(started)
