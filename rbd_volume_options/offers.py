@@ -131,7 +131,9 @@ class TypeOffer:
             allowed = self.tenant_options & frozenset(settable)
         except errors.OptionError as error:
             # Extra specs that were set without this extension.
-            answer['reason'] = str(error)
+            answer['reason'] = str(
+                error if shows_pools else error.for_tenants()
+            )
             return answer
         answer[wire.SUPPORTED] = True
         answer[wire.REQUIRE_WHOLE_STRIPES] = any(

@@ -119,3 +119,13 @@ class AnswersTest(base.TestCase):
         self.assertEqual(
             [keys.OBJECT_MAP], [k for k, v in told.items() if v['settable']]
         )
+
+    def test_reason_names_no_pool_to_those_who_may_not_see_pools(
+        self,
+    ) -> None:
+        specs = {keys.DATA_POOL: 'secret/pool'}
+        offer = offers.TypeOffer(specs, (back_end.settings(),))
+        for shows_pools in (True, False):
+            reason = offer.answer(_TYPE, (), shows_pools)['reason']
+            self.assertIn(keys.DATA_POOL, reason)
+            self.assertIs(shows_pools, 'secret' in reason)
