@@ -2,6 +2,8 @@
 
 """Answers of the APIs to the commands."""
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 from osc_lib import exceptions
@@ -10,6 +12,9 @@ from rbd_command_line import printable
 from rbd_volume_options import wire
 
 Record = dict[str, Any]
+
+#: The list of all volume types that the user can see.
+TYPES = '/types?is_public=None'
 
 NOT_LOADED = 'API extension not loaded'
 
@@ -29,6 +34,41 @@ def record(response: Any) -> Record:
         raise exceptions.CommandError(f'{shown} (HTTP {response.status_code})')
     body: Record = response.json()
     return body
+
+
+def pages(
+    ask: Callable[[str], Record], path: str, kind: str
+) -> Iterator[Record]:
+    """Yield the resources of a list of Cinder, which has pages.
+
+    A page has at most ``osapi_max_limit`` resources. One that may not be the
+    last has links.
+
+    :param ask: returns the body of the response to GET
+    :param path: of the list, with a query
+    """
+    after = ''
+    while True:
+        answer = ask(path + after)
+        bodies = answer[kind]
+        yield from bodies
+        # The links have the name of the kind, or its singular.
+        if not bodies or not any(each.endswith('_links') for each in answer):
+            return
+        after = f'&marker={bodies[-1]["id"]}'
+
+
+def volume_types(storage: Any) -> list[Record]:
+    """Return the volume types that the user can see.
+
+    :param storage: Cinder's API
+    :raises CommandError: if it refuses the request
+    """
+
+    def ask(path: str) -> Record:
+        return record(storage.get(path))
+
+    return list(pages(ask, TYPES, 'volume_types'))
 
 
 def has_extension(storage: Any) -> bool:

@@ -97,8 +97,7 @@ class EnsureTypes(exit_status.StatusLister):
         pools = answers.record(
             api.get('/scheduler-stats/get_pools?detail=True')
         )['pools']
-        types = answers.record(api.get('/types?is_public=None'))
-        outcomes = _outcomes(parsed_args, pools, types['volume_types'])
+        outcomes = _outcomes(parsed_args, pools, answers.volume_types(api))
         if parsed_args.name or parsed_args.file:
             taken = [each for each in outcomes if each.is_taken]
             self.status = 2 if taken else 0

@@ -137,8 +137,7 @@ class ShowRBDVolume(command.Lister):
 
 def _specs(api: Any, name: str) -> Record:
     """Return the extra specs of a type that the caller can see."""
-    path = f'/types?{parse.urlencode({"is_public": None})}'
-    for each in answers.record(api.get(path))['volume_types']:
+    for each in answers.volume_types(api):
         if each['name'] == name:
             specs: Record = each.get('extra_specs') or {}
             return specs

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import datetime
+import functools
 from typing import Any
 from urllib import parse
 
+from rbd_command_line import answers
 from rbd_operator.audit import names
 from rbd_volume_options import wire
 
@@ -286,19 +288,11 @@ def _pages(cinder: Any, kind: str, path: str = '') -> Iterator[Body]:
 
     :param path: of the list, if it is not that of the kind
     """
-    marker = ''
-    while True:
-        after = f'&marker={marker}' if marker else ''
-        listed = path or f'/{kind}/detail?all_tenants=1'
-        answer = _get(cinder, f'{listed}&limit={_PAGE}{after}')
-        bodies = answer[kind]
-        yield from bodies
-        # Cinder's own limit (osapi_max_limit) may be smaller. The links have
-        # the name of the kind, or its singular.
-        has_links = any(each.endswith('_links') for each in answer)
-        if not bodies or not (len(bodies) == _PAGE or has_links):
-            return
-        marker = bodies[-1]['id']
+    return answers.pages(
+        functools.partial(_get, cinder),
+        path or f'/{kind}/detail?all_tenants=1',
+        kind,
+    )
 
 
 def _get(cinder: Any, path: str) -> Body:
@@ -336,7 +330,7 @@ def of_body(body: Body) -> Volume:
 
 
 def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
-    for body in _pages(cinder, 'volume_types', '/types?is_public=None'):
+    for body in _pages(cinder, 'volume_types', answers.TYPES):
         yield body['name'], body.get('extra_specs') or {}
 
 

@@ -62,8 +62,7 @@ class VolumeService:
         :raises ValueError: if the user can see no such type
         :raises CommandError: if the API refuses the request
         """
-        path = '/types?is_public=None'
-        types = answers.record(self._storage.get(path))['volume_types']
+        types = answers.volume_types(self._storage)
         for attribute in ('id', 'name'):
             for each in types:
                 if each[attribute] == wanted:

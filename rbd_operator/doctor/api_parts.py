@@ -65,7 +65,7 @@ def _check_limits(cinder: Any) -> Iterator[Finding]:
     """Check that no volume type has limits of two kinds."""
     limited = {
         each['id']: each['name']
-        for each in _types(cinder)
+        for each in answers.volume_types(cinder)
         if not _LIMIT_KEYS.isdisjoint(each.get('extra_specs') or {})
     }
     if not limited:
@@ -98,7 +98,7 @@ def _two_limits(volume_type: str, specs: Any) -> Finding:
 
 def _check_compression(cinder: Any) -> Iterator[Finding]:
     """Check that no type requests the compression of encrypted data."""
-    for each in _types(cinder):
+    for each in answers.volume_types(cinder):
         specs = each.get('extra_specs') or {}
         if keys.COMPRESSION_HINT in specs and _is_encrypted(cinder, each):
             yield Finding(
@@ -114,7 +114,9 @@ def _check_compression(cinder: Any) -> Iterator[Finding]:
 def encrypted_types(cinder: Any) -> list[str]:
     """Return the names of the encrypted volume types."""
     return [
-        each['name'] for each in _types(cinder) if _is_encrypted(cinder, each)
+        each['name']
+        for each in answers.volume_types(cinder)
+        if _is_encrypted(cinder, each)
     ]
 
 
@@ -200,20 +202,12 @@ def _check_extension(cinder: Any, url: str) -> Finding:
 def data_pools(cinder: Any) -> dict[str, set[str]]:
     """Return the data pools of volume types, by the names of back ends."""
     by_backend: dict[str, set[str]] = {}
-    for each in _types(cinder):
+    for each in answers.volume_types(cinder):
         specs = each.get('extra_specs') or {}
         pool, backend = specs.get(keys.DATA_POOL), specs.get(_BACKEND_NAME)
         if pool and backend:
             by_backend.setdefault(backend, set()).add(pool)
     return by_backend
-
-
-def _types(cinder: Any) -> list[dict[str, Any]]:
-    """Return all volume types, with their extra specs."""
-    types: list[dict[str, Any]] = _get(cinder, '/types?is_public=None')[
-        'volume_types'
-    ]
-    return types
 
 
 def _get(cinder: Any, path: str, **how: Any) -> dict[str, Any]:

@@ -47,13 +47,19 @@ class _Cinder:
 
     def get(self, path: str) -> requests.Response:
         if path.startswith('/types'):
-            return self._response({'volume_types': self.types})
+            # osapi_max_limit is 1.
+            first = int(path.partition('marker=')[2] or 0)
+            body: dict[str, Any] = {'volume_types': self.types[first:][:1]}
+            if body['volume_types']:
+                body['volume_type_links'] = [{'rel': 'next'}]
+            return self._response(body)
         return self._response({'pools': _POOLS})
 
     def post(self, path: str, json: Any) -> requests.Response:
         if json['volume_type']['name'] in self.refused:
             return self._response({'conflict': {'message': 'there'}}, 409)
-        self.types.append(json['volume_type'])
+        ident = str(len(self.types) + 1)
+        self.types.append({'id': ident, **json['volume_type']})
         return self._response(json)
 
 
@@ -79,9 +85,10 @@ class EnsureTypesTest(base.TestCase):
         self.assertEqual([], self.cinder.types)
 
     def test_second_run_creates_no_type(self) -> None:
+        self.cinder.types = [{'id': '1', 'name': 'a', 'extra_specs': {}}]
         for _ in range(2):
             self.assertEqual(0, shell.main(['types', 'ensure']))
-            (made,) = self.cinder.types
+            _, made = self.cinder.types
         self.assertEqual('one', made['name'])
         self.assertEqual('one', made['extra_specs']['volume_backend_name'])
 

@@ -174,8 +174,13 @@ class ShowTest(base.TestCase):
         }
         client = self._client({'metadata': metadata}, extension=False)
         types = [
-            {'name': 'lvm', 'extra_specs': {'rbd:stripe_count': '2'}},
             {
+                'id': '1',
+                'name': 'lvm',
+                'extra_specs': {'rbd:stripe_count': '2'},
+            },
+            {
+                'id': '2',
                 'name': 'rbd',
                 'extra_specs': {
                     'rbd:stripe_unit': '4K',
@@ -185,7 +190,12 @@ class ShowTest(base.TestCase):
             },
         ]
         path = '/types?is_public=None'
-        client.storage.answers[path] = {'volume_types': types}
+        for page, each in zip((path, f'{path}&marker=1'), types, strict=True):
+            client.storage.answers[page] = {
+                'volume_types': [each],
+                'volume_type_links': [{'rel': 'next'}],
+            }
+        client.storage.answers[f'{path}&marker=2'] = {'volume_types': []}
         rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
         missing = (None, 'API extension not loaded')
         self.assertEqual(

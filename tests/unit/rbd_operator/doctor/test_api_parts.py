@@ -152,8 +152,12 @@ class ApiPartsTest(base.TestCase):
             volume_types=[
                 {'id': '1', 'name': 'luks', 'extra_specs': hint},
                 {'id': '2', 'name': 'plain', 'extra_specs': hint},
-                {'id': '3', 'name': 'other', 'extra_specs': {}},
             ],
+            volume_type_links=[{'rel': 'next'}],
+        )
+        self.answer(
+            f'{_TYPES}&marker=2',
+            volume_types=[{'id': '3', 'name': 'other', 'extra_specs': {}}],
         )
         self.answer('/types/1/encryption', encryption_id='e')
         self.answer('/types/2/encryption')
