@@ -49,9 +49,14 @@ class RabbitMQ(Service):
             'RABBITMQ_CONF_ENV_FILE': '/dev/null',
             'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': _ERLANG,
         }
+        # The broker would start a port mapper of its own, so that ours ends.
         # /usr/sbin/rabbitmq-server is not used, because it switches to another
         # user.
-        server = ('/usr/lib/rabbitmq/bin/rabbitmq-server',)
+        server = (
+            *('sh', '-c'),
+            'until epmd -names > /dev/null 2>&1; do sleep 0.2; done; '
+            'exec /usr/lib/rabbitmq/bin/rabbitmq-server',
+        )
         return (
             Program('epmd', ('/usr/bin/epmd',), mapper),
             Program(
