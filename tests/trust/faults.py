@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults: processes that are killed or stopped, and a cluster in trouble.
+"""Faults: processes in trouble, and a cluster.
 
 Runs in the process namespace of the sandbox, as its administrator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import time
 from typing import NamedTuple
@@ -22,6 +25,7 @@ from sandbox_cloud import processes
 from sandbox_cloud import state
 from sandbox_cloud import supervise
 from tests.cloud import clustered
+from tests.trust import cluster
 
 #: The programs of the sandbox that are killed and stopped.
 PROGRAMS = (
@@ -31,21 +35,45 @@ PROGRAMS = (
 )
 CLUSTER = (
     *('osd down', 'monitor down', 'paused', 'pool quota', 'blocklist'),
-    *('key removed', 'socket failures', 'slow'),
+    *('key removed', 'socket failures', 'slow', 'full', 'monitor replaced'),
 )
 #: The services of a cluster of which one is killed.
 SERVICES = ('service 1', 'service 2')
+#: What each kind of faults is drawn from.
+TARGETS = {
+    'kill': PROGRAMS,
+    'stop': PROGRAMS,
+    'cluster': CLUSTER,
+    'clock': ('ceph-osd', 'ceph-mon', 'cinder-volume'),
+    'cut': ('ceph-osd', 'ceph-mon'),
+    'service': SERVICES,
+}
 _LATEST = 2.5
 _STARTED = 60.0
-_POOLS = ('volumes', 'volumes2')
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
-_USER = 'client.cinder'
+# cinder-volume needs it to start with the wrong clock.
+_START = 15
+_CLOCK = (
+    'LD_PRELOAD="/usr/$LIB/faketime/libfaketimeMT.so.1",FAKETIME="+3600",'
+    'FAKETIME_DONT_FAKE_MONOTONIC="1",'
+)
+# The kernel removes the ports when the time is up, also after a kill.
+_CUT = """
+add table inet trust
+delete table inet trust
+add table inet trust
+add set inet trust ports {{ type inet_service; flags timeout; }}
+add element inet trust ports {{ {ports} }}
+add chain inet trust input {{ type filter hook input priority 0; }}
+add rule inet trust input tcp dport @ports drop
+add rule inet trust input tcp sport @ports drop
+"""
 
 
 class Fault(NamedTuple):
     """A fault as it is drawn.
 
-    :ivar kind: ``kill``, ``stop``, ``cluster`` or ``service``
+    :ivar kind: a key of :data:`TARGETS`
     :ivar target: a program, or the name of a fault of the cluster, or one of
         two volume services of a cluster, which starts again afterwards
     :ivar seconds: its duration; a killed program starts again by itself
@@ -79,16 +107,33 @@ class Fault(NamedTuple):
         return f'{self.kind} {self.target}'
 
 
-def drawn(rng: random.Random, kinds: tuple[str, ...]) -> Fault:
+def offered(
+    kinds: Iterable[str], only: Collection[str] = ()
+) -> dict[str, list[str]]:
+    """Return the targets of each of these kinds, or the only ones of them."""
+    targets = {
+        kind: [each for each in TARGETS[kind] if not only or each in only]
+        for kind in kinds
+    }
+    return {kind: each for kind, each in targets.items() if each}
+
+
+def drawn(rng: random.Random, targets: Mapping[str, Sequence[str]]) -> Fault:
     """Draw a fault of one of these kinds."""
-    kind = rng.choice(kinds)
-    targets = {'cluster': CLUSTER, 'service': SERVICES}.get(kind, PROGRAMS)
+    kind = rng.choice(list(targets))
     # Most requests take less than a second.
     delay = -1.0 if rng.random() < 0.15 else _LATEST * rng.random() ** 2
     seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
+    if kind == 'clock':
+        seconds += _START
     changes = rng.randint(1, 6) if delay > 0 and rng.random() < 0.5 else 0
-    target, side = rng.choice(targets), rng.randrange(2)
+    target, side = rng.choice(targets[kind]), rng.randrange(2)
     return Fault(kind, target, seconds, delay, changes, side)
+
+
+def can_cut() -> bool:
+    """Return whether the network here is that of a sandbox alone."""
+    return [name for _, name in socket.if_nameindex()] == ['lo']
 
 
 class Injector:
@@ -101,7 +146,8 @@ class Injector:
     ) -> None:
         self._services = services
         self.supervisor = supervise.Supervisor(place, {})
-        self._conf = place.run / 'ceph' / 'etc' / 'ceph.conf'
+        self._programs = place.run / 'programs'
+        self.cluster = cluster.Cluster(place, self.supervisor)
 
     def inject(self, fault: Fault) -> None:
         """Cause a fault, and end it after its duration."""
@@ -113,38 +159,51 @@ class Injector:
             time.sleep(fault.seconds)
             service.start()
         elif fault.target == 'blocklist':
-            self._blocklist()
+            self.cluster.blocklist()
         elif fault.target == 'slow':
             self._slow(fault.seconds)
         else:
-            with self._lasting(fault.target):
+            with self._lasting(fault):
                 time.sleep(fault.seconds)
 
-    def _lasting(self, target: str) -> contextlib.AbstractContextManager[None]:
-        faults = {
-            'paused': self._paused,
-            'pool quota': self._quota,
-            'key removed': self._no_key,
-            'socket failures': self._sockets,
-        }
-        if target in faults:
-            return faults[target]()
+    def _lasting(
+        self, fault: Fault
+    ) -> contextlib.AbstractContextManager[None]:
+        target = fault.target
+        if fault.kind == 'stop':
+            return self._stopped(target)
+        if fault.kind == 'clock':
+            return self._wrong_clock(target)
+        if fault.kind == 'cut':
+            return self._cut(target, fault.seconds)
         if target in _DOWN:
             return self._down(_DOWN[target])
-        return self._stopped(target)
+        faults = {
+            'paused': self.cluster.paused,
+            'pool quota': self.cluster.quota,
+            'key removed': self.cluster.no_key,
+            'socket failures': self.cluster.sockets,
+            'full': self.cluster.full,
+            'monitor replaced': self.cluster.replaced,
+        }
+        return faults[target]()
 
     def pid(self, program: str) -> int:
         """Return the number of the main process of a program, or 0."""
         return int(self.supervisor.processes()[program]['pid'])
 
-    def _signal(self, program: str, number: int) -> None:
+    def _family(self, program: str) -> list[int]:
+        """Return the processes of a program."""
         # It may still start after an earlier fault.
         deadline = time.monotonic() + _STARTED
         while not (main := self.pid(program)):
             if time.monotonic() > deadline:
                 raise RuntimeError(f'{program} does not run')
             time.sleep(0.1)
-        for pid in processes.family(main):
+        return processes.family(main)
+
+    def _signal(self, program: str, number: int) -> None:
+        for pid in self._family(program):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
@@ -164,71 +223,43 @@ class Injector:
         finally:
             self.supervisor.start(program)
 
+    @contextlib.contextmanager
+    def _wrong_clock(self, program: str) -> Iterator[None]:
+        """Let the clock of a program be an hour fast; it starts again."""
+        conf = self._programs / f'{program}.conf'
+        text = conf.read_text()
+        key = 'environment = '
+        try:
+            self._restart(program, text.replace(key, key + _CLOCK, 1))
+            yield
+        finally:
+            self._restart(program, text)
+
+    def _restart(self, program: str, text: str) -> None:
+        state.write_private(self._programs / f'{program}.conf', text)
+        self.supervisor.reload()
+        self.supervisor.start(program)
+
+    @contextlib.contextmanager
+    def _cut(self, program: str, seconds: float) -> Iterator[None]:
+        """Drop all packets to and from the ports of a program."""
+        if not can_cut():
+            raise RuntimeError('the network is not that of a sandbox alone')
+        while not (ports := processes.ports_of(self._family(program))):
+            time.sleep(0.1)
+        each = ', '.join(f'{port} timeout {seconds}s' for port in ports)
+        self._nft(_CUT.format(ports=each))
+        try:
+            yield
+        finally:
+            self._nft('delete table inet trust')
+
+    def _nft(self, text: str) -> None:
+        subprocess.run(['nft', '-f', '-'], input=text, text=True, check=True)
+
     def _slow(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             with self._stopped('ceph-osd'):
                 time.sleep(0.4)
             time.sleep(0.1)
-
-    def ceph(self, *words: str, text: str = '') -> str:
-        """Run a command of Ceph's administrator."""
-        done = subprocess.run(
-            ['ceph', '--conf', str(self._conf), '--id', 'admin', *words],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
-
-    @contextlib.contextmanager
-    def _paused(self) -> Iterator[None]:
-        self.ceph('osd', 'set', 'pause')
-        try:
-            yield
-        finally:
-            self.ceph('osd', 'unset', 'pause')
-
-    @contextlib.contextmanager
-    def _quota(self) -> Iterator[None]:
-        quota = ('osd', 'pool', 'set-quota')
-        for pool in _POOLS:
-            self.ceph(*quota, pool, 'max_bytes', '1')
-        try:
-            yield
-        finally:
-            for pool in _POOLS:
-                self.ceph(*quota, pool, 'max_bytes', '0')
-
-    def _blocklist(self) -> None:
-        """Refuse the present clients for good: they have to connect again."""
-        sessions = json.loads(
-            self.ceph('tell', 'mon.a', 'sessions', '--format', 'json')
-        )
-        addresses = {
-            address['addr'] + f'/{address["nonce"]}'
-            for session in sessions
-            if session['entity_name'] == _USER
-            for address in session['addrs']['addrvec'][:1]
-        }
-        for address in addresses:
-            self.ceph('osd', 'blocklist', 'add', address)
-
-    @contextlib.contextmanager
-    def _no_key(self) -> Iterator[None]:
-        key = self.ceph('auth', 'get', _USER)
-        self.ceph('auth', 'del', _USER)
-        try:
-            yield
-        finally:
-            self.ceph('auth', 'import', '-i', '-', text=key)
-
-    @contextlib.contextmanager
-    def _sockets(self) -> Iterator[None]:
-        name = ('osd', 'ms_inject_socket_failures')
-        self.ceph('config', 'set', *name, '50')
-        try:
-            yield
-        finally:
-            self.ceph('config', 'rm', *name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent import futures
 import dataclasses
@@ -64,7 +65,7 @@ class Plan:
     :ivar only: the numbers of the only rounds to run
     :ivar operations: the operations to draw from
     :ivar load: operations of each driver at a time
-    :ivar kinds: kinds of faults to draw
+    :ivar targets: kinds of faults to draw, with the targets of each
     :ivar faults: faults in a round, one after the other; 0 for a run that
         shows the growth of the services
     """
@@ -72,7 +73,7 @@ class Plan:
     seed: int
     minutes: float
     load: int
-    kinds: tuple[str, ...]
+    targets: Mapping[str, Sequence[str]]
     only: tuple[int, ...] = ()
     operations: tuple[operations.Operation, ...] = operations.FAIR
     faults: int = 1
@@ -183,7 +184,9 @@ class Rounds:
         # After a fault, a program may not run at all.
         if not self.plan.faults:
             injector = self._injector
-            figures = usage.measured(injector.supervisor, injector.ceph)
+            figures = usage.measured(
+                injector.supervisor, injector.cluster.ceph
+            )
             self.growth.add(figures)
 
     # One round
@@ -191,10 +194,10 @@ class Rounds:
     def _round(self, number: int) -> None:
         seed = f'{self.plan.seed} {number}'
         rng = random.Random(seed)
-        first = faults.drawn(rng, self.plan.kinds)
+        first = faults.drawn(rng, self.plan.targets)
         chosen = rng.choices(self.plan.operations, k=self.plan.load)
         injected = [first] + [
-            faults.drawn(rng, self.plan.kinds)
+            faults.drawn(rng, self.plan.targets)
             for _ in range(1, self.plan.faults)
         ]
         del injected[self.plan.faults :]

@@ -142,7 +142,7 @@ class Supervisor:
             text = self._program(program, suite)
             write_private(folder / f'{program.name}.conf', text)
         if self.is_up():
-            self._reload()
+            self.reload()
         else:
             self._launch()
 
@@ -185,7 +185,8 @@ class Supervisor:
                 )
             time.sleep(0.05)
 
-    def _reload(self) -> None:
+    def reload(self) -> None:
+        """Stop programs whose configuration has changed; add and remove."""
         ((added, changed, removed),) = self._call('reloadConfig')
         gone = (*changed, *removed)
         for name in gone:
