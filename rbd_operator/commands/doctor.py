@@ -34,7 +34,7 @@ class Doctor(exit_status.StatusLister):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         for service, path in _FILES.items():
             parser.add_argument(
-                f'--{service}-conf',
+                f'--{service}-config',
                 metavar='<file>',
                 type=pathlib.Path,
                 action='append',
@@ -71,7 +71,7 @@ class Doctor(exit_status.StatusLister):
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         read = {
             service: _configuration(
-                getattr(parsed_args, f'{service}_conf'), pathlib.Path(path)
+                getattr(parsed_args, f'{service}_config'), pathlib.Path(path)
             )
             for service, path in _FILES.items()
         }

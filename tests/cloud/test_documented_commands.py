@@ -28,9 +28,9 @@ _RENAMED = {
     '/var/lib/prometheus/node-exporter/': './',
     # The files of a host that has all services.
     ' doctor': ' doctor '
-    '--cinder-conf $RBD_SANDBOX_STATE/run/etc/cinder/cinder.conf '
-    '--glance-conf $RBD_SANDBOX_STATE/run/etc/glance/glance-api.conf '
-    '--nova-conf $RBD_SANDBOX_STATE/run/etc/nova/nova-compute.conf',
+    '--cinder-config $RBD_SANDBOX_STATE/run/etc/cinder/cinder.conf '
+    '--glance-config $RBD_SANDBOX_STATE/run/etc/glance/glance-api.conf '
+    '--nova-config $RBD_SANDBOX_STATE/run/etc/nova/nova-compute.conf',
     '192.0.2.11': '127.0.0.1',
     '192.0.2.12': '127.0.0.1',
 }

@@ -49,7 +49,7 @@ class DoctorTest(base.TestCase):
         return shell.main(['doctor', *words])
 
     def test_rows_escape_control_characters(self) -> None:
-        words = ('--cinder-conf', self.conf, '-f', 'json')
+        words = ('--cinder-config', self.conf, '-f', 'json')
         self.assertEqual(0, self.check(*words))
         rows = json.loads(self.out.getvalue())
         self.assertEqual(['ok', 'notice'], [x['Result'] for x in rows])
@@ -61,16 +61,16 @@ class DoctorTest(base.TestCase):
 
     def test_status_follows_worst_finding(self) -> None:
         self.found.append(findings.Finding('c', 'd', _S.WARNING))
-        self.assertEqual(1, self.check('--nova-conf', self.conf))
+        self.assertEqual(1, self.check('--nova-config', self.conf))
         self.found.append(findings.Finding('c', 'd', _S.ERROR))
-        self.assertEqual(2, self.check('--glance-conf', self.conf))
+        self.assertEqual(2, self.check('--glance-config', self.conf))
 
     def test_nothing_to_check(self) -> None:
         self.assertEqual(exit_status.UNKNOWN, self.check())
         self.assertIn('Nothing to check', self.err.getvalue())
 
     def test_endpoint_without_credentials_is_refused(self) -> None:
-        words = ('--cinder-conf', self.conf, '--api-endpoint', 'http://a/v3')
+        words = ('--cinder-config', self.conf, '--api-endpoint', 'http://a/v3')
         for name in ('OS_CLOUD', 'OS_AUTH_URL'):
             self.useFixture(fixtures.EnvironmentVariable(name))
         self.assertEqual(exit_status.USAGE, self.check(*words))
@@ -80,7 +80,7 @@ class DoctorTest(base.TestCase):
         self.assertEqual(exit_status.USAGE, self.check(*words, '--no-cloud'))
 
     def test_file_that_is_missing(self) -> None:
-        self.assertEqual(3, self.check('--cinder-conf', '/none'))
+        self.assertEqual(3, self.check('--cinder-config', '/none'))
         self.assertIn('/none', self.err.getvalue())
 
     def test_default_file(self) -> None:
