@@ -296,7 +296,10 @@ class Plan(maintenance.Command):
             )
         )
         items = [x.item for x in examined if isinstance(x, removal.Removal)]
-        selected.check({each.project for each in maintenance.dry(examined)})
+        selected.check(
+            {each.project for each in maintenance.dry(examined)},
+            may_be_deleted=True,
+        )
         try:
             whole_file.write(path, plans.text(header, items), is_new=True)
         except FileExistsError as error:

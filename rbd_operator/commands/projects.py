@@ -6,9 +6,13 @@ import argparse
 from collections.abc import Container
 from collections.abc import Iterable
 import dataclasses
+import re
 from typing import Any
 
 from openstack import exceptions
+
+# An ID that Keystone has created.
+_ID = re.compile('[0-9a-f]{32}')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,14 +27,19 @@ class Projects:
     idents: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
 
-    def check(self, recorded: Container[str]) -> None:
+    def check(
+        self, recorded: Container[str], may_be_deleted: bool = False
+    ) -> None:
         """Check that each project exists, or has resources.
 
         :param recorded: IDs of projects in the records of resources
+        :param may_be_deleted: whether the ID of a project is enough. It may be
+            that of a deleted project with no resources left.
         :raises ValueError: if one does not
         """
         for each in sorted(self.unknown):
-            if each not in recorded:
+            is_id = may_be_deleted and _ID.fullmatch(each)
+            if each not in recorded and not is_id:
                 raise ValueError(
                     f'--project {each}: neither Keystone nor a record has '
                     'such a project; allowed: the name or the ID of a '

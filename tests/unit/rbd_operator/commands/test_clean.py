@@ -122,6 +122,13 @@ class CleanTest(commands.CommandTestCase):
         self.assertFalse(self.path.exists())
         self.assertEqual(0, self.plan('--project', 'other'))
 
+    def test_plan_of_a_deleted_project_without_leftovers_is_empty(
+        self,
+    ) -> None:
+        self.assertEqual(0, self.plan('--project', 32 * 'a'))
+        self.assertEqual(1, len(self.path.read_text().splitlines()))
+        self.assertIn('0 items', self.err.getvalue())
+
     def test_existing_file_is_not_overwritten(self) -> None:
         self.path.touch()
         self.assertEqual(3, self.plan())

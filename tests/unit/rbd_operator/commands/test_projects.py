@@ -63,6 +63,13 @@ class ProjectsTest(base.TestCase):
             error = self.assertRaises(ValueError, selected.check, {'id'})
             self.assertIn(f'--project {name}: ', str(error))
 
+    def test_deleted_project_is_known_by_its_id_only(self) -> None:
+        by_id = projects.Projects(unknown=frozenset({32 * 'a'}))
+        by_id.check((), may_be_deleted=True)
+        self.assertRaises(ValueError, by_id.check, ())
+        named = projects.Projects(unknown=frozenset({'unknown'}))
+        self.assertRaises(ValueError, named.check, (), may_be_deleted=True)
+
     def test_variable_that_is_not_set_selects_nothing(self) -> None:
         self.useFixture(fixtures.MonkeyPatch('sys.stderr', io.StringIO()))
         self.assertRaises(SystemExit, self.selected, '')
