@@ -54,23 +54,27 @@ class Cluster:
         )
 
     def _ask(self, method: str, *arguments: Any, **named: Any) -> Any:
-        used = self._process
-        try:
-            return used.submit(_call, method, *arguments, **named).result(
-                _LONGEST
-            )
-        except process.BrokenProcessPool:
-            self._show(f'  the process that uses Ceph ended in {method}')
-        except TimeoutError:
-            self._show(f'  the process that uses Ceph hangs in {method}')
-            for child in multiprocessing.active_children():
-                child.kill()
-        with self._lock:
-            if self._process is used:
-                self._process = self._started()
-        return self._process.submit(
-            _call, method, *arguments, **named
-        ).result()
+        """Call a method in the process, or once more in a new one.
+
+        :raises RuntimeError: if both processes ended or hang
+        """
+        for _ in range(2):
+            used = self._process
+            try:
+                return used.submit(_call, method, *arguments, **named).result(
+                    _LONGEST
+                )
+            except process.BrokenProcessPool:
+                how = 'ended'
+            except TimeoutError:
+                how = 'hangs'
+                for child in multiprocessing.active_children():
+                    child.kill()
+            self._show(f'  the process that uses Ceph {how} in {method}')
+            with self._lock:
+                if self._process is used:
+                    self._process = self._started()
+        raise RuntimeError(f'the second process {how} in {method}, too')
 
     def state(self, pool: str, name: str) -> state_module.State | None:
         """Return the state of an image, or None if it does not exist."""

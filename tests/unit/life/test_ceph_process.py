@@ -22,18 +22,18 @@ test_ceph_process.run(sys.argv[1])
 
 
 class _Connection:
-    """Ends or hangs once, and then answers."""
+    """Ends or hangs as the words of a file require, and then answers."""
 
     def __init__(self, how: str) -> None:
         self._how = pathlib.Path(how)
 
     def state(self, pool: str, name: str) -> str:
-        """Return a state, except the first time."""
-        if self._how.exists():
-            how = self._how.read_text()
-            self._how.unlink()
-            if how == 'ended':
-                os._exit(1)
+        """Return a state, if no word is left."""
+        words = self._how.read_text().split()
+        self._how.write_text(' '.join(words[1:]))
+        if words[:1] == ['ended']:
+            os._exit(1)
+        if words:
             time.sleep(60)
         return f'{pool}/{name}'
 
@@ -48,27 +48,32 @@ def run(path: str) -> None:
     # The first process may take long to start on a busy machine.
     ceph_process._LONGEST = 15.0
     cluster = ceph_process.Cluster(path, print)
-    print(cluster.state('volumes', 'v'), flush=True)
+    try:
+        print(cluster.state('volumes', 'v'), flush=True)
+    except RuntimeError as error:
+        print(error)
     cluster._process.shutdown()
 
 
 class ClusterTest(base.TestCase):
-    def check(self, how: str) -> None:
-        """Check that a request is repeated in another process."""
+    def shown(self, how: str) -> str:
+        """Return what a request shows."""
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'how')
         path.write_text(how)
-        shown = subprocess.check_output(
+        return subprocess.check_output(
             [sys.executable, '-c', _PROGRAM, str(path)],
             cwd=tree.ROOT,
             env={**os.environ, 'PYTHONPATH': f'{tree.ROOT / "tools"}'},
             text=True,
             timeout=100,
         )
-        self.assertIn(f'  the process that uses Ceph {how} in state', shown)
-        self.assertIn('volumes/v', shown)
 
-    def test_process_that_ended(self) -> None:
-        self.check('ended')
+    def test_request_is_repeated_in_another_process(self) -> None:
+        for how in ('ended', 'hangs'):
+            shown = self.shown(how)
+            message = f'  the process that uses Ceph {how} in state'
+            self.assertEqual([message, 'volumes/v'], shown.splitlines())
 
-    def test_process_that_hangs(self) -> None:
-        self.check('hangs')
+    def test_second_process_that_hangs_is_an_error(self) -> None:
+        shown = self.shown('ended hangs')
+        self.assertIn('the second process hangs in state, too', shown)
