@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import ddt
 import fixtures
 
 from tests import tree
@@ -55,6 +56,7 @@ def run(path: str) -> None:
     cluster._process.shutdown()
 
 
+@ddt.ddt
 class ClusterTest(base.TestCase):
     def shown(self, how: str) -> str:
         """Return what a request shows."""
@@ -68,11 +70,11 @@ class ClusterTest(base.TestCase):
             timeout=100,
         )
 
-    def test_request_is_repeated_in_another_process(self) -> None:
-        for how in ('ended', 'hangs'):
-            shown = self.shown(how)
-            message = f'  the process that uses Ceph {how} in state'
-            self.assertEqual([message, 'volumes/v'], shown.splitlines())
+    @ddt.data('ended', 'hangs')
+    def test_request_is_repeated_in_another_process(self, how: str) -> None:
+        shown = self.shown(how)
+        message = f'  the process that uses Ceph {how} in state'
+        self.assertEqual([message, 'volumes/v'], shown.splitlines())
 
     def test_second_process_that_hangs_is_an_error(self) -> None:
         shown = self.shown('ended hangs')
