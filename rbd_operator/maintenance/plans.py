@@ -4,7 +4,8 @@
 
 The file has one JSON object per line, so that a person can delete lines. The
 first line says what the plan applies to. Each other line is an item with a
-seal: an item that was changed, or copied from another plan, is refused.
+seal: an item that was changed, or copied from another plan, is refused. The
+seal is a checksum, against accidents: whoever writes the file can make it.
 """
 
 from collections.abc import Iterable
