@@ -14,8 +14,8 @@ import openstack
 
 from tests.life import failures
 
-#: The newest microversion of Cinder 2025.1, the oldest release we support.
-MICROVERSION = '3.71'
+# The newest microversions of 2025.1, the oldest release we support.
+_MICROVERSIONS = {'block_storage': '3.71', 'compute': '2.96'}
 #: The name of the compute host to which volumes are attached.
 COMPUTE_HOST = 'life-compute'
 #: Words hidden from tenants: hosts of attachments and of back ends, pools.
@@ -118,8 +118,8 @@ class Caller:
         """Send a request; return the response, whatever it is."""
         api = getattr(self.connection, service)
         how: Record = {} if body is None else {'json': body}
-        if service == 'block_storage':
-            how['microversion'] = MICROVERSION
+        if service in _MICROVERSIONS:
+            how['microversion'] = _MICROVERSIONS[service]
         response = api.request(path, method, raise_exc=False, **how)
         try:
             answer = response.json() if response.content else {}

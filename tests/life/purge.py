@@ -66,6 +66,13 @@ def killed_runs(admin: cloud.Caller, cluster: ceph_process.Cluster) -> None:
 def project(admin: cloud.Caller, ident: str) -> None:
     """Remove all resources of a project."""
     query = f'?all_tenants=1&project_id={ident}'
+    servers = admin.get(f'/servers{query}', 'compute').body['servers']
+    for each in servers:
+        admin.send('DELETE', f'/servers/{each["id"]}', service='compute')
+    deadline = time.monotonic() + _PATIENCE
+    while servers and time.monotonic() < deadline:
+        time.sleep(0.3)
+        servers = admin.get(f'/servers{query}', 'compute').body['servers']
     images = admin.get(f'/images?owner={ident}', 'image').body['images']
     for each in images:
         admin.send('DELETE', f'/images/{each["id"]}', service='image')

@@ -74,7 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--target',
         action='append',
-        choices=sorted({e for each in faults.TARGETS.values() for e in each}),
+        choices=sorted(
+            {
+                *(e for each in faults.TARGETS.values() for e in each),
+                *faults.SERVER_PROGRAMS,
+            }
+        ),
         metavar='TARGET',
         help='what faults of these kinds are drawn for; repeat the option for '
         'several (default: all): %(choices)s',
@@ -85,6 +90,12 @@ def _parser() -> argparse.ArgumentParser:
         choices=[each.name for each in operations.OPERATIONS],
         help='operation to draw; repeat the option for several (default: '
         'all with the same work for both drivers)',
+    )
+    parser.add_argument(
+        '--servers',
+        action='store_true',
+        help='volumes of servers on two compute hosts: draw only operations '
+        'of Nova, and faults of its services, libvirt and QEMU',
     )
     parser.add_argument(
         '--round', type=int, nargs='+', default=(), help='only these rounds'
@@ -116,22 +127,24 @@ def main(arguments: Sequence[str]) -> int:
         seed, args.round = _SEED, _SAMPLE
     if seed is None:
         seed = random.SystemRandom().randrange(10**6)
-    targets = faults.offered(args.kind or _KINDS, args.target or ())
+    targets = faults.offered(
+        args.kind or _KINDS, args.target or (), args.servers
+    )
     if not targets:
         parser.error('no fault of these kinds has one of these targets')
     if _CUT in targets and not faults.can_cut():
         parser.error('"cut" needs a sandbox with a name')
+    usual = [each.name for each in operations.FAIR]
+    if args.servers:
+        usual = [each.name for each in operations.OF_SERVERS]
+    chosen = args.operation or usual
     plan = rounds.Plan(
         seed,
         args.minutes,
         args.load,
         targets,
         tuple(args.round),
-        tuple(
-            each
-            for each in operations.OPERATIONS
-            if (each.name in args.operation if args.operation else each.fair)
-        ),
+        tuple(e for e in operations.OPERATIONS if e.name in chosen),
         args.faults,
     )
     _printed(f'  seed {seed}')

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -33,6 +34,18 @@ PROGRAMS = (
     *('cinder-scheduler', 'cinder-backup', 'glance-api', 'nova-compute'),
     *('ceph-osd', 'ceph-mon', 'mariadb', 'rabbitmq'),
 )
+#: The same when servers use the volumes.
+SERVER_PROGRAMS = (
+    *('nova-compute', 'nova-compute2', 'libvirtd', 'libvirtd2', 'qemu'),
+    *('qemu', 'cinder-volume', 'cinder-api', 'nova-api', 'nova-conductor'),
+    *('rabbitmq', 'mariadb', 'ceph-osd'),
+)
+# Programs among those that another one has started, which goes on.
+_WITHIN = {
+    'qemu': ('qemu-', ('libvirtd', 'libvirtd2')),
+    'libvirtd': ('libvirtd', ('libvirtd',)),
+    'libvirtd2': ('libvirtd', ('libvirtd2',)),
+}
 CLUSTER = (
     *('osd down', 'monitor down', 'paused', 'pool quota', 'blocklist'),
     *('key removed', 'socket failures', 'slow', 'full', 'monitor replaced'),
@@ -51,8 +64,8 @@ TARGETS = {
 _LATEST = 2.5
 _STARTED = 60.0
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
-# On a busy machine, cinder-volume needs minutes.
-_SERVES = 600.0
+# cinder-volume needs it to start with the wrong clock.
+_START = 15
 _CLOCK = (
     'LD_PRELOAD="/usr/$LIB/faketime/libfaketimeMT.so.1",FAKETIME="+3600",'
     'FAKETIME_DONT_FAKE_MONOTONIC="1",'
@@ -108,11 +121,16 @@ class Fault(NamedTuple):
 
 
 def offered(
-    kinds: Iterable[str], only: Collection[str] = ()
+    kinds: Iterable[str], only: Collection[str] = (), servers: bool = False
 ) -> dict[str, list[str]]:
-    """Return the targets of each of these kinds, or the only ones of them."""
+    """Return the targets of each of these kinds, or the only ones of them.
+
+    :param servers: whether servers use the volumes
+    """
+    of_servers = dict.fromkeys(('kill', 'stop'), SERVER_PROGRAMS)
+    every = {**TARGETS, **(of_servers if servers else {})}
     targets = {
-        kind: [each for each in TARGETS[kind] if not only or each in only]
+        kind: [each for each in every[kind] if not only or each in only]
         for kind in kinds
     }
     return {kind: each for kind, each in targets.items() if each}
@@ -124,6 +142,8 @@ def drawn(rng: random.Random, targets: Mapping[str, Sequence[str]]) -> Fault:
     # Most requests take less than a second.
     delay = -1.0 if rng.random() < 0.15 else _LATEST * rng.random() ** 2
     seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
+    if kind == 'clock':
+        seconds += _START
     changes = rng.randint(1, 6) if delay > 0 and rng.random() < 0.5 else 0
     target, side = rng.choice(targets[kind]), rng.randrange(2)
     return Fault(kind, target, seconds, delay, changes, side)
@@ -200,21 +220,13 @@ class Injector:
             time.sleep(0.1)
         return processes.family(main)
 
-    def _serving(self, program: str) -> list[int]:
-        """Wait until a program serves requests; return its processes."""
-        deadline = time.monotonic() + _SERVES
-        while time.monotonic() < deadline:
-            family = self._family(program)
-            # cinder-volume does not listen, but has child processes.
-            if len(family) > 1 or processes.ports_of(family):
-                return family
-            time.sleep(0.1)
-        raise RuntimeError(f'{program} does not serve requests')
-
     def _signal(self, program: str, number: int) -> None:
-        for pid in self._family(program):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+        name, mains = _WITHIN.get(program, ('', (program,)))
+        for pid in [pid for main in mains for pid in self._family(main)]:
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                command = pathlib.Path(f'/proc/{pid}/comm').read_text()
+                if command.startswith(name):
+                    os.kill(pid, number)
 
     @contextlib.contextmanager
     def _stopped(self, program: str) -> Iterator[None]:
@@ -240,7 +252,6 @@ class Injector:
         key = 'environment = '
         try:
             self._restart(program, text.replace(key, key + _CLOCK, 1))
-            self._serving(program)
             yield
         finally:
             self._restart(program, text)
@@ -255,7 +266,8 @@ class Injector:
         """Drop all packets to and from the ports of a program."""
         if not can_cut():
             raise RuntimeError('the network is not that of a sandbox alone')
-        ports = processes.ports_of(self._serving(program))
+        while not (ports := processes.ports_of(self._family(program))):
+            time.sleep(0.1)
         each = ', '.join(f'{port} timeout {seconds}s' for port in ports)
         self._nft(_CUT.format(ports=each))
         try:

@@ -14,10 +14,12 @@ import dataclasses
 import enum
 import functools
 import random
+from typing import Literal
 import uuid
 
 from tests.life import cloud
 from tests.life import content as contents
+from tests.trust import servers
 from tests.trust import side as sides
 
 Content = contents.Content
@@ -61,6 +63,9 @@ class Operation:
     :ivar is_done: whether a settled resource shows success; None if it has to
         be gone
     :ivar snapshot: whether the volume needs a snapshot
+    :ivar server: whether the operation needs a server, with the volume or
+        without it
+    :ivar as_admin: whether only an administrator may request it
     :ivar own: whether the operation needs a volume of its own
     :ivar fair: whether both drivers do the same work
     :ivar after: the content of the volume, or of the created one, afterwards,
@@ -73,6 +78,8 @@ class Operation:
     creates: bool = False
     is_done: Callable[[Side, Record], bool] | None = lambda *_: True
     snapshot: bool = False
+    server: Literal['', 'with', 'without'] = ''
+    as_admin: bool = False
     own: bool = True
     fair: bool = True
     after: Callable[[Content, Content], Content] = lambda own, _: own
@@ -133,6 +140,19 @@ def _attach(side: Side, volume: sides.Volume, _: str) -> Request:
     return 'POST', '/attachments', {'attachment': body}
 
 
+def _attach_to_server(side: Side, volume: sides.Volume, _: str) -> Request:
+    return 'POST', *servers.attachment(volume)
+
+
+def _detach_from_server(side: Side, volume: sides.Volume, _: str) -> Request:
+    return 'DELETE', f'{servers.attachment(volume)[0]}/{volume.ident}', None
+
+
+def _migrate_live(side: Side, volume: sides.Volume, _: str) -> Request:
+    body = {'os-migrateLive': {'host': None, 'block_migration': 'auto'}}
+    return 'POST', f'/servers/{volume.server}/action', body
+
+
 def _of_base(_: Content, base: Content) -> Content:
     return base
 
@@ -145,6 +165,13 @@ def _is(which: str) -> Callable[[Side, Record], bool]:
 
 
 _creation = functools.partial(Operation, creates=True, own=False)
+# Only the option --servers draws them.
+_with_server = functools.partial(
+    Operation,
+    is_done=lambda _, record: bool(record['status'] == 'in-use'),
+    server='with',
+    fair=False,
+)
 OPERATIONS = (
     _creation('create', _create(), after=lambda *_: {}),
     _creation(
@@ -211,9 +238,18 @@ OPERATIONS = (
         _attach,
         is_done=lambda _, record: bool(record['status'] != 'available'),
     ),
+    _with_server('attach to a server', _attach_to_server, server='without'),
+    _with_server(
+        'detach from a server',
+        _detach_from_server,
+        is_done=lambda _, record: bool(record['status'] == 'available'),
+    ),
+    _with_server('live migration', _migrate_live, as_admin=True),
 )
 #: The operations that are drawn by default.
 FAIR = tuple(each for each in OPERATIONS if each.fair)
+#: Those with servers.
+OF_SERVERS = tuple(each for each in OPERATIONS if each.server)
 
 
 @dataclasses.dataclass
@@ -229,23 +265,30 @@ class Run:
     #: What the owner or the audit would call wrong.
     wrong: str = ''
     told: str = ''
+    #: The host of the server before.
+    host: str = ''
 
     @classmethod
     def prepared(
         cls, side: Side, operation: Operation, name: str, seed: str
     ) -> Run:
         """Create the volume that an operation needs."""
-        volume = side.base
+        volume, server, host = side.base, '', ''
         if operation.own:
-            volume = side.filled(name, random.Random(seed))
+            if operation.server:
+                server = side.servers.get(name.rpartition('-')[2])
+                host = side.servers.host(server)
+            volume = side.filled(name, random.Random(seed), server)
+            if operation.server == 'with':
+                side.servers.attach(volume)
             if operation.snapshot:
                 side.add_snapshot(volume, name)
-        return cls(side, operation, name, volume)
+        return cls(side, operation, name, volume, host=host)
 
     def start(self) -> None:
         """Send the request."""
         request = self.operation.request(self.side, self.volume, self.name)
-        self.answer = self.side.ask(*request)
+        self.answer = self.side.ask(*request, as_admin=self.operation.as_admin)
 
     @property
     def _is_lost(self) -> bool:
@@ -291,13 +334,28 @@ class Run:
             self.outcome = Outcome.INTERRUPTED if lost else Outcome.ERROR
         else:
             self.outcome = Outcome.ERROR if refused else Outcome.OK
+        if self.outcome is Outcome.OK and self._has_stayed():
+            self.outcome = Outcome.ERROR
         if answer is not None and answer.status < 0:
             self.outcome = Outcome.HUNG
         return True
 
+    def _has_stayed(self) -> bool:
+        """Whether a server should have moved, and has not."""
+        return (
+            self.operation.name == 'live migration'
+            and self.side.servers.host(self.volume.server) == self.host
+        )
+
     def _volume_is_idle(self) -> bool:
         record = self.side.show('volumes', self.volume.ident)
-        return not self._is_moving(record['status'] if record else 'gone')
+        if self._is_moving(record['status'] if record else 'gone'):
+            return False
+        if not self.operation.server:
+            return True
+        # Nova and Cinder agree.
+        self.side.servers.has(self.volume)
+        return not self.side.servers.is_busy(self.volume.server)
 
     def _is_moving(self, status: str) -> bool:
         if self.operation.name == 'attach' and status == 'attaching':
@@ -305,6 +363,8 @@ class Run:
             return False
         if status.startswith('error'):
             return False
+        if self.operation.server and status == 'reserved':
+            return True
         return status.endswith('ing') or status in _MOVING
 
     def check(self) -> None:
@@ -334,9 +394,14 @@ class Run:
                 ):
                     self.outcome = Outcome.INTERRUPTED
                     return
-            self.wrong = self.side.has_content(record, *allowed) or ''
+            written = self.volume.written
+            self.wrong = (
+                self.side.has_content(record, *allowed, written=written) or ''
+            )
         if self.operation.creates and not self.wrong:
             self._check_created(after)
+        if self.operation.server and not self.wrong:
+            self.wrong = self.side.servers.check(self.volume)
 
     def _check_created(self, after: Content) -> None:
         record = self._record()

@@ -126,6 +126,7 @@ class Rounds:
                 self._measure()
         finally:
             for side in self._sides:
+                side.servers.remove()
                 self._clean(side, 'the end', keep=())
             for ident in types:
                 self._admin.respond('DELETE', f'/types/{ident}')
@@ -217,7 +218,7 @@ class Rounds:
                         ],
                     )
                 )
-            except (sides.BrokenError, ConnectionError) as error:
+            except Exception as error:
                 self._broken(number, error)
                 return
             self._inject(injected, runs, pool)
@@ -225,12 +226,12 @@ class Rounds:
                 pool.map(lambda s: (s.name, self._recover(s)), self._sides)
             )
             self._settle(runs, pool)
-        for run in runs:
-            self._check(run)
+            list(pool.map(self._check, runs))
         told = f'round {number}, ' + ('; '.join(map(str, injected)) or NONE)
         for side in self._sides:
             mine = [run for run in runs if run.side is side]
-            resets = self._clean(side, told, keep=self._kept(side))
+            resets = self._leave(mine)
+            resets += self._clean(side, told, keep=self._kept(side))
             self.report.add(
                 row,
                 side.name,
@@ -259,8 +260,9 @@ class Rounds:
 
     def _broken(self, number: int, error: Exception) -> None:
         self.broken += 1
-        self._show(f'  round {number} could not start: {error}')
+        self._show(f'  round {number} could not start: {error!r}')
         for side in self._sides:
+            side.servers.remove()
             self._clean(side, f'round {number}', keep=self._kept(side))
 
     def _inject(
@@ -350,6 +352,18 @@ class Rounds:
             run.wrong = f'cannot be read: {error!r}'
 
     # Afterwards
+
+    def _leave(self, runs: list[operations.Run]) -> int:
+        """Take the volumes from the servers; return the resets it needed."""
+        mine = [run for run in runs if run.operation.server]
+        with futures.ThreadPoolExecutor(len(runs)) as pool:
+            left = pool.map(lambda r: r.side.servers.leave(r.volume), mine)
+            resets = 0
+            for run, (count, told) in zip(mine, left, strict=True):
+                resets += count
+                if told:
+                    self._show(f'    {run.side.name}: {told}')
+        return resets
 
     def _kept(self, side: sides.Side) -> tuple[str, ...]:
         return (side.base.ident, side.base.snapshot, side.backup, side.image)

@@ -17,6 +17,7 @@ from tests.life import ceph_process
 from tests.life import cloud
 from tests.life import content as contents
 from tests.life import kinds
+from tests.trust import servers
 
 Record = dict[str, Any]
 
@@ -26,7 +27,8 @@ ANSWER = 60
 KINDS = ('backups', 'snapshots', 'volumes', 'images')
 _LOST = cloud.Answer(0, {}, 'the connection was lost')
 _HUNG = cloud.Answer(-1, {}, f'no answer within {ANSWER} s')
-_PATIENCE = 90.0
+_PATIENCE = 240.0
+_MODES = ('none', 'writethrough', 'writeback', 'directsync')
 
 
 class BrokenError(Exception):
@@ -35,11 +37,19 @@ class BrokenError(Exception):
 
 @dataclasses.dataclass
 class Volume:
-    """A volume whose content is known."""
+    """A volume whose content is known.
+
+    :ivar server: the server that uses it, or is to use it
+    :ivar mode: the cache mode that its disk has to have
+    :ivar written: what the guest wrote, and where it reads its commands
+    """
 
     ident: str
     content: contents.Content
     snapshot: str = ''
+    server: str = ''
+    mode: str = 'none'
+    written: contents.Digests = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +128,7 @@ class Side:
         self.base: Volume
         self.backup = ''
         self.image = ''
+        self.servers = servers.Servers(self)
         owner.connection.session.timeout = ANSWER
 
     def type_name(self, which: str = 'usual') -> str:
@@ -127,12 +138,19 @@ class Side:
         return f'{self.prefix}-{self.name}-{which}'
 
     def ask(
-        self, method: str, path: str, body: Any = None, service: str = ''
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        service: str = '',
+        as_admin: bool = False,
     ) -> cloud.Answer:
         """Send a request as the owner; a lost connection is an answer."""
-        service = service or 'block_storage'
+        compute = path.startswith('/servers')
+        service = service or ('compute' if compute else 'block_storage')
+        caller = self.admin if as_admin else self.owner
         try:
-            return self.owner.respond(method, path, body, service)
+            return caller.respond(method, path, body, service)
         except exceptions.ConnectTimeout:
             return _HUNG
         except exceptions.ClientException:
@@ -211,14 +229,29 @@ class Side:
             }
         }
 
-    def filled(self, name: str, rng: random.Random) -> Volume:
-        """Create a volume and write blocks to it."""
+    def filled(
+        self, name: str, rng: random.Random, server: str = ''
+    ) -> Volume:
+        """Create a volume and write blocks to it.
+
+        :param server: the server that is to use it, with a drawn cache mode
+            if the driver is ours
+        """
         blocks = {int(k): v for k, v in contents.drawn(rng, 1).items()}
-        ident = self._made(
-            'volumes', name=name, size=1, volume_type=self.type_name()
+        volume = Volume('', blocks, server=server)
+        metadata = {}
+        if server and self.name == 'ours':
+            volume.mode = rng.choice(_MODES)
+            metadata = {'rbd:cache_mode': volume.mode}
+        volume.ident = self._made(
+            'volumes',
+            name=name,
+            size=1,
+            volume_type=self.type_name(),
+            metadata=metadata,
         )
-        self.cluster.write(self.driver.pool, f'volume-{ident}', blocks)
-        return Volume(ident, blocks)
+        self.cluster.write(self.driver.pool, f'volume-{volume.ident}', blocks)
+        return volume
 
     def add_snapshot(self, volume: Volume, name: str) -> None:
         """Create a snapshot of a volume."""
@@ -259,13 +292,20 @@ class Side:
         return backend.pool if backend else self.driver.pool, f'volume-{name}'
 
     def has_content(
-        self, record: Record, *allowed: contents.Content
+        self,
+        record: Record,
+        *allowed: contents.Content,
+        written: contents.Digests | None = None,
     ) -> str | None:
-        """Return None if a volume has an allowed content, or what it has."""
+        """Return None if a volume has an allowed content, or what it has.
+
+        :param written: what was written over it
+        """
         pool, name = self.image_of(record)
         if self.cluster.state(pool, name) is None:
             return f'no image {pool}/{name}'
         digests = self.cluster.content(pool, name)
-        if digests in [contents.digests(each) for each in allowed]:
+        over = written or {}
+        if digests in [contents.digests(each) | over for each in allowed]:
             return None
         return f'{name} has {digests}, not one of {allowed}'

@@ -40,6 +40,8 @@ from sandbox_cloud import errors
 UP = 'guest: up'
 _SECTOR = 512
 _MIB = 2**20
+# Seconds for one sector, on a busy machine.
+_LONGEST = 120
 
 
 def ask(
@@ -70,6 +72,7 @@ def ask(
             capture_output=True,
             text=True,
             check=False,
+            timeout=_LONGEST,
         )
     if done.returncode or 'failed' in done.stdout:
         raise errors.SandboxError(

@@ -22,6 +22,15 @@ _KINDS = ('kill', 'stop', 'cluster', 'clock')
 
 @ddt.ddt
 class DrawnTestCase(base.TestCase):
+    def test_qemu_and_libvirt_fail_only_if_servers_use_volumes(self) -> None:
+        within = {'qemu', 'libvirtd', 'libvirtd2'}
+        for kind in ('kill', 'stop'):
+            self.assertFalse(within & {*faults.offered([kind])[kind]})
+            offered = faults.offered([kind], within, servers=True)
+            self.assertEqual(within, {*offered[kind]})
+        usual = faults.offered(['cluster'])
+        self.assertEqual(usual, faults.offered(['cluster'], servers=True))
+
     def test_a_seed_draws_the_same_faults_again(self) -> None:
         targets = faults.offered(_KINDS)
         first, second = (

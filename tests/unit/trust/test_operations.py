@@ -2,11 +2,13 @@
 
 
 from typing import Any
+from unittest import mock
 
 import ddt
 
 from tests.life import cloud
 from tests.trust import operations
+from tests.trust import servers
 from tests.trust import side
 from tests.unit import base
 
@@ -98,6 +100,39 @@ class LookTestCase(base.TestCase):
         self.assertTrue(run.look())
         self.assertEqual(operations.Outcome(outcome), run.outcome)
 
+    @ddt.data(
+        ('attach to a server', 'in-use', 'ok'),
+        ('attach to a server', 'available', 'error'),
+        ('attach to a server', 'reserved', None),
+        ('detach from a server', 'available', 'ok'),
+        ('detach from a server', 'in-use', 'error'),
+        ('live migration', 'in-use', 'ok'),
+    )
+    @ddt.unpack
+    def test_a_volume_of_a_server_shows_what_became_of_it(
+        self, name: str, status: str, outcome: str | None
+    ) -> None:
+        run = _run(name, _ACCEPTED, own=_volume(status))
+        tenant: Any = run.side
+        tenant.servers = mock.create_autospec(servers.Servers, instance=True)
+        tenant.servers.is_busy.return_value = False
+        tenant.servers.host.return_value = 'second'
+        run.host = 'first'
+        self.assertEqual(outcome is not None, run.look())
+        if outcome:
+            self.assertEqual(operations.Outcome(outcome), run.outcome)
+
+    def test_live_migration_that_moved_nothing_failed(self) -> None:
+        run = _run('live migration', _ACCEPTED, own=_volume('in-use'))
+        tenant: Any = run.side
+        tenant.servers = mock.create_autospec(servers.Servers, instance=True)
+        tenant.servers.is_busy.return_value = True
+        tenant.servers.host.return_value = run.host = 'first'
+        self.assertFalse(run.look())
+        tenant.servers.is_busy.return_value = False
+        self.assertTrue(run.look())
+        self.assertEqual(operations.Outcome.ERROR, run.outcome)
+
     def test_a_request_without_an_answer_hung(self) -> None:
         answer = cloud.Answer(-1, {}, 'no answer')
         run = _run('extend', answer, own=_volume('available', size=2))
@@ -117,7 +152,7 @@ class CheckTestCase(base.TestCase):
         run.volume = side.Volume('own', own)
         tenant: Any = run.side
         tenant.base = side.Volume('base', base_content)
-        tenant.has_content = lambda _, *allowed: (
+        tenant.has_content = lambda _, *allowed, **_written: (
             None if content in allowed else 'differs'
         )
         self.assertTrue(run.look())
