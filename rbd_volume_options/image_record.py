@@ -25,6 +25,7 @@ from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
+_LAYOUT = (keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT)
 _ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
 
 # Length of the database column of admin metadata.
@@ -138,9 +139,7 @@ def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
     """Return the recorded state of an image; None without a valid record."""
     try:
         image_layout = layout.ImageLayout.of(
-            int(admin_metadata[keys.OBJECT_SIZE]),
-            int(admin_metadata[keys.STRIPE_UNIT]),
-            int(admin_metadata[keys.STRIPE_COUNT]),
+            *(sizes.parse_count(key, admin_metadata[key]) for key in _LAYOUT)
         )
         names = frozenset(admin_metadata[keys.FEATURES].split(','))
     except (KeyError, ValueError):

@@ -146,6 +146,12 @@ def encoded(text: str) -> bytes:
 
 
 def decoded(content: bytes) -> str:
-    """Return a string that Ceph has stored."""
-    (length,) = struct.unpack_from('<I', content)
-    return content[4 : 4 + length].decode()
+    """Return a string that Ceph has stored.
+
+    :raises ValueError: for other content, which any client of the pool could
+        have written
+    """
+    end = 4 + int.from_bytes(content[:4], 'little')
+    if not 4 <= end <= len(content):
+        raise ValueError(f'not a string as Ceph stores it: {content[:64]!r}')
+    return content[4:end].decode()

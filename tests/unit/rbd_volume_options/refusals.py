@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rbd_volume_options import errors
-from tests.unit import base
+from tests.unit import untrusted
 
 #: Strings that resemble numbers, for keys that require a number.
 NO_NUMBERS = {
@@ -47,7 +47,7 @@ NO_NUMBERS = {
 }
 
 
-class RefusalTestCase(base.TestCase):
+class RefusalTestCase(untrusted.TestCase):
     """Assertions about all parts of an error."""
 
     def assertRefused(

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import ddt
+import hypothesis
 
 from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
 from rbd_volume_options import keys
+from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals
 
 CacheMode = cache_modes.CacheMode
@@ -38,6 +41,17 @@ class CacheModeTestCase(refusals.RefusalTestCase):
     )
     def test_setting_of_librbd(self, value: str, cached: bool) -> None:
         self.assertIs(cached, cache_modes.librbd_caches(value))
+
+    @hypothesis.given(untrusted.TEXTS)
+    def test_any_text_is_a_mode_or_refused(self, text: str) -> None:
+        self.assertIsInstance(cache_modes.librbd_caches(text), bool)
+        try:
+            modes = cache_modes.parse_cache_modes(text)
+        except errors.OptionError as error:
+            self.assertMessageIsWhole(error)
+            return
+        joined = ','.join(mode.value for mode in modes)
+        self.assertEqual(modes, cache_modes.parse_cache_modes(joined))
 
     def test_there_are_no_others(self) -> None:
         self.assertEqual(5, len(CacheMode))

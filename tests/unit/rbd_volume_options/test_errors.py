@@ -3,11 +3,13 @@
 from collections.abc import Callable
 import copy
 import pickle
-import random
+from typing import Any
 
 import ddt
+import hypothesis
 
 from rbd_volume_options import errors
+from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals
 
 Origin = errors.Origin
@@ -72,17 +74,12 @@ class ShownTestCase(refusals.RefusalTestCase):
     ) -> None:
         self.assertEqual(expected, errors.shown(value))
 
-    def test_any_text_is_one_printable_ascii_line(self) -> None:
-        draw = random.Random(1)
-        for _ in range(500):
-            text = ''.join(
-                chr(draw.randrange(draw.choice((0x80, 0x3000, 0x110000))))
-                for _ in range(draw.randrange(100))
-            )
-            shown = errors.shown(text)
-            self.assertTrue(shown.isascii() and shown.isprintable(), shown)
-            # An escaped character has at most ten characters (\U0010ffff).
-            self.assertLess(len(shown), 10 * errors.MAX_SHOWN + 40)
+    @hypothesis.given(untrusted.TEXTS | untrusted.DATA)
+    def test_any_value_is_one_printable_ascii_line(self, value: Any) -> None:
+        shown = errors.shown(value)
+        self.assertTrue(shown.isascii() and shown.isprintable(), shown)
+        # An escaped character has at most ten characters (\U0010ffff).
+        self.assertLess(len(shown), 10 * errors.MAX_SHOWN + 40)
 
 
 @ddt.ddt

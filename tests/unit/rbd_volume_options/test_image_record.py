@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import hypothesis
+from hypothesis import strategies
+
 from rbd_volume_options import image_record
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import registry
+from rbd_volume_options import wire
 from tests.unit import base
+from tests.unit import untrusted
 
 _FEATURES = frozenset({'layering', 'striping', 'data-pool'})
+_WRITTEN = image_record.as_texts(
+    plan.ImageState(layout.ImageLayout(1 << 22), frozenset()).values()
+)
+_RECORDS = (
+    *(wire.RECORD_RECORDED_BY, wire.RECORD_ORIGINS),
+    *(wire.RECORD_CONFIGURING, f'{wire.RECORD_BEFORE_RESTORE}x'),
+)
 
 
 class ReadTest(base.TestCase):
@@ -25,6 +38,30 @@ class ReadTest(base.TestCase):
                 'readonly': 'False',
             }
             self.assertEqual(state, image_record.read(written))
+
+    @hypothesis.given(
+        strategies.dictionaries(
+            strategies.sampled_from([*registry.OPTIONS, *_RECORDS]),
+            untrusted.TEXTS
+            | strategies.sampled_from(('0', '1', '-1', '65536', '\u0664')),
+        )
+    )
+    @hypothesis.example({**_WRITTEN, 'rbd:object_size': '0'})
+    @hypothesis.example({**_WRITTEN, 'rbd:stripe_count': '0'})
+    @hypothesis.example({**_WRITTEN, 'rbd:stripe_unit': '-4096'})
+    def test_any_record_is_that_of_an_image_or_none(
+        self, recorded: dict[str, str]
+    ) -> None:
+        state = image_record.of_backend('a@b', recorded)
+        image_record.origins(recorded)
+        image_record.families_set(recorded)
+        image_record.before_restore(recorded)
+        if state is None:
+            return
+        self.assertGreaterEqual(state.layout.object_count(1), 1)
+        self.assertEqual(
+            state, image_record.read(image_record.as_texts(state.values()))
+        )
 
     def test_no_record(self) -> None:
         state = plan.ImageState(layout.ImageLayout(1 << 22), _FEATURES)

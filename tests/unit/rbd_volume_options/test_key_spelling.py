@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from tests.unit import base
+from tests.unit import untrusted
 
 
 @ddt.ddt
@@ -42,6 +45,15 @@ class KeysTestCase(base.TestCase):
     def test_keys_of_others(self, name: str) -> None:
         self.assertFalse(key_spelling.is_ours(name))
         self.assertFalse(key_spelling.is_misspelled(name))
+
+    @hypothesis.given(untrusted.TEXTS | strategies.text('Rrb\u0300\u017f: \0'))
+    def test_each_name_has_one_normal_form(self, name: str) -> None:
+        normal = key_spelling.normal(name)
+        self.assertEqual(normal, key_spelling.normal(normal))
+        self.assertEqual(
+            key_spelling.is_misspelled(name),
+            normal.startswith(keys.PREFIX) and normal != name,
+        )
 
     def test_too_long_for_cinder(self) -> None:
         """Without the limit, the last name would take 12 seconds."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import random
-
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -236,22 +236,22 @@ class ObjectCountTestCase(refusals.RefusalTestCase):
         # 8 EiB minus one byte, which floats would round.
         self.assertEqual(2**51, image.object_count(2**63 - 1))
 
-    def test_as_many_objects_as_the_units_fall_into(self) -> None:
+    @hypothesis.given(
+        strategies.sampled_from((1, 2, 4, 8, 16)),
+        strategies.integers(1, 8),
+        strategies.integers(0, 300 * 512),
+    )
+    def test_as_many_objects_as_the_units_fall_into(
+        self, per_object: int, count: int, size: int
+    ) -> None:
         # As the Ceph documentation describes striping: unit by unit
         # over the objects of a set, stripe by stripe, set by set.
-        draw = random.Random(3)
-        for _ in range(300):
-            per_object = 1 << draw.randrange(5)
-            unit, count = 512, draw.randrange(1, 9)
-            size = draw.randrange(4 * per_object * count * unit)
-            objects = set()
-            for number in range(-(-size // unit)):
-                stripe, position = divmod(number, count)
-                objects.add((stripe // per_object, position))
-            image = layout.ImageLayout.of(unit * per_object, unit, count)
-            self.assertEqual(
-                len(objects), image.object_count(size), f'{image}, {size}'
-            )
+        objects = set()
+        for number in range(-(-size // 512)):
+            stripe, position = divmod(number, count)
+            objects.add((stripe // per_object, position))
+        image = layout.ImageLayout.of(512 * per_object, 512, count)
+        self.assertEqual(len(objects), image.object_count(size))
 
 
 class RuleTextTestCase(refusals.RefusalTestCase):

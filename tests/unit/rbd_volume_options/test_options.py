@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import random
+import contextlib
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
@@ -11,6 +13,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -264,31 +267,32 @@ class ContradictionTestCase(refusals.RefusalTestCase):
         )
 
 
-class RandomTextTestCase(refusals.RefusalTestCase):
-    def test_anything_is_parsed_or_refused_in_one_line(self) -> None:
-        draw = random.Random(5)
-        words = ['4', '64', 'K', 'M', 'iB', '0', '-', 'e', ',', ' ', '<is> ']
-        words += ['true', 'layering', 'exclusive-lock', 'object-map', 'none']
-        words += ['\n', '\r', '\0', '\x1b', '\u2028', '\u202e', '\uff14']
-        words += ['\u0664', '\ud800', '{}', '%s', "'", '"', '\\', 'rbd:']
-        refused = 0
-        for _ in range(3000):
-            items = {
-                self._text(draw, [*registry.OPTIONS, *words], 2): self._text(
-                    draw, words, 6
-                )
-                for _ in range(2)
-            }
-            try:
-                _parse(items)
-            except errors.OptionError as error:
-                refused += 1
-                self.assertMessageIsWhole(error)
-                self.assertEqual(Origin.VOLUME_TYPE, error.origin)
-        self.assertGreater(refused, 300)
+class UntrustedTextTestCase(refusals.RefusalTestCase):
+    @hypothesis.given(
+        strategies.dictionaries(
+            untrusted.TEXTS | strategies.sampled_from([*registry.OPTIONS]),
+            untrusted.TEXTS,
+            max_size=3,
+        )
+    )
+    def test_anything_is_parsed_or_refused_in_one_line(
+        self, items: dict[str, str]
+    ) -> None:
+        try:
+            _parse(items)
+        except errors.OptionError as error:
+            self.assertMessageIsWhole(error)
+            self.assertEqual(Origin.VOLUME_TYPE, error.origin)
 
-    def _text(self, draw: random.Random, words: list[str], most: int) -> str:
-        return ''.join(draw.choices(words, k=draw.randrange(1, most)))
+    def test_long_texts_are_parsed_or_refused_quickly(self) -> None:
+        def parse(text: str) -> None:
+            for key in registry.OPTIONS:
+                with contextlib.suppress(errors.OptionError):
+                    registry.OPTIONS[key].parse(text)
+            with contextlib.suppress(errors.OptionError):
+                _parse({f'rbd:{text}': text})
+
+        self.assertQuick(parse)
 
 
 class ParsedOnceTestCase(refusals.RefusalTestCase):

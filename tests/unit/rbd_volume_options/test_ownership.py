@@ -5,8 +5,12 @@
 The functional tests write marks to images on a cluster.
 """
 
+import hypothesis
+from hypothesis import strategies
+
 from rbd_volume_options import ownership
 from tests.unit import base
+from tests.unit import untrusted
 
 
 class OwnershipTest(base.TestCase):
@@ -31,6 +35,34 @@ class OwnershipTest(base.TestCase):
     def test_strings_are_stored_as_by_ceph(self) -> None:
         self.assertEqual(b'\x02\x00\x00\x00ab', ownership.encoded('ab'))
         self.assertEqual('ab', ownership.decoded(b'\x02\x00\x00\x00ab...'))
+
+    @hypothesis.given(strategies.text(max_size=50), untrusted.BYTES)
+    def test_any_string_is_decoded_as_it_was_encoded(
+        self, text: str, following: bytes
+    ) -> None:
+        hypothesis.assume(text.isprintable())
+        stored = ownership.encoded(text) + following
+        self.assertEqual(text, ownership.decoded(stored))
+
+    @hypothesis.given(untrusted.BYTES)
+    @hypothesis.example(b'')
+    @hypothesis.example(b'\x02\0\0\0\xff\xff')
+    @hypothesis.example(b'\x02\0\0\0a')
+    def test_content_that_is_no_string_is_refused(
+        self, content: bytes
+    ) -> None:
+        try:
+            text = ownership.decoded(content)
+        except ValueError:
+            return
+        self.assertEqual(
+            ownership.encoded(text), content[: 4 + len(text.encode())]
+        )
+
+    @hypothesis.given(untrusted.TEXTS)
+    def test_any_text_is_a_mark_or_none(self, text: str) -> None:
+        owner = ownership.owner_of({ownership.KEY: text}, 3, 'abc')
+        self.assertIn(owner, ('', text.partition(' ')[0]))
 
     def test_id_of_a_cloud_is_a_uuid(self) -> None:
         text = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 import ddt
+import hypothesis
+from hypothesis import strategies
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals
 
 Origin = errors.Origin
@@ -219,3 +222,27 @@ class TenantOptionsTestCase(refusals.RefusalTestCase):
             f'{word!r} is not a key that tenants can set',
             'a comma-separated list of ' + ', '.join(_KEYS),
         )
+
+
+class UntrustedValueTestCase(refusals.RefusalTestCase):
+    @hypothesis.given(
+        strategies.sampled_from([*registry.OPTIONS.values()]).flatmap(
+            lambda option: strategies.tuples(
+                strategies.just(option),
+                untrusted.TEXTS
+                | strategies.sampled_from([*option.suggestions, '1', '64K']),
+            )
+        )
+    )
+    def test_any_text_is_refused_or_has_a_canonical_text(
+        self, drawn: tuple[definitions.Option, str]
+    ) -> None:
+        option, text = drawn
+        try:
+            value = option.parse(text)
+        except errors.OptionError as error:
+            self.assertMessageIsWhole(error)
+            return
+        canonical = definitions.as_text(value)
+        self.assertEqual(value, option.parse(canonical))
+        self.assertTrue(canonical.isascii() and canonical.isprintable())
