@@ -34,6 +34,7 @@ import dataclasses
 import functools
 import itertools
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,16 @@ _INTERVAL = 1.0
 
 
 class NotRecoverable(Exception):
-    """The server cannot be recovered; the text says what to do."""
+    """The server cannot be recovered; the text says what to do.
+
+    It can contain answers of services, and these the texts of users.
+    """
+
+    def __str__(self) -> str:
+        return ''.join(
+            char if char.isprintable() or char == '\n' else ascii(char)[1:-1]
+            for char in super().__str__()
+        )
 
 
 class Service(Protocol):
@@ -114,7 +124,8 @@ class Recovery:
     :ivar compute: Nova's API, as an administrator
     :ivar storage: Cinder's API, as an administrator
     :ivar connector: a file with the connector of the server's host
-    :ivar shown: the file in commands, which can be that of another run
+    :ivar shown: the file as a word of a shell, which can be that of another
+        run
     :ivar options: the options of nova-manage before its command
     :ivar cache_mode: the mode for volumes that request one that the host does
         not allow
@@ -349,7 +360,8 @@ class Recovery:
         return Step(self._shown(words), lambda: self._manage(*words))
 
     def _shown(self, words: Iterable[str]) -> str:
-        return ' '.join(('nova-manage', *self.options, *words, self.shown))
+        command = shlex.join(('nova-manage', *self.options, *words))
+        return f'{command} {self.shown}'
 
     def _program(self) -> str:
         beside = pathlib.Path(sys.executable).with_name('nova-manage')

@@ -9,6 +9,7 @@ import contextlib
 from importlib import metadata
 import json
 import pathlib
+import shlex
 import sys
 import tempfile
 from typing import Any
@@ -173,7 +174,9 @@ def _recovery(
     try:
         connector = json.loads(path.read_text())
         host = connector['host']
-        modes = frozenset(connector.get(wire.CONNECTOR_CACHE_MODES, ()))
+        modes = frozenset(
+            map(str, connector.get(wire.CONNECTOR_CACHE_MODES, ()))
+        )
     except (OSError, TypeError, KeyError, ValueError) as error:
         raise recovery.NotRecoverable(
             f'{path} is not a connector: {error!r}. Write it with '
@@ -193,7 +196,9 @@ def _recovery(
         parsed_args.server,
         path,
         # The file of this host's connector ends with the command.
-        str(parsed_args.connector or f'<({" ".join(own)})'),
+        shlex.quote(str(parsed_args.connector))
+        if parsed_args.connector
+        else f'<({shlex.join(own)})',
         host,
         modes,
         options,

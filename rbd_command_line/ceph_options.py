@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import shlex
 
 from rbd_command_line import findings
 from rbd_volume_options import features
@@ -255,9 +256,11 @@ def overrides(
             )
         else:
             continue
+        # Any client of the pool can write such a name.
+        words = shlex.join(('rbd', 'config', 'pool', 'remove', pool, name))
         yield Finding(
             f'Ceph pool {pool}',
             f'{name} = {value}',
             Severity.WARNING,
-            f'Remove it: rbd config pool remove {pool} {name}. {effect}',
+            f'Remove it: {words}. {effect}',
         )

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import contextlib
 from typing import Any
 
+from rbd_command_line import printable
+
 # Draws a bar. Called with its key, its text, the completed number and the
 # total.
 _Draw = Callable[[str, str, int, int], None]
@@ -107,9 +109,12 @@ def _drawn(
 
         def draw(key: str, text: str, done: int, total: int) -> None:
             if key not in tasks:
-                tasks[key] = drawn.add_task(text, total=total)
+                tasks[key] = drawn.add_task('', total=total)
             drawn.update(
-                tasks[key], description=text, completed=done, total=total
+                tasks[key],
+                description=printable.text(text),
+                completed=done,
+                total=total,
             )
 
         yield draw
@@ -119,7 +124,7 @@ def _lines(stream: Any) -> _Draw:
     """Return a function that rewrites a line."""
 
     def draw(key: str, text: str, done: int, total: int) -> None:
-        stream.write(f'\r{text}: {done} of {total} ')
+        stream.write(f'\r{printable.text(text)}: {done} of {total} ')
         if done == total:
             stream.write('\n')
         stream.flush()

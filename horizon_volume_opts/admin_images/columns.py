@@ -23,8 +23,12 @@ from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 #: Where a spreadsheet begins a cell that it treats as a formula. With some
-#: settings, a semicolon, a tab or a line break in a cell ends it.
-_FORMULA = re.compile(r'^(?=[=+\-@\t\r\n])|(?<=[;\t\r\n])(?="*[=+\-@])')
+#: settings, a semicolon, a tab or a line break in a cell ends it, and the wide
+#: forms of the characters have the same effect.
+_STARTS = r'=+\-@\uff1d\uff0b\uff0d\uff20'
+_FORMULA = re.compile(
+    rf'^(?=[{_STARTS}\t\r\n])|(?<=[;\t\r\n])(?="*[{_STARTS}])'
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -75,7 +75,7 @@ class ApplyTypes(exit_status.StatusLister):
                 done += 1
                 if reason:
                     failed.append((ident, printable.text(reason)))
-                show(printable.text(name), done, len(volumes))
+                show(name, done, len(volumes))
         if stop.is_set():
             self.status = exit_status.UNKNOWN
         elif failed:

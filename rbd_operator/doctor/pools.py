@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import contextlib
 import errno
 import json
+import shlex
 from typing import Any
 import uuid
 
@@ -228,7 +229,8 @@ def _remedy(user: str, pool: str, number: int | None) -> str:
     if number == errno.ENOENT:
         return f'Create the pool {pool}, or correct its name.'
     if number in _UNSUPPORTED:
-        return f'ceph osd pool set {pool} allow_ec_overwrites true'
+        words = ('osd', 'pool', 'set', pool, 'allow_ec_overwrites', 'true')
+        return shlex.join(('ceph', *words))
     if number in (errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT):
         return 'Check the health of the cluster and the quota of the pool.'
     return (

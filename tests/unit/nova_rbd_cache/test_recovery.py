@@ -473,6 +473,14 @@ class RecoveryTest(base.TestCase):
         self.assertIn('The server is SHUTOFF, not ACTIVE', str(error))
         self.assertIn(f'openstack server event list {SERVER}', str(error))
 
+    def test_answer_of_a_service_does_not_control_the_terminal(self) -> None:
+        self.patch(recovery, '_SECONDS', 0)
+        self.cloud.ignores = 'os-start'
+        message = '\x1b]0;x\x07\r\u202e\x9b2J\ud800'
+        self.cloud.server['fault'] = {'message': message}
+        error = self.assertRaises(recovery.NotRecoverable, self.finish)
+        self.assertIn(ascii(message)[1:-1], str(error))
+
     def test_unknown_server_is_named(self) -> None:
         error = self.assertRaises(
             recovery.NotRecoverable, self.cloud.recovery('other').steps

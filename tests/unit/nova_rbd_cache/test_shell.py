@@ -7,6 +7,7 @@ from importlib import metadata
 import io
 import json
 import pathlib
+import shlex
 import sys
 import tempfile
 import types
@@ -14,12 +15,14 @@ from typing import Any
 from unittest import mock
 
 import ddt
+import hypothesis
 import openstack
 
 from nova_rbd_cache import check
 from nova_rbd_cache import plugin
 from nova_rbd_cache import recovery
 from nova_rbd_cache import shell
+from tests.unit import untrusted
 from tests.unit.nova_rbd_cache import test_check
 from tests.unit.nova_rbd_cache import test_recovery
 from tests.unit.nova_rbd_cache import test_registration
@@ -137,7 +140,7 @@ class ShellTest(test_registration.RegistrationTestCase):
 
         self.patch(openstack, 'connect', lambda cloud: connected)
         self.patch(recovery.Recovery, '_manage', manage)
-        path = pathlib.Path(tempfile.mkdtemp(), 'nova.conf')
+        path = pathlib.Path(tempfile.mkdtemp(), "$(reboot)' nova.conf")
         path.write_text('[DEFAULT]\nhost = destination\n')
         self.conf.reset()
         shown, told = io.StringIO(), io.StringIO()
@@ -163,7 +166,8 @@ class ShellTest(test_registration.RegistrationTestCase):
 
     def test_shown_steps_name_no_file_that_is_removed(self) -> None:
         _, rows, _ = self._recover('--cache-mode', 'none')
-        options = ' '.join(self.options_given)
+        options = shlex.join(self.options_given)
+        self.assertIn('$(reboot)', options)
         self.assertIn(
             f'nova-manage {options} volume_attachment refresh '
             f'{test_recovery.SERVER} refused '
@@ -193,6 +197,22 @@ class ShellTest(test_registration.RegistrationTestCase):
         self.assertEqual((1, []), (status, rows))
         self.assertIn(text, told)
         self.assertEqual('ERROR', self.cloud.server['status'])
+
+    @untrusted.FEWER
+    @hypothesis.given(
+        untrusted.altered({'host': 'a', 'rbd_cache_modes': ['none']}).map(
+            json.dumps
+        )
+        | untrusted.TEXTS
+    )
+    @hypothesis.example('{"host": "a", "rbd_cache_modes": [null, 1]}')
+    def test_any_file_is_a_connector_or_refused(self, text: str) -> None:
+        path = pathlib.Path(tempfile.mkdtemp(), 'connector.json')
+        path.write_bytes(text.encode(errors='replace'))
+        words = ('--connector', str(path), '--cache-mode', 'unsafe')
+        status, _, told = self._recover(*words)
+        self.assertEqual(1, status)
+        self.assertRegex(told, 'is not a connector|allows')
 
     def test_where_nova_is_missing(self) -> None:
         with mock.patch.dict(sys.modules, {'nova.conf': None}):

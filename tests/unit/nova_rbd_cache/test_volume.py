@@ -9,6 +9,8 @@ import types
 from typing import Any
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 from lxml import etree
 from nova import objects
 from nova.compute import vm_states
@@ -22,6 +24,7 @@ from nova_rbd_cache import exceptions
 from nova_rbd_cache import guests
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
+from tests.unit import untrusted
 from tests.unit.nova_rbd_cache import base
 
 _MODES = [mode.value for mode in cache_modes.SAFE_CACHE_MODES]
@@ -547,6 +550,41 @@ class RefusedTest(ConnectTestCase):
     def test_shared_disk_is_not_refused(self) -> None:
         disk = self.connect('unsafe', multiattach=True)
         self.assertEqual('none', base.cache_of(disk.to_xml()))
+
+    @untrusted.FEWER
+    @hypothesis.given(
+        strategies.fixed_dictionaries(
+            {},
+            optional={
+                'cache_mode': untrusted.TEXTS
+                | strategies.sampled_from(_MODES),
+                'detect_zeroes': untrusted.TEXTS,
+                'discard_granularity': strategies.integers(0, 2**63),
+            },
+        )
+    )
+    def test_any_item_of_a_connection_is_refused_or_one_attribute(
+        self, items: dict[str, Any]
+    ) -> None:
+        info = base.connection_info()
+        info['data'] |= items
+        try:
+            disk = self.config(self.make_driver(), info)
+        except exceptions.CacheModeRefused as error:
+            self.assertTrue(str(error).isprintable())
+            return
+        xml = etree.fromstring(disk.to_xml())
+        stock = etree.fromstring(self.stock_xml(base.connection_info()))
+        names = [each.tag for each in stock.iter()]
+        self.assertEqual(
+            names,
+            [each.tag for each in xml.iter() if each.tag != 'blockio'],
+        )
+        driver_of = xml.find('driver').attrib
+        self.assertIn(driver_of['cache'], _MODES)
+        self.assertIn(
+            driver_of.get('detect_zeroes', 'off'), ('off', 'on', 'unmap')
+        )
 
     def test_strange_text_is_not_repeated_as_it_is(self) -> None:
         error = self.check_refused('\x1b[31m\u2028' + 'x' * 300)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import shlex
+
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from rbd_command_line import ceph_options
 from rbd_command_line import findings
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.doctor import hosts
 
 _S = findings.Severity
@@ -28,7 +32,7 @@ _DEFAULTS = {
 
 
 @ddt.ddt
-class CephOptionsTest(base.TestCase):
+class CephOptionsTest(untrusted.TestCase):
     @ddt.data({}, _DEFAULTS)
     def test_nothing_to_do(self, values: dict[str, str]) -> None:
         checked = list(ceph_options.check('client', values))
@@ -75,6 +79,29 @@ class CephOptionsTest(base.TestCase):
             ['rbd_qos_exclude_ops = write', 'rbd_qos_iops_burst = 5000'],
             [each.seen for each in checked],
         )
+
+    @hypothesis.given(untrusted.TEXTS, untrusted.TEXTS)
+    @hypothesis.example('a; reboot', '$(reboot)')
+    def test_command_of_the_remedy_has_a_name_as_one_word(
+        self, pool: str, name: str
+    ) -> None:
+        metadata = {f'conf_rbd_cache{name}': 'true'}
+        (finding,) = ceph_options.overrides(pool, lambda: metadata)
+        command = finding.remedy.removeprefix('Remove it: ').removesuffix(
+            '. It overrides the cache modes of all images in the pool.'
+        )
+        self.assertEqual(
+            ['rbd', 'config', 'pool', 'remove', pool, f'rbd_cache{name}'],
+            shlex.split(command),
+        )
+
+    @hypothesis.given(
+        strategies.dictionaries(
+            strategies.sampled_from(ceph_options.NAMES), untrusted.TEXTS
+        )
+    )
+    def test_any_values_are_judged(self, values: dict[str, str]) -> None:
+        self.assertNotEqual([], [*ceph_options.check('client', values)])
 
     def test_overrides_of_a_pool(self) -> None:
         metadata = {

@@ -53,6 +53,16 @@ class ProgressTest(base.TestCase):
             show('[b]gold[/ssd]', 1, 2)
         self.assertIn('[b]gold[/ssd]', terminal.getvalue())
 
+    def test_name_does_not_control_the_terminal(self) -> None:
+        for module in ('rich', 'none'):
+            terminal = _Terminal()
+            with (
+                mock.patch.dict(sys.modules, {module: None}),
+                progress.shown(terminal) as show,
+            ):
+                show('\x1b]0;x\x07\x9b2J', 1, 2)
+            self.assertIn(r'\x1b]0;x\x07\x9b2J', terminal.getvalue())
+
     def test_bar_with_the_time_left(self) -> None:
         text = self.with_time_left(_Terminal())
         for part in ('3/10', '1:15 left'):

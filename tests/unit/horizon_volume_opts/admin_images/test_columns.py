@@ -3,17 +3,22 @@
 """Columns of the list and CSV export."""
 
 import csv
+import io
+import itertools
+import unicodedata
+
+import hypothesis
 
 from horizon_volume_opts.admin_images import columns
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import query
 from rbd_volume_options import layout
-from tests.unit import base
+from tests.unit import untrusted
 
 _STRIPED = layout.ImageLayout.of(1 << 20, 1 << 16, 8)
 
 
-class ColumnsTestCase(base.TestCase):
+class ColumnsTestCase(untrusted.TestCase):
     def test_each_can_be_sorted(self) -> None:
         self.assertEqual(
             {each.name for each in columns.COLUMNS}, set(query.SORTS)
@@ -47,6 +52,25 @@ class ColumnsTestCase(base.TestCase):
         cells = dict(zip(head, other, strict=True))
         self.assertEqual('', cells['Striping'])
         self.assertEqual('', cells['Used (GiB)'])
+
+    @hypothesis.given(untrusted.TEXTS)
+    @hypothesis.example('\uff1dcmd')
+    @hypothesis.example('"=cmd')
+    @hypothesis.example(';\t=cmd')
+    def test_no_name_is_a_formula_in_a_spreadsheet(self, name: str) -> None:
+        image = images.Image(
+            'h@b#p', name, images.MapState.UNKNOWN, ident='b', name=name
+        )
+        text = ''.join(columns.csv_lines([image], {}))
+        for delimiter in ',;\t':
+            file = io.StringIO(text, newline='')
+            for cell in itertools.chain(
+                *csv.reader(file, delimiter=delimiter)
+            ):
+                # Some skip tabs and line breaks before a formula.
+                first = cell.lstrip('\t\r\n')[:1]
+                normal = unicodedata.normalize('NFKC', first)
+                self.assertNotIn(normal, set('=+-@'), cell)
 
     def test_csv_escapes_formulas(self) -> None:
         """Some skip a line break, or separate cells at semicolons or tabs."""

@@ -5,6 +5,7 @@
 The functional tests use a cluster; these are for faults.
 """
 
+import dataclasses
 import errno
 import json
 from typing import Any
@@ -137,6 +138,12 @@ class PoolsTest(base.TestCase):
         self.assertEqual(_S.ERROR, finding.severity)
         self.assertIn(remedy, finding.remedy)
         self.assertEqual('shutdown', self.ceph.done[-1])
+
+    def test_command_of_a_remedy_has_the_pool_as_one_word(self) -> None:
+        self.ceph.fails['write'] = errno.EOPNOTSUPP
+        access = dataclasses.replace(_ACCESS, pools=('p; reboot',))
+        (finding,) = self.clients.check_pools(access)
+        self.assertIn("pool set 'p; reboot' allow", finding.remedy)
 
     def test_options_of_the_client_are_read(self) -> None:
         values = self.clients.options(_ACCESS)
