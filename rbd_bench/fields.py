@@ -35,7 +35,11 @@ def from_yaml(text: str) -> Any:
     """
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    # Values such as 2026-13-01 and `!!bool a` raise errors of Python.
+    except (
+        *(yaml.YAMLError, ValueError, LookupError),
+        *(AttributeError, RecursionError),
+    ) as error:
         raise refused('PLAN', str(error), 'not YAML', 'YAML') from None
 
 

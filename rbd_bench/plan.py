@@ -363,7 +363,7 @@ def _published(where: str, content: Any, runs: Mapping[str, Run]) -> Published:
     if ratio is not None and (
         isinstance(ratio, bool)
         or not isinstance(ratio, int | float)
-        or ratio <= 0
+        or not 0 < ratio < float('inf')
     ):
         raise fields.refused(
             section.path('ratio'), ratio, 'not a ratio', 'a number above 0'

@@ -163,7 +163,7 @@ def load(folder: pathlib.Path) -> Results:
         )
     except (
         *(OSError, ValueError),
-        *(TypeError, KeyError, AttributeError),
+        *(TypeError, KeyError, AttributeError, RecursionError),
     ) as error:
         raise fields.refused(
             'FOLDER',

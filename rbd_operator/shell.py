@@ -197,8 +197,8 @@ def _types_in(path: str) -> dict[str, dict[str, str]]:
     :raises CommandError: for another content
     :raises ValueError: if the file cannot be read
     """
+    text = whole_file.read(pathlib.Path(path))
     try:
-        text = whole_file.read(pathlib.Path(path))
         # It constructs no objects, as safe_load.
         content = yaml.load(text, _Texts)  # noqa: S506
         return {
@@ -208,7 +208,11 @@ def _types_in(path: str) -> dict[str, dict[str, str]]:
             }
             for name, specs in content.items()
         }
-    except (AttributeError, yaml.YAMLError) as error:
+    # `!!bool a` and others raise errors of Python.
+    except (
+        *(yaml.YAMLError, ValueError, LookupError),
+        *(AttributeError, RecursionError),
+    ) as error:
         raise exceptions.CommandError(
             f'{printable.text(path)}: {printable.text(str(error))}; allowed: '
             'names of volume types, each with its keys and values'

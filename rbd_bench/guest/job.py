@@ -109,7 +109,13 @@ def answer(console: str, number: int) -> Answer | None:
         raise processes.EngineError(f'guest: {failed[1]}')
     if not re.search(rf'{start} end\r?$', console, re.M):
         return None
-    return _parse(unpacked(console, number))
+    text = unpacked(console, number)
+    try:
+        return _parse(text)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise processes.EngineError(
+            f'the results of the guest cannot be read: {error!r}'
+        ) from error
 
 
 def unpacked(console: str, number: int) -> str:

@@ -10,6 +10,7 @@ same family: the driver would remove it.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import re
 from typing import Any
 
 from rbd_operator.audit import images
@@ -22,6 +23,7 @@ from rbd_volume_options import wire
 
 # In other statuses, the driver may be changing the image or its record.
 _SETTLED = frozenset({'available', 'in-use', 'reserved'})
+_LIMIT = re.compile('[0-9]{1,20}')
 
 
 def _options() -> list[definitions.Option]:
@@ -106,6 +108,6 @@ def limits(overrides: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """
     for each in keys.LIMITS:
         text = overrides.get(registry.OPTIONS[each.limit].item, '')
-        # librbd takes 0 for no limit.
-        if text.isdigit() and int(text):
+        # librbd takes 0 for no limit, and has 64 bits for a number.
+        if _LIMIT.fullmatch(text) and int(text):
             yield each.name, int(text)

@@ -25,7 +25,7 @@ _DIRECTORY = 'rbd_directory'
 _TRASH = 'rbd_trash'
 _PAGE = 1000
 _HEADER = 'rbd_header.'
-_DATA = re.compile(r'rbd_data\.(?:(\d+)\.)?([0-9a-f]+)\.[0-9a-f]{16}')
+_DATA = re.compile(r'rbd_data\.(?:([0-9]+)\.)?([0-9a-f]+)\.[0-9a-f]{16}')
 
 
 class Source(enum.Enum):
@@ -102,14 +102,22 @@ def trash_entry(
 
 
 def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
-    """Decode an entry; newer versions append fields, which are ignored."""
-    # Version, compatible version and length; then the fields.
-    source = value[6]
-    name = ownership.decoded(value[7:])
-    at = 11 + len(name.encode())
-    moved, _, expires, _ = struct.unpack_from('<IIII', value, at)
-    # Ceph's TrashImageSpec has the state since version 2, of Mimic.
-    state = value[at + 16] if value[0] > 1 else State.SETTLED.value
+    """Decode an entry; newer versions append fields, which are ignored.
+
+    :raises ValueError: if it is damaged, as any client of the pool can do
+    """
+    try:
+        # Version, compatible version and length; then the fields.
+        source = value[6]
+        name = ownership.decoded(value[7:])
+        at = 11 + len(name.encode())
+        moved, _, expires, _ = struct.unpack_from('<IIII', value, at)
+        # Ceph's TrashImageSpec has the state since version 2, of Mimic.
+        state = value[at + 16] if value[0] > 1 else State.SETTLED.value
+    except (IndexError, ValueError, struct.error) as error:
+        raise ValueError(
+            f'Entry id_{ident} of {_TRASH} in pool {pool} is damaged: {error}'
+        ) from error
     sources = {each.value: each for each in Source}
     states = {each.value: each for each in State}
     return Trashed(

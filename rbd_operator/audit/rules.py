@@ -164,8 +164,7 @@ def _is_being_converted(
         return False
     conversion = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
     try:
-        text = str(conversion.get(wire.CONVERSION_AT)).replace('Z', '+00:00')
-        at = datetime.datetime.fromisoformat(text)
+        at = records.utc(str(conversion.get(wire.CONVERSION_AT)))
     except ValueError:
         return False
     return now - at < _STALLED

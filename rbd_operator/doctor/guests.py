@@ -41,8 +41,9 @@ class Guest:
 def running(proc: pathlib.Path) -> Iterator[Guest]:
     """Yield the QEMU processes that have RBD disks."""
     for folder in sorted(proc.glob('[0-9]*')):
-        # A process may end at any time and may belong to another user.
-        with contextlib.suppress(OSError):
+        # A process may end at any time and may belong to another user, who
+        # can give it the name of QEMU and any words.
+        with contextlib.suppress(OSError, ValueError, RecursionError):
             text = (folder / 'cmdline').read_bytes().decode(errors='replace')
             words = text.rstrip('\0').split('\0')
             if _QEMU.fullmatch(pathlib.PurePath(words[0]).name) and _rbd(

@@ -148,11 +148,11 @@ class Journal:
         end = content.rfind(b'\n') + 1
         try:
             entries = [json.loads(line) for line in content[:end].splitlines()]
-        except ValueError as error:
+        except (RecursionError, ValueError) as error:
             raise self._foreign() from error
         if not all(isinstance(entry, dict) for entry in entries):
             raise self._foreign()
-        if not all(entry.keys() >= _NAMES for entry in entries[1:]):
+        if not all(map(_is_whole, entries[1:])):
             raise self._foreign()
         if entries:
             self._check(entries[0], header)
@@ -165,7 +165,9 @@ class Journal:
     def _check(
         self, first: Mapping[str, Any], header: Mapping[str, Any]
     ) -> None:
-        if first.get('version') != VERSION or 'command' not in first:
+        if first.get('version') != VERSION or not (
+            first.keys() >= header.keys() and first.keys().isdisjoint(_TEXTS)
+        ):
             raise self._foreign()
         if first['command'] != header['command']:
             raise JournalError(
@@ -198,7 +200,21 @@ class Journal:
 
 
 _NAMES = {'pool', 'image', 'ident', 'status', 'at'}
+_TEXTS = {'pool', 'image', 'ident', 'status', 'client'}
 _FINAL = {status.value for status in outcomes.FINAL}
+
+
+def _is_whole(entry: Mapping[str, Any]) -> bool:
+    """Return whether a line has what each entry has."""
+    try:
+        at = datetime.datetime.fromisoformat(entry['at'])
+    except (KeyError, TypeError, ValueError):
+        return False
+    return (
+        at.tzinfo is not None
+        and entry.keys() >= _NAMES
+        and all(isinstance(entry.get(name, ''), str) for name in _TEXTS)
+    )
 
 
 def _key(entry: Mapping[str, Any]) -> _Key:

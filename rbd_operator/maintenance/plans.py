@@ -162,7 +162,7 @@ def parsed(content: str) -> tuple[Header, list[examination.Item]]:
     ] or ('',)
     try:
         header = Header(**json.loads(first))
-    except (TypeError, ValueError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
         raise PlanError(
             f'The first line is not that of a plan: {error}. Give the file '
             'that clean plan has written.'
@@ -181,7 +181,10 @@ def parsed(content: str) -> tuple[Header, list[examination.Item]]:
                 raise ValueError('it does not have its seal')
             values['snapshots'] = tuple(values['snapshots'])
             items.append(examination.Item(**values))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (
+            *(AttributeError, KeyError, RecursionError),
+            *(TypeError, ValueError),
+        ) as error:
             raise PlanError(
                 f'Line {number} was changed: {error}. Lines of a plan can be '
                 'deleted, but not changed.'

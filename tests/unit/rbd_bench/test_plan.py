@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import math
 from typing import Any
 
 import ddt
+import hypothesis
+import yaml
 
 from rbd_bench import fields
 from rbd_bench import plan
 from rbd_volume_options import errors
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_bench import samples
 
 
 @ddt.ddt
-class PlanTest(base.TestCase):
+class PlanTest(untrusted.TestCase):
+    @hypothesis.given(
+        untrusted.YAML
+        | untrusted.altered(yaml.safe_load(samples.PLAN)).map(yaml.safe_dump)
+    )
+    @hypothesis.example('name: 2026-13-01')
+    @hypothesis.example('name: !!bool a')
+    @hypothesis.example(samples.PLAN.replace('ratio: 2', 'ratio: .nan', 1))
+    def test_any_text_is_a_plan_or_refused(self, text: str) -> None:
+        try:
+            whole_plan = plan.parse(text)
+        except errors.OptionError:
+            return
+        ratios = (each.ratio for each in whole_plan.published)
+        self.assertTrue(all(x is None or 0 < x < math.inf for x in ratios))
+
     def test_unnamed_axes_have_defaults(self) -> None:
         run = samples.parsed().runs[0]
         self.assertEqual(('off',), run.axes['io_thread'])

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import contextlib
 import json
 import pathlib
 from typing import Any
 
 import fixtures
+import hypothesis
+from hypothesis import strategies
 
 from rbd_bench import plan
 from rbd_bench import results
 from rbd_volume_options import errors
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_bench import samples
 
 
-class ResultsTest(base.TestCase):
+class ResultsTest(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -24,6 +27,28 @@ class ResultsTest(base.TestCase):
     def test_round_trip(self) -> None:
         results.save(self.folder, self.found)
         self.assertEqual(self.found, results.load(self.folder))
+
+    @hypothesis.given(strategies.data())
+    def test_damaged_results_are_read_or_refused(
+        self, data: strategies.DataObject
+    ) -> None:
+        results.save(self.folder, self.found)
+        path = self.folder / results.FILE
+        content = json.loads(path.read_text())
+        path.write_text(json.dumps(data.draw(untrusted.altered(content))))
+        with contextlib.suppress(errors.OptionError):
+            results.load(self.folder)
+        path.write_bytes(data.draw(untrusted.BYTES))
+        self.assertRaises(errors.OptionError, results.load, self.folder)
+        path.write_bytes(b'[' * 100_000)
+        self.assertRaises(errors.OptionError, results.load, self.folder)
+
+    @hypothesis.given(untrusted.TEXTS)
+    def test_any_cell_has_a_plain_file_name(self, cell: str) -> None:
+        hypothesis.assume(cell.isprintable())
+        name = results.raw_name(1, cell)
+        self.assertRegex(name, r'\A1-[A-Za-z0-9=.-]{0,160}\.json\Z')
+        self.assertNotIn('/', name)
 
     def test_folder_belongs_to_one_run_at_a_time(self) -> None:
         folder = self.folder / 'new'

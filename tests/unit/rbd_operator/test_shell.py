@@ -11,6 +11,7 @@ from unittest import mock
 
 import ddt
 import fixtures
+import hypothesis
 from keystoneauth1 import exceptions as keystone
 import openstack
 import requests
@@ -18,6 +19,7 @@ import requests
 from rbd_operator import shell
 from rbd_volume_options import keys
 from tests.unit import base
+from tests.unit import untrusted
 
 _POOLS = [
     {
@@ -63,7 +65,7 @@ class _Cinder:
         return self._response(json)
 
 
-class EnsureTypesTest(base.TestCase):
+class EnsureTypesTest(untrusted.TestCase):
     """cinder-rbd-ext types ensure."""
 
     def setUp(self) -> None:
@@ -162,6 +164,21 @@ class EnsureTypesTest(base.TestCase):
                 for each in self.cinder.types
             ],
         )
+
+    @untrusted.FEWER
+    @hypothesis.given(untrusted.YAML)
+    @hypothesis.example('gold: {rbd:object_map: !!bool a}')
+    @hypothesis.example('gold: {rbd:iops_limit: !!int a}')
+    @hypothesis.example('{' * 10_000)
+    def test_any_file_is_read_or_refused(self, text: str) -> None:
+        path = pathlib.Path.home() / 'types'
+        path.write_bytes(text.encode(errors='replace'))
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            status = shell.main(['types', 'ensure', '--file', str(path)])
+        self.assertIn(status, (0, 2, 3))
+        if status == 3:
+            self.assertIn('allowed: ', shown.getvalue())
 
     def test_file_without_types_is_refused(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'types')

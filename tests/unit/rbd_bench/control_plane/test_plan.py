@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import contextlib
 import dataclasses
 import pathlib
 from typing import Any
 
 import ddt
 import fixtures
+import hypothesis
 import yaml
 
 from rbd_bench.control_plane import plan
 from rbd_volume_options import errors
-from tests.unit import base
+from tests.unit import untrusted
 
 
 def _settings(**changed: Any) -> plan.Settings:
@@ -26,7 +28,12 @@ def _content() -> Any:
 
 
 @ddt.ddt
-class PlanTest(base.TestCase):
+class PlanTest(untrusted.TestCase):
+    @hypothesis.given(untrusted.altered(_content()).map(yaml.safe_dump))
+    def test_any_text_is_a_plan_or_refused(self, text: str) -> None:
+        with contextlib.suppress(errors.OptionError):
+            plan.parse(text)
+
     def test_plan_of_the_package(self) -> None:
         whole_plan = plan.load()
         self.assertEqual((1, 16, 64), whole_plan.settings.at_once)

@@ -20,7 +20,7 @@ from tests.fakes import fake_rados
 
 Record = dict[str, Any]
 
-_REPORT = {
+REPORT = {
     'jobs': [
         {
             'error': 0,
@@ -42,7 +42,7 @@ _REPORT = {
 def results(number: int, cache: str = 'write back') -> str:
     """Return what a guest writes to its console after a job."""
     text = (
-        f'cache={cache}\nkernel=6.1\nfio=fio-3.33\n{json.dumps(_REPORT)}\n'
+        f'cache={cache}\nkernel=6.1\nfio=fio-3.33\n{json.dumps(REPORT)}\n'
         '1000, 60, 0, 0, 0\n1000, 40, 1, 0, 0\n2001, 100, 0, 0, 0\n'
     )
     packed = base64.encodebytes(gzip.compress(text.encode())).decode()

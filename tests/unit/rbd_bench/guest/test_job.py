@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import base64
+import contextlib
 import dataclasses
+import gzip
+import json
 import pathlib
 import shutil
 import subprocess
@@ -8,10 +12,13 @@ import tempfile
 import time
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from rbd_bench import processes
 from rbd_bench.guest import job
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_bench import samples
 from tests.unit.rbd_bench.guest import fake_cloud
 
@@ -31,8 +38,53 @@ done
 """
 
 
+#: A report of fio.
+_REPORT = json.dumps(fake_cloud.REPORT)
+
+
 @ddt.ddt
-class JobTest(base.TestCase):
+class JobTest(untrusted.TestCase):
+    @hypothesis.given(
+        strategies.lists(
+            strategies.sampled_from(
+                (
+                    *(f'cache=\n{_REPORT}\n', '{}', '}{', '{', '}', _REPORT),
+                    *('1000, 60, 0\n', '1, nan\n', 'inf, 1\n', 'a,b\n', '1\n'),
+                    *('{"jobs": []}', '{"jobs": [{"error": 0}]}', '[]'),
+                )
+            )
+            | untrusted.TEXTS,
+            max_size=4,
+        ).map(''.join)
+    )
+    def test_any_results_of_a_guest_are_read_or_refused(
+        self, text: str
+    ) -> None:
+        packed = gzip.compress(text.encode(errors='replace'))
+        start = 'cinder-rbd-ext-bench: 1'
+        encoded = base64.b64encode(packed).decode()
+        console = f'{start} = {encoded}\n{start} end\n'
+        with contextlib.suppress(processes.EngineError):
+            job.answer(console, 1)
+
+    @hypothesis.given(
+        untrusted.damaged(fake_cloud.results(1).encode()) | untrusted.BYTES
+    )
+    def test_damaged_console_is_refused(self, content: bytes) -> None:
+        console = content.decode(errors='replace')
+        with contextlib.suppress(processes.EngineError):
+            job.is_ready(console)
+            job.answer(console, 1)
+
+    def test_long_console_is_read_quickly(self) -> None:
+        def read(text: str) -> None:
+            for console in (text, f'cinder-rbd-ext-bench: 1 failed {text}'):
+                with contextlib.suppress(processes.EngineError):
+                    job.is_ready(console)
+                    job.answer(console, 1)
+
+        self.assertQuick(read)
+
     def test_job_fits_into_its_sectors(self) -> None:
         encoded = job.encode(17, _WORK, _SETTINGS)
         self.assertEqual(job.BYTES, len(encoded))

@@ -3,11 +3,12 @@
 from typing import Any
 
 import ddt
+import hypothesis
 
 from rbd_operator.audit import configuration
 from rbd_operator.audit import records
 from rbd_volume_options import wire
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.audit import facts
 
 
@@ -23,7 +24,7 @@ _HINT = 'rbd_compression_hint'
 
 
 @ddt.ddt
-class ConfigurationTest(base.TestCase):
+class ConfigurationTest(untrusted.TestCase):
     def differences(
         self, volume: records.Volume, overrides: dict[str, str]
     ) -> list[str]:
@@ -87,3 +88,11 @@ class ConfigurationTest(base.TestCase):
         self.assertEqual(
             {'iops': 100, 'bps': 2**20}, dict(configuration.limits(overrides))
         )
+
+    @hypothesis.given(untrusted.TEXTS)
+    @hypothesis.example('\u00b2')
+    @hypothesis.example('1' * 5000)
+    def test_any_entry_is_a_limit_or_ignored(self, text: str) -> None:
+        overrides = {'rbd_qos_iops_limit': text}
+        for name, limit in configuration.limits(overrides):
+            self.assertEqual(('iops', text.lstrip('0')), (name, str(limit)))

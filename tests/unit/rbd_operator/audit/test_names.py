@@ -1,15 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from rbd_operator.audit import names
-from tests.unit import base
+from tests.unit import untrusted
 
 _ID = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
 
 
 @ddt.ddt
-class NamesTest(base.TestCase):
+class NamesTest(untrusted.TestCase):
+    @hypothesis.given(
+        untrusted.TEXTS
+        | untrusted.damaged(f'volume-{_ID}.retype-{_ID}'.encode()).map(
+            lambda name: name.decode(errors='replace')
+        )
+        | strategies.sampled_from(
+            [f'{_ID}\n', f'volume-{_ID}.backup.a\nb', f'{_ID.upper()}_disk']
+        )
+    )
+    def test_any_name_has_an_owner_with_its_id_or_none(
+        self, name: str
+    ) -> None:
+        for parsed in (names.of_image(name), names.of_snapshot(name)):
+            self.assertIn(parsed.ident, name)
+            self.assertEqual(
+                parsed.owner is names.Owner.UNKNOWN, not parsed.ident
+            )
+        self.assertNotIn(_ID, names.pattern(name))
+
+    def test_long_names_are_read_quickly(self) -> None:
+        self.assertQuick(names.of_image)
+        self.assertQuick(names.of_snapshot)
+        self.assertQuick(names.pattern)
+
     @ddt.data(
         (f'volume-{_ID}', names.Owner.VOLUME),
         (f'volume-{_ID}.deleted', names.Owner.DELETED_SOURCE),

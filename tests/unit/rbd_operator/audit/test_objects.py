@@ -9,13 +9,15 @@ import time
 from typing import Any
 from unittest import mock
 
+import hypothesis
+
 from rbd_operator.audit import objects
 from rbd_volume_options import ownership
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.audit import stubs
 
 
-class ObjectsTest(base.TestCase):
+class ObjectsTest(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.pool: Any = stubs.Pool()
@@ -51,6 +53,24 @@ class ObjectsTest(base.TestCase):
         }
         (entry,) = objects.trash(self.pool, self.pool, 'volumes')
         self.assertTrue(entry.is_settled)
+
+    @hypothesis.given(
+        untrusted.BYTES | untrusted.damaged(stubs.trash_entry('volume-1', 1))
+    )
+    @hypothesis.example(b'')
+    @hypothesis.example(stubs.trash_entry('a')[:-1])
+    def test_damaged_entry_is_named_or_read(self, value: bytes) -> None:
+        self.pool.omaps['rbd_trash'] = {'id_abc': value}
+        for read in (
+            lambda: objects.trash(self.pool, self.pool, 'volumes'),
+            lambda: objects.trash_entry(
+                self.pool, self.pool, 'volumes', 'abc'
+            ),
+        ):
+            try:
+                read()
+            except ValueError as error:
+                self.assertIn('Entry id_abc of rbd_trash in pool', str(error))
 
     def test_directory_is_read_in_pages(self) -> None:
         self.pool.omaps['rbd_directory'] = {

@@ -3,10 +3,11 @@
 import pathlib
 
 import fixtures
+import hypothesis
 
 from rbd_command_line import findings
 from rbd_operator.doctor import guests
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.doctor import hosts
 
 _RBD = ('-blockdev', '{"driver":"rbd","pool":"volumes","image":"a"}')
@@ -21,7 +22,7 @@ _SLOW = (
 )
 
 
-class GuestsTest(base.TestCase):
+class GuestsTest(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.proc = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -54,6 +55,24 @@ class GuestsTest(base.TestCase):
         )
         self.assertTrue(all('1 of 2' in each.seen for each in shown))
         self.assertNotIn('secret', str(shown))
+
+    @hypothesis.given(
+        untrusted.damaged('\0'.join((*_GOOD, *_SLOW, '')).encode())
+        | untrusted.damaged(_DISK.encode()).map(
+            lambda disk: b'\0'.join((*map(str.encode, _GOOD[:-1]), disk))
+        )
+    )
+    @hypothesis.example('\0'.join((*_GOOD[:-1], '{virtio-blk')).encode())
+    @hypothesis.example(
+        '\0'.join((*_GOOD[:-1], '{"virtio-blk":' * 50_000)).encode()
+    )
+    def test_process_of_another_program_ends_no_check(
+        self, cmdline: bytes
+    ) -> None:
+        folder = self.proc / '1'
+        folder.mkdir(exist_ok=True)
+        (folder / 'cmdline').write_bytes(cmdline)
+        list(guests.check(guests.running(self.proc)))
 
     def test_of_another_user(self) -> None:
         self.process(1, *_GOOD)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import contextlib
+import datetime
 import errno
 import json
 import os
@@ -8,10 +10,12 @@ from unittest import mock
 
 import ddt
 import fixtures
+import hypothesis
+from hypothesis import strategies
 
 from rbd_operator.maintenance import journal
 from rbd_operator.maintenance import outcomes
-from tests.unit import base
+from tests.unit import untrusted
 
 _KEY = ('volumes', 'image', 'id')
 
@@ -21,7 +25,7 @@ def _outcome(status: outcomes.Status) -> outcomes.Outcome:
 
 
 @ddt.ddt
-class JournalTest(base.TestCase):
+class JournalTest(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         folder = self.useFixture(fixtures.TempDir()).path
@@ -103,6 +107,59 @@ class JournalTest(base.TestCase):
             self.path.write_text(whole.replace(f'"{name}": "', '"x": "'))
             error = self.assertRaises(journal.JournalError, self.open)
             self.assertIn('is not a journal', str(error))
+
+    @hypothesis.given(
+        strategies.data(),
+        strategies.sampled_from((0, 1, 2)),
+    )
+    def test_damaged_journal_is_read_or_refused(
+        self, data: strategies.DataObject, number: int
+    ) -> None:
+        self.path.unlink(missing_ok=True)
+        self.write(outcomes.Status.DONE)
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        altered = data.draw(untrusted.altered(json.loads(lines[number])))
+        lines[number] = f'{json.dumps(altered)}\n'.encode()
+        content = data.draw(
+            untrusted.damaged(b''.join(lines))
+            | strategies.just(b''.join(lines))
+        )
+        self.path.write_bytes(content)
+        self.check_readable()
+
+    def check_readable(self) -> None:
+        content = self.path.read_bytes()
+        with contextlib.suppress(journal.JournalError):
+            with self.open() as written:
+                written.done(
+                    *_KEY, datetime.datetime.now(datetime.timezone.utc)
+                )
+            return
+        self.assertEqual(content, self.path.read_bytes())
+
+    @ddt.data(
+        {'ident': []},
+        {'status': {}},
+        {'client': []},
+        {'at': 'now'},
+        {'at': '2026-11-27'},
+        {'at': 1},
+    )
+    def test_entry_with_another_type_is_refused(
+        self, changes: dict[str, object]
+    ) -> None:
+        self.write(outcomes.Status.DONE)
+        header, begun, done = self.path.read_text().splitlines()
+        altered = json.dumps({**json.loads(done), **changes})
+        self.path.write_text(f'{header}\n{begun}\n{altered}\n')
+        self.assertRaises(journal.JournalError, self.open)
+
+    def test_first_line_that_is_an_entry_is_refused(self) -> None:
+        self.write(outcomes.Status.DONE)
+        header, *rest = self.path.read_text().splitlines()
+        altered = json.dumps({**json.loads(header), 'status': 'begun'})
+        self.path.write_text('\n'.join([altered, *rest, '']))
+        self.assertRaises(journal.JournalError, self.open)
 
     def test_full_disk_is_told_with_the_file(self) -> None:
         with self.open() as written:

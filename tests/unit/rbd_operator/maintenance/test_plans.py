@@ -6,6 +6,8 @@ import json
 from typing import Any
 from unittest import mock
 
+import hypothesis
+
 from rbd_operator.audit import findings
 from rbd_operator.audit import objects
 from rbd_operator.audit import report
@@ -15,6 +17,7 @@ from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import plans
 from rbd_operator.maintenance import removal
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.audit import stubs
 
 _ITEM = examination.Item(
@@ -25,7 +28,7 @@ _OTHER = dataclasses.replace(_ITEM, image='volume-2', proof=evidence.APPROVED)
 _HEADER = plans.Header('fsid', 'url', 'region', 'cloud', 'now', 3600, 7200)
 
 
-class PlanFileTest(base.TestCase):
+class PlanFileTest(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.text = plans.text(_HEADER, [_ITEM, _OTHER])
@@ -73,6 +76,30 @@ class PlanFileTest(base.TestCase):
         for text in ('1a', 'volumes/', 'volumes/volume-1', 'volumes/*'):
             error = self.assertRaises(ValueError, plans.approvals, text)
             self.assertIn('Line 1', str(error))
+
+    @hypothesis.given(
+        untrusted.BYTES
+        | untrusted.damaged(plans.text(_HEADER, [_ITEM, _OTHER]).encode())
+        | untrusted.altered(dataclasses.asdict(_HEADER)).map(
+            lambda header: json.dumps(header).encode()
+        )
+    )
+    @hypothesis.example(b'[' * 100_000)
+    def test_no_damaged_plan_has_another_item(self, content: bytes) -> None:
+        try:
+            _, items = plans.parsed(content.decode(errors='replace'))
+        except plans.PlanError:
+            return
+        self.assertLessEqual({*items}, {_ITEM, _OTHER})
+
+    @hypothesis.given(untrusted.TEXTS)
+    def test_any_approvals_are_ids_or_refused(self, text: str) -> None:
+        try:
+            approved = plans.approvals(text)
+        except ValueError as error:
+            self.assertIn('of the approvals', str(error))
+            return
+        self.assertTrue(all(each.count('/') == 1 for each in approved))
 
 
 class MadeTest(base.TestCase):
