@@ -22,7 +22,8 @@ NOT_LOADED = 'API extension not loaded'
 def record(response: Any) -> Record:
     """Return the body of a response.
 
-    :raises CommandError: if the service refuses the request, with its message
+    :raises CommandError: if the service refuses the request, with its message,
+        or the response is not from it
     """
     if response.status_code >= 400:
         try:
@@ -32,7 +33,11 @@ def record(response: Any) -> Record:
             text = response.text
         shown = printable.text(str(text))
         raise exceptions.CommandError(f'{shown} (HTTP {response.status_code})')
-    body: Record = response.json()
+    try:
+        body: Record = response.json()
+    except ValueError as error:
+        shown = printable.text(response.text[:200])
+        raise exceptions.CommandError(f'Not an answer: {shown}') from error
     return body
 
 

@@ -136,7 +136,7 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
             admin_metadata.get(wire.RECORD_MARKED, '') if pool else '',
             admin_metadata.get(wire.RECORD_DESTINATION, ''),
         )
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         return None
 
 

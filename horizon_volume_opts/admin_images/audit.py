@@ -116,7 +116,8 @@ def read() -> Report:
     except FileNotFoundError:
         LOG.warning('There is no report of an audit in %s yet', path)
         return Report()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except Exception:
+        # The panel shows the volumes whatever is in the file.
         LOG.exception('Could not read the report of the audit in %s', path)
         return Report(is_unreadable=True)
 

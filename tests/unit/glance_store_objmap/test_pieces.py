@@ -2,15 +2,19 @@
 
 """Splitting of bodies of any kind into pieces."""
 
+import functools
 import io
+import itertools
 import random
 import sys
 from typing import Any
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from glance_store_objmap import pieces
-from tests.unit import base
+from tests.unit import untrusted
 
 
 class _Once:
@@ -30,7 +34,7 @@ class _Once:
 
 
 @ddt.ddt
-class PiecesTest(base.TestCase):
+class PiecesTest(untrusted.TestCase):
     @ddt.data(0, 1, 9, 10, 11, 20, 25)
     def test_of_one_size(self, length: int) -> None:
         data = bytes(range(length))
@@ -44,32 +48,27 @@ class PiecesTest(base.TestCase):
             self.assertEqual([], [p for p in produced[:-1] if len(p) != 10])
             self.assertNotIn(b'', produced)
 
-    def test_any_parts(self) -> None:
-        chance = random.Random(7)
-        for _ in range(200):
-            parts = [chance.randbytes(chance.randrange(40)) for _ in range(12)]
-            produced = list(pieces.pieces(iter(parts), lambda: 10))
-            self.assertEqual(b''.join(parts), b''.join(produced))
-            self.assertEqual({10}, {len(p) for p in produced[:-1]} | {10})
-
-    @ddt.data(1, 7, 40)
-    def test_sizes_that_change(self, most: int) -> None:
-        chance = random.Random(most)
-        for _ in range(100):
-            parts = [
-                chance.randbytes(chance.randrange(most)) for _ in range(20)
-            ]
-            sizes: list[int] = []
-
-            def next_size(sizes: list[int] = sizes) -> int:
-                sizes.append(chance.randint(1, 20))
-                return sizes[-1]
-
-            produced = list(pieces.pieces(iter(parts), next_size))
-            self.assertEqual(b''.join(parts), b''.join(produced))
-            self.assertEqual(
-                [len(p) for p in produced[:-1]], sizes[: len(produced[:-1])]
-            )
+    @hypothesis.given(
+        strategies.lists(strategies.binary(max_size=40), max_size=20),
+        strategies.lists(strategies.integers(1, 20), min_size=1, max_size=9),
+    )
+    def test_any_parts_of_sizes_that_change(
+        self, parts: list[bytes], sizes: list[int]
+    ) -> None:
+        next_sizes = itertools.cycle(sizes)
+        produced = list(
+            pieces.pieces(iter(parts), functools.partial(next, next_sizes))
+        )
+        self.assertEqual(b''.join(parts), b''.join(produced))
+        self.assertEqual(
+            [
+                size
+                for size, _ in zip(
+                    itertools.cycle(sizes), produced[:-1], strict=False
+                )
+            ],
+            [len(each) for each in produced[:-1]],
+        )
 
     def test_next_size_is_asked_late(self) -> None:
         """The next size is queried after the previous piece was used."""

@@ -7,12 +7,15 @@ import types
 from typing import Any
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from glance_store_objmap import settings
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from tests.unit import base
+from tests.unit import untrusted
 
 MIB = 1 << 20
 BASE = plan.ImageState(
@@ -43,6 +46,25 @@ def read(**options: Any) -> settings.StoreSettings:
 class SettingsTest(base.TestCase):
     def test_nothing_asked(self) -> None:
         self.assertEqual(plan.ImagePlan(), read().plan(BASE, MIB))
+
+    @hypothesis.given(
+        strategies.dictionaries(
+            strategies.sampled_from(
+                [f'rbd_store_{x}' for x in ('object_size', 'stripe_unit')]
+                + [f'rbd_store_{x}' for x in ('stripe_count', 'features')]
+                + ['rbd_store_object_map']
+            ),
+            untrusted.TEXTS,
+        )
+    )
+    def test_any_options_are_settings_or_refused(
+        self, options: dict[str, str]
+    ) -> None:
+        try:
+            read(**options)
+        except errors.OptionError as error:
+            self.assertTrue(str(error).isprintable())
+            self.assertTrue(error.key.startswith('rbd_store_'))
 
     def test_object_map(self) -> None:
         how = read(rbd_store_object_map='true').plan(BASE, MIB)

@@ -9,9 +9,11 @@ from typing import Any
 import ddt
 import fixtures
 from glance_store import exceptions
+import hypothesis
 
 from glance_store_objmap import space
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.glance_store_objmap import fake_data
 
 _PLENTY = {'max_avail': 1000, 'stored': 50, 'objects': 5}
@@ -54,6 +56,13 @@ class AvailableTest(base.TestCase):
         self, stats: dict[str, int], expected: int | None
     ) -> None:
         self.assertEqual(expected, space.available(_Monitor(**stats), 2))
+
+    @hypothesis.given(untrusted.altered(_Monitor(quota_bytes=5).answer))
+    def test_any_answer_is_a_size_or_unknown(self, answer: object) -> None:
+        monitor = _Monitor()
+        monitor.answer = answer
+        free = space.available(monitor, 2)
+        self.assertTrue(free is None or free >= 0)
 
     def test_manager_that_starts(self) -> None:
         monitor = _Monitor(total=0, max_avail=0)

@@ -2,19 +2,24 @@
 
 """Invalid responses about a volume type are detected."""
 
+import contextlib
+import json
 from typing import Any
 
 import ddt
+import hypothesis
 
 from horizon_volume_opts import answers
+from horizon_volume_opts import qos
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from tests.unit import base
+from rbd_volume_options import wire
+from tests.unit import untrusted
 from tests.unit.horizon_volume_opts import fake_cloud
 
 
 @ddt.ddt
-class AnswersTestCase(base.TestCase):
+class AnswersTestCase(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.answer = fake_cloud.offered('t')
@@ -23,6 +28,25 @@ class AnswersTestCase(base.TestCase):
         options = answers.options_of(self.answer)
         for key, option in self.answer['options'].items():
             self.assertEqual(option, {**options[key], **option})
+
+    @hypothesis.given(untrusted.altered(fake_cloud.offered('t')))
+    def test_any_answer_is_read_or_invalid(self, answer: Any) -> None:
+        hypothesis.assume(isinstance(answer, dict))
+        with contextlib.suppress(answers.InvalidAnswerError):
+            answers.reason_of(answer)
+            options = answers.options_of(answer)
+            self.assertIn(keys.OBJECT_SIZE, options)
+            json.dumps(options)
+            self.assertEqual({}, answers.limits_of(answer))
+
+    @hypothesis.given(
+        untrusted.altered(
+            {'consumer': 'both', 'limits': {'total_iops_sec': '5'}}
+        )
+    )
+    def test_any_limits_are_shown_or_invalid(self, described: Any) -> None:
+        with contextlib.suppress(answers.InvalidAnswerError):
+            qos.text(answers.limits_of({wire.QOS_LIMITS: described}))
 
     def test_a_key_that_is_not_described_can_not_be_set(self) -> None:
         self.answer['options'] = {}

@@ -6,11 +6,14 @@ import json
 import re
 
 from django.core import cache
+import hypothesis
+from hypothesis import strategies
 
 from horizon_volume_opts import packing
 from rbd_volume_options import features
 from rbd_volume_options import registry
 from rbd_volume_options.families import limits as limit_options
+from tests.unit import untrusted
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts import test_rest
@@ -60,6 +63,15 @@ class AttributeTestCase(test_rest.RestTestCase):
         """Any text of a type's name is data, not markup."""
         data = {"a'b": ['"', '<!-- </script> &lt; &#39; \\', 'Ümlaut', '`']}
         page = f'<p a="1" data-x={packing.attribute(data)} b>text'
+        self.assertEqual(data, horizon_case.data_of(page, 'data-x'))
+
+    @hypothesis.given(
+        strategies.dictionaries(untrusted.TEXTS, untrusted.TEXTS)
+    )
+    def test_any_name_is_data_in_a_page(self, data: dict[str, str]) -> None:
+        drawn = packing.attribute(data)
+        self.assertNotIn('{$', drawn)
+        page = f'<p a="1" data-x={drawn} b>text'
         self.assertEqual(data, horizon_case.data_of(page, 'data-x'))
 
     def test_angular_evaluates_nothing(self) -> None:

@@ -4,14 +4,46 @@
 
 from cinderclient import exceptions
 from django.utils import translation
+import hypothesis
+from hypothesis import strategies
 
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import registry
+from rbd_volume_options import wire
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.horizon_volume_opts import fake_cloud
+
+
+class UntrustedTestCase(untrusted.TestCase):
+    @hypothesis.given(
+        strategies.sampled_from([*registry.OPTIONS]), untrusted.TEXTS
+    )
+    @hypothesis.example('rbd:bps_limit', "'9999999999999999999'")
+    def test_any_message_is_read_and_shown(self, key: str, text: str) -> None:
+        message = f'{wire.REFUSED}{key} = {text}'
+        refusal = refusals.read(exceptions.BadRequest(400, message))
+        # A message ends after a value.
+        self.assertEqual(key if text else None, refusal and refusal.key)
+        for error in (
+            exceptions.BadRequest(400, text),
+            exceptions.Forbidden(403, text),
+            exceptions.ClientException(503, text),
+        ):
+            refusals.read(error)
+
+    def test_long_messages_are_read_quickly(self) -> None:
+        def read(text: str) -> None:
+            refusals.readable(text, 'rbd:bps_limit')
+            refusals.readable(text, 'rbd:object_size')
+            refusals.read(exceptions.BadRequest(400, wire.REFUSED + text))
+            refusals.read(exceptions.Forbidden(403, text))
+
+        self.assertQuick(read)
 
 
 class ReadTestCase(base.TestCase):

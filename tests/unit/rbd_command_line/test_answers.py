@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import json
+
 import ddt
+import hypothesis
+from hypothesis import strategies
 from osc_lib import exceptions
 import requests
 
 from rbd_command_line import answers
-from tests.unit import base
+from rbd_command_line import printable
+from tests.unit import untrusted
 from tests.unit.rbd_operator.commands import fake_cloud
 
 
@@ -17,7 +22,7 @@ def _response(status: int, body: bytes) -> requests.Response:
 
 
 @ddt.ddt
-class AnswersTest(base.TestCase):
+class AnswersTest(untrusted.TestCase):
     @ddt.data(
         (400, b'{"x": {"code": 400, "message": "because"}}', 'because'),
         (502, b'<html>', '<html>'),
@@ -32,6 +37,19 @@ class AnswersTest(base.TestCase):
             exceptions.CommandError, answers.record, _response(status, body)
         )
         self.assertEqual(f'{text} (HTTP {status})', str(error))
+
+    @hypothesis.given(
+        strategies.sampled_from((200, 400, 500)),
+        untrusted.BYTES | untrusted.DATA.map(lambda x: json.dumps(x).encode()),
+    )
+    @hypothesis.example(200, b'<p>\x1b[2J</p>')
+    def test_any_response_is_a_record_or_one_line(
+        self, status: int, body: bytes
+    ) -> None:
+        try:
+            answers.record(_response(status, body))
+        except exceptions.CommandError as error:
+            self.assertEqual(str(error), printable.text(str(error)))
 
     def test_body_of_a_response_is_returned(self) -> None:
         self.assertEqual({}, answers.record(_response(200, b'{}')))

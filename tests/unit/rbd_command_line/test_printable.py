@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from typing import Any
 import unicodedata
 
 import ddt
+import hypothesis
 
 from rbd_command_line import printable
-from tests.unit import base
+from tests.unit import untrusted
 
 
 @ddt.ddt
-class PrintableTest(base.TestCase):
+class PrintableTest(untrusted.TestCase):
     """Escaping of terminal control characters."""
 
     @ddt.data(
@@ -34,6 +36,13 @@ class PrintableTest(base.TestCase):
         self.assertEqual(
             set(), {c for c in shown if unicodedata.category(c)[0] == 'C'}
         )
+
+    @hypothesis.given(untrusted.DATA)
+    def test_any_value_is_printable(self, value: Any) -> None:
+        shown = printable.value(value)
+        self.assertEqual(repr(shown), repr(printable.value(shown)))
+        text = printable.text(str(value))
+        self.assertTrue(text.replace('\xa0', ' ').isprintable(), text)
 
     def test_texts_in_collections_are_escaped(self) -> None:
         value = {'a\x1b': ['\x1b', 1, None, {'b': ('\x07',)}], 'c': True}

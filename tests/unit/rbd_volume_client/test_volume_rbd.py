@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from collections.abc import Iterable
+import csv
+import io
+import json
 from typing import Any
 
 from cliff import columns as cliff_columns
+import hypothesis
+from hypothesis import strategies
 from osc_lib import exceptions
 
+from rbd_command_line import printable
 from rbd_volume_client import volume_rbd
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.commands import fake_cloud
 
 _OPTION = {'settable': True, 'default': None, 'default_from': None}
@@ -127,7 +135,7 @@ class OptionsTest(base.TestCase):
         self.assertIn('API extension not loaded', str(error))
 
 
-class ShowTest(base.TestCase):
+class ShowTest(untrusted.TestCase):
     """The values shown for a volume."""
 
     def _client(self, volume: Any, extension: bool = True) -> Any:
@@ -415,6 +423,35 @@ class ShowTest(base.TestCase):
             shown = [row for row in rows if row[0] == 'creation']
             wanted = ('creation', told, 'refused by the driver')
             self.assertEqual([wanted] if refused else [], shown)
+
+    @untrusted.FEWER
+    @hypothesis.given(
+        strategies.dictionaries(
+            strategies.sampled_from(registry.volume_keys()) | untrusted.TEXTS,
+            untrusted.TEXTS,
+        ),
+        untrusted.TEXTS,
+    )
+    def test_any_metadata_and_reason_stay_in_their_cells(
+        self, metadata: dict[str, str], text: str
+    ) -> None:
+        client = self._client(
+            {
+                'metadata': metadata,
+                'status': text,
+                wire.ATTRIBUTE_REFUSED: f'x{text}',
+                wire.ATTRIBUTE_ATTACH_REFUSED: {'reason': text, 'at': text},
+            }
+        )
+        command = volume_rbd.ShowRBDVolume
+        table = client.run(command, 'v')
+        number = len(json.loads(client.run(command, '-f', 'json', 'v')))
+        file = io.StringIO(client.run(command, '-f', 'csv', 'v'))
+        rows = list(csv.reader(file, strict=True))
+        self.assertEqual({3}, {*map(len, rows)})
+        self.assertEqual(number, len(rows) - 1)
+        for line in table.splitlines():
+            self.assertEqual(line, printable.text(line))
 
     def test_terminal_escapes(self) -> None:
         """Text from outside is printed without control characters."""

@@ -8,6 +8,8 @@ import pathlib
 import tempfile
 
 from django.test import utils
+import hypothesis
+from hypothesis import strategies
 
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
@@ -16,7 +18,7 @@ from rbd_operator.audit import images as audited
 from rbd_operator.audit import report
 from rbd_operator.audit import rules
 from rbd_volume_options import features
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.audit import facts
 
 _ONE = '11111111-1111-4111-8111-111111111111'
@@ -28,7 +30,7 @@ def _image(ident: str, state: _State = _State.UNCHECKED) -> images.Image:
     return images.Image('h@b#p', 'gold', state, ident=ident)
 
 
-class ReportTestCase(base.TestCase):
+class ReportTestCase(untrusted.TestCase):
     def setUp(self) -> None:
         super().setUp()
         folder = tempfile.TemporaryDirectory()
@@ -63,6 +65,26 @@ class ReportTestCase(base.TestCase):
             {'name': 'x_disk', 'object_map': 'none'},
         ]
         return json.dumps(made)
+
+    @hypothesis.given(strategies.data())
+    def test_any_file_is_read_or_unreadable(
+        self, data: strategies.DataObject
+    ) -> None:
+        altered = untrusted.altered(json.loads(self.written()))
+        text = data.draw(untrusted.TEXTS | altered.map(json.dumps))
+        self.path.write_bytes(text.encode(errors='replace'))
+        report = self.read()
+        self.assertIsInstance(report.checked(_image(_ONE), _ONE), images.Image)
+        report.others([_ONE])
+
+    def test_number_or_depth_that_python_cannot_have_is_unreadable(
+        self,
+    ) -> None:
+        for text in (
+            self.written().replace('"used": 0', '"used": Infinity'),
+            '[' * 100_000,
+        ):
+            self.assertTrue(self.read(text).is_unreadable)
 
     def test_state_and_findings_of_an_image(self) -> None:
         parsed = self.read(self.written())

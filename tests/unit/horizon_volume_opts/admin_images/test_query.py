@@ -5,11 +5,13 @@
 from urllib import parse
 
 import ddt
+import hypothesis
+from hypothesis import strategies
 
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import query
 from rbd_volume_options import layout
-from tests.unit import base
+from tests.unit import untrusted
 
 _State = images.MapState
 _SMALL = layout.ImageLayout.of(1 << 20, 1 << 16, 8)
@@ -38,7 +40,23 @@ _PROJECTS = {'p1': 'zeta', 'p2': 'demo'}
 
 
 @ddt.ddt
-class QueryTestCase(base.TestCase):
+class QueryTestCase(untrusted.TestCase):
+    @hypothesis.given(
+        strategies.dictionaries(
+            strategies.sampled_from(('q', 'sort', 'page', *query.FILTERS)),
+            # Django replaces what is not UTF-8.
+            untrusted.TEXTS.map(lambda x: x.replace('\ud800', '\ufffd'))
+            | strategies.sampled_from(('-size', 'map', '7', 'any', '\u00b2')),
+        )
+    )
+    def test_any_address_is_a_query_with_the_same_address(
+        self, parameters: dict[str, str]
+    ) -> None:
+        terms = query.Query.of(parameters)
+        again = dict(parse.parse_qsl(terms.address()))
+        self.assertEqual(terms, query.Query.of(again))
+        self.assertLessEqual(len(terms.select(_IMAGES, _PROJECTS)), 3)
+
     def selected(self, address: str) -> str:
         values = dict(parse.parse_qsl(address))
         selected = query.Query.of(values).select(_IMAGES, _PROJECTS)
