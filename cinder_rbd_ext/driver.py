@@ -186,40 +186,20 @@ class RBDExtDriver(rbd.RBDDriver):
         with self._maker.creating(volume, from_image=True):
             return super().clone_image(context, volume, *args)
 
-    def copy_image_to_volume(
+    def _copy_image_to_volume(
         self,
         context: protocols.Context,
         volume: protocols.Volume,
-        image_service: Any,
-        image_id: str,
+        *args: object,
         disable_sparse: bool = False,
+        **kwargs: object,
     ) -> None:
-        """Fill a volume from a Glance image, again if it is a re-image."""
-        with self._filling(volume, disable_sparse):
-            super().copy_image_to_volume(
-                context, volume, image_service, image_id, disable_sparse
-            )
+        """Fill a volume from a Glance image, again if it is a re-image.
 
-    def copy_image_to_encrypted_volume(
-        self,
-        context: protocols.Context,
-        volume: protocols.Volume,
-        image_service: Any,
-        image_id: str,
-        disable_sparse: bool = False,
-    ) -> None:
-        """Fill an encrypted volume from a Glance image."""
-        with self._filling(volume, disable_sparse):
-            super().copy_image_to_encrypted_volume(
-                context, volume, image_service, image_id, disable_sparse
-            )
-
-    @contextlib.contextmanager
-    def _filling(
-        self, volume: protocols.Volume, has_data: bool
-    ) -> Iterator[None]:
+        :param disable_sparse: whether the volume has data
+        """
         with contextlib.ExitStack() as stack:
-            if has_data:
+            if disable_sparse:
                 if releases.REIMAGE_KEEPS_IMAGE:
                     with volume_use.alone(self, volume):
                         pass
@@ -228,8 +208,10 @@ class RBDExtDriver(rbd.RBDDriver):
                 else:
                     lock = volume_use.alone(self, volume)
                 stack.enter_context(lock)
-            stack.enter_context(self._maker.filling(volume, has_data))
-            yield
+            stack.enter_context(self._maker.filling(volume, disable_sparse))
+            super()._copy_image_to_volume(
+                context, volume, *args, disable_sparse=disable_sparse, **kwargs
+            )
 
     def _get_stripe_unit(self, ioctx: bindings.Ioctx, volume_name: str) -> int:
         """Return any size: the plan of the clone replaces its order."""

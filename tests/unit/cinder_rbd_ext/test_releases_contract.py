@@ -78,7 +78,7 @@ METHODS = {
         _MAKING,
     ),
     '_copy_image_to_volume': (
-        (),
+        ('context', *_IMAGE[:-1], 'encrypted', _IMAGE[-1]),
         ('delete_volume', '_try_execute', '_resize', '_setup_volume'),
         'rbd_volume_options/image_arguments.py',
     ),

@@ -175,7 +175,7 @@ class OperationsTest(UseTestCase):
         self.assertIsInstance(error, volume_lock.VolumeLocked)
 
     @ddt.data(
-        ('revert', 'revert_to_snapshot'), ('reimage', 'copy_image_to_volume')
+        ('revert', 'revert_to_snapshot'), ('reimage', '_copy_image_to_volume')
     )
     @ddt.unpack
     def test_late_request_does_not_replace_the_data_of_a_volume(
