@@ -49,6 +49,7 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
+from rbd_volume_options import qos
 from rbd_volume_options import wire
 
 Update = dict[str, Any]
@@ -356,7 +357,7 @@ class RBDExtDriver(rbd.RBDDriver):
             current = held.enter_context(
                 volume_use.using(self, volume, volume_use.LONG_WAIT)
             )
-            if image_record.delays_upload(current):
+            if image_record.delaying(qos.UPLOAD, current):
                 held.enter_context(self._uploads.place(current.project_id))
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs

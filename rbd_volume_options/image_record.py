@@ -184,20 +184,13 @@ def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def delays_upload(volume: Recorded) -> bool:
-    """Return whether a limit of its owner makes an upload slow."""
-    return qos.is_slow_upload(*_limited(volume))
+def delaying(work: Mapping[str, int], volume: Recorded) -> list[str]:
+    """Return the limits of its owner that make a work on a volume slow.
 
-
-def delays_reimage(volume: Recorded) -> bool:
-    """Return whether a limit of its owner makes a re-image slow."""
-    return qos.is_slow_reimage(*_limited(volume))
-
-
-def _limited(
-    volume: Recorded,
-) -> tuple[int, dict[str, Any], Mapping[str, str]]:
-    return (
+    :param work: such as :data:`rbd_volume_options.qos.UPLOAD`
+    """
+    return qos.delaying(
+        work,
         volume.size * sizes.GIB,
         configuration_in(volume.admin_metadata),
         volume.metadata or {},

@@ -27,12 +27,15 @@ MOST_DELAY = 600.0
 MOST_DELAY_OF_SMALL = 60.0
 MOST_TIMES = 5
 
-# Bytes of one read or byte that a limit allows an upload: ``rbd export`` reads
-# one object at a time, which by default has at least 64 KiB.
-_READ = {'iops': 64 << 10, 'read_iops': 64 << 10, 'bps': 1, 'read_bps': 1}
+#: Bytes of one read or byte that a limit allows an upload: ``rbd export``
+#: reads one object at a time, which by default has at least 64 KiB.
+UPLOAD = {'iops': 64 << 10, 'read_iops': 64 << 10, 'bps': 1, 'read_bps': 1}
 
-# The same for a re-image, which writes at least 1 MiB at a time.
-_WRITTEN = {'iops': 1 << 20, 'write_iops': 1 << 20, 'bps': 1, 'write_bps': 1}
+#: The same for a re-image, which writes at least 1 MiB at a time.
+REIMAGE = {'iops': 1 << 20, 'write_iops': 1 << 20, 'bps': 1, 'write_bps': 1}
+
+#: The same for a copy by Cinder to a volume that gets the same limits.
+COPY = {**REIMAGE, 'read_iops': 1 << 20, 'read_bps': 1}
 
 Choices = Mapping[str, precedence.Choice[Any]]
 
@@ -216,38 +219,27 @@ def _without(
     )
 
 
-def is_slow_upload(
-    size: int, limits: Mapping[str, int], own: Collection[str]
-) -> bool:
-    """Return whether a limit of the owner makes an upload slow.
+def delaying(
+    work: Mapping[str, int],
+    size: int,
+    limits: Mapping[str, int],
+    own: Collection[str],
+) -> list[str]:
+    """Return the limits of the owner that make a work on all data slow.
 
+    :param work: :data:`UPLOAD`, :data:`REIMAGE` or :data:`COPY`
     :param size: of the volume in bytes
     :param limits: the limits of its image, by key
     :param own: the keys that the owner has set
     """
-    return _is_slow(size, limits, own, _READ)
-
-
-def is_slow_reimage(
-    size: int, limits: Mapping[str, int], own: Collection[str]
-) -> bool:
-    """Act as :func:`is_slow_upload` for an image that is written."""
-    return _is_slow(size, limits, own, _WRITTEN)
-
-
-def _is_slow(
-    size: int,
-    limits: Mapping[str, int],
-    own: Collection[str],
-    amounts: Mapping[str, int],
-) -> bool:
-    rates = [
-        limits[each.limit] * amounts[each.name]
+    rates = {
+        each.limit: limits[each.limit] * work[each.name]
         for each in keys.LIMITS
-        if each.name in amounts and each.limit in own and each.limit in limits
-    ]
-    return any(
-        size / rate - size / UPLOADED
+        if each.name in work and each.limit in own and each.limit in limits
+    }
+    return [
+        key
+        for key, rate in rates.items()
+        if size / rate - size / UPLOADED
         > (MOST_DELAY_OF_SMALL if rate * MOST_TIMES < UPLOADED else MOST_DELAY)
-        for rate in rates
-    )
+    ]

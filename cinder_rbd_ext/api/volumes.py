@@ -45,6 +45,7 @@ from rbd_volume_options import offers
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import qos
 from rbd_volume_options import request
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
@@ -292,8 +293,11 @@ class VolumesController(controller.Controller):
             reason = 'the volume is being migrated. Try again later'
         elif not releases.REIMAGE_KEEPS_IMAGE:
             reason = volume.snapshots and releases.REIMAGE_LOSES_SNAPSHOTS
-        elif image_record.delays_reimage(record.stored_volume(volume.id)):
-            reason = 'the limits on its writes make it slow. Remove them first'
+        elif slow := image_record.delaying(
+            qos.REIMAGE, record.stored_volume(volume.id)
+        ):
+            names = ', '.join(slow)
+            reason = f'these limits make it slow: {names}. Remove them first'
         if reason and self._reported.may_be_ours(volume):
             raise webob.exc.HTTPBadRequest(
                 explanation=f'{wire.REFUSED}{reason}.'

@@ -299,8 +299,9 @@ class SlowReimageTest(refusals.RefusalTestCase):
         self, gib: int, limits: dict[str, int], is_slow: bool
     ) -> None:
         size = gib << 30
-        self.assertIs(is_slow, qos.is_slow_reimage(size, limits, limits))
-        self.assertFalse(qos.is_slow_reimage(size, limits, {}))
+        slow = list(limits) if is_slow else []
+        self.assertEqual(slow, qos.delaying(qos.REIMAGE, size, limits, limits))
+        self.assertEqual([], qos.delaying(qos.REIMAGE, size, limits, {}))
 
 
 @ddt.ddt
@@ -325,7 +326,16 @@ class SlowUploadTest(refusals.RefusalTestCase):
         self, gib: int, limits: dict[str, int], is_slow: bool
     ) -> None:
         size = gib << 30
-        self.assertIs(is_slow, qos.is_slow_upload(size, limits, limits))
+        slow = list(limits) if is_slow else []
+        self.assertEqual(slow, qos.delaying(qos.UPLOAD, size, limits, limits))
         # That of the type, or one that is not in force.
-        self.assertFalse(qos.is_slow_upload(size, limits, {}))
-        self.assertFalse(qos.is_slow_upload(size, {}, limits))
+        self.assertEqual([], qos.delaying(qos.UPLOAD, size, limits, {}))
+        self.assertEqual([], qos.delaying(qos.UPLOAD, size, {}, limits))
+
+    def test_copy_is_slow_because_of_its_reads_and_writes(self) -> None:
+        limits = {'rbd:read_iops_limit': 14, 'rbd:write_iops_limit': 14}
+        limits['rbd:bps_limit'] = 15 << 20
+        self.assertEqual(
+            ['rbd:read_iops_limit', 'rbd:write_iops_limit'],
+            qos.delaying(qos.COPY, 1 << 30, limits, limits),
+        )

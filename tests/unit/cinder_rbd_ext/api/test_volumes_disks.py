@@ -157,7 +157,7 @@ class SectorSizeTest(base.ApiTestCase):
             return 'POST', f'/volumes/{volume.id}/action', body
 
         slow = self.volume({key: '1M'}, made)
-        self.refused(400, 'Remove them first', *reimage(slow))
+        self.refused(400, f'slow: {key}. Remove them', *reimage(slow))
         remove_export.assert_not_called()
         # The key was removed while a change could not be in force.
         former = self.volume(made=made)
