@@ -445,7 +445,8 @@ class RBDExtDriver(rbd.RBDDriver):
         dest_vol: protocols.Volume,
         remote: str | None = None,
     ) -> None:
-        """Refuse a migration by Cinder that makes data unreadable."""
+        """Refuse a copy by Cinder that is slow or makes data unreadable."""
+        self._reconfigurations.follow(src_vol)
         self._migrations.check_copied(src_vol, dest_vol)
         super().before_volume_copy(context, src_vol, dest_vol, remote)
 

@@ -98,6 +98,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options import qos
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 from rbd_volume_options import sector_sizes
@@ -346,7 +347,6 @@ class Migrations:
         copy = copies.Copy(images)
         state = self._images.state_of(volume.name)
         target = copied_state(volume, host, state)
-        is_retyped = volume.status == marker.RETYPING
         with contextlib.ExitStack() as stack:
             if not reason:
                 place = self.retypes.places.place(
@@ -354,15 +354,11 @@ class Migrations:
                     copy,
                     target,
                     functools.partial(marker.beat, volume.id, mark, held),
-                    is_limited=is_retyped,
+                    is_limited=volume.status == marker.RETYPING,
                 )
                 reason = stack.enter_context(place)
             if reason in places.FOR_ALL_COPIES:
-                if is_retyped:
-                    user_messages.refused(
-                        volume, user_messages.Operation.RETYPE, reason
-                    )
-                raise swap.CopyFailed(reason=reason)
+                raise _refusal(volume, reason)
             if reason:
                 LOG.info(
                     'Volume %(id)s is left to Cinder to migrate: %(reason)s',
@@ -435,13 +431,19 @@ class Migrations:
         """Check a new volume before Cinder copies the data of another to it.
 
         :raises CopyFailed: if the volume is in use since the request, if its
-            retype was refused for a reason that applies here too, or if Cinder
-            would not copy all data
+            retype was refused for a reason that applies here too, if its owner
+            has made the copy slow, or if Cinder would not copy all data
         :raises VolumeOptionRefused: if servers could not read the data there
         """
         with _status_kept(volume):
             if reason := getattr(volume, retypes.NOT_COPIED, None):
                 raise swap.CopyFailed(reason=reason)
+            current = record.stored_volume(volume.id)
+            slow = ', '.join(image_record.delaying(qos.COPY, current))
+            if slow and volume.status == marker.RETYPING:
+                # Tenants request any number, and each holds a thread.
+                reason = f'limits make it slow: {slow}. Remove them first'
+                raise _refusal(volume, reason)
             setattr(volume, _COPIED, self._content_of(volume.name))
             self._check_is_unused(volume)
             with self._images.opened(volume.name, read_only=True) as image:
@@ -594,6 +596,13 @@ def _status_kept(volume: protocols.Volume) -> Iterator[None]:
             )
             raise marker.Superseded(volume.id) from error
         raise
+
+
+def _refusal(volume: protocols.Volume, reason: str) -> swap.CopyFailed:
+    """Return the refusal of a copy, and tell the owner of a retyped volume."""
+    if volume.status == marker.RETYPING:
+        user_messages.refused(volume, user_messages.Operation.RETYPE, reason)
+    return swap.CopyFailed(reason=reason)
 
 
 def copied_state(

@@ -641,6 +641,29 @@ class CopyByCinderTest(base.DriverTestCase):
         db.volume_update(self.admin, self.volume.id, {'status': 'in-use'})
         self.assertRaises(marker.Superseded, begin)
 
+    def test_retype_whose_copy_a_limit_of_the_owner_makes_slow_is_refused(
+        self,
+    ) -> None:
+        """Also if the limit is not in force yet. Administrators may copy."""
+        key = 'rbd:write_bps_limit'
+        db.volume_metadata_update(
+            self.admin, self.volume.id, {key: '1M'}, False
+        )
+        begin = functools.partial(
+            self.driver.before_volume_copy,
+            self.admin,
+            self.volume,
+            self.target,
+        )
+        begin()
+        self.update(self.volume, {'status': 'retyping'})
+        error = self.assertRaises(swap.CopyFailed, begin)
+        self.assertIn(f'{key}. Remove them', str(error))
+        (message,) = db.message_get_all(self.context)
+        self.assertEqual(self.volume.id, message['resource_uuid'])
+        db.volume_metadata_delete(self.admin, self.volume.id, key)
+        begin()
+
     def test_volume_that_was_written_meanwhile_is_not_migrated(self) -> None:
         with self.driver.images.opened(self.volume.name) as image:
             image.write(b'late', 0)
