@@ -2,13 +2,19 @@
 
 """The fields of the form and their values."""
 
-import ddt
+from html import parser
 
+import ddt
+import hypothesis
+from hypothesis import strategies
+
+from horizon_volume_opts import refusals
 from horizon_volume_opts.volumes import fields
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from tests.unit import base
+from tests.unit import untrusted
 
 _ORIGIN = errors.Origin.VOLUME_METADATA
 
@@ -41,6 +47,44 @@ class FieldsTestCase(base.TestCase):
         drawn = field.widget.render('rbd_object_size', '')
         self.assertEqual(1, drawn.count('<option'))
         self.assertIn('<option value="" selected>', drawn)
+
+
+class _Elements(parser.HTMLParser):
+    """Collects the elements and the values of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.values: set[str | None] = set()
+        self.feed(page)
+
+    def handle_starttag(
+        self, tag: str, attrs: list[tuple[str, str | None]]
+    ) -> None:
+        self.names.add(tag)
+        self.values.add(dict(attrs).get('value'))
+
+
+class UntrustedTestCase(untrusted.TestCase):
+    @hypothesis.given(
+        strategies.sampled_from([*fields.kinds()]), untrusted.TEXTS
+    )
+    def test_any_posted_text_is_a_value_or_refused_and_no_markup(
+        self, key: str, text: str
+    ) -> None:
+        *_, field = fields.of_keys([key]).values()
+        page = _Elements(str(field.widget.render('x', [text])))
+        self.assertLessEqual(
+            page.names, {'select', 'option', 'input', 'div', 'label'}
+        )
+        if key != keys.FEATURES:
+            page = _Elements(str(field.widget.render('x', text)))
+            self.assertIn(text, {value or '' for value in page.values})
+        data = {fields.name_of(key): text, fields.CHOOSE_FEATURES: True}
+        try:
+            options.parse(fields.metadata(data), keys.Scope.VOLUME, _ORIGIN)
+        except errors.OptionError as error:
+            self.assertTrue(refusals.of_error(error).text)
 
 
 class MetadataTestCase(base.TestCase):

@@ -1,21 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import pathlib
+
 from cinder.volume.drivers import rbd as cinder_rbd
 import fixtures
 from glance_store._drivers import rbd as glance_rbd
+import hypothesis
+from hypothesis import strategies
 
+from cinder_rbd_ext import opts
 from rbd_command_line import findings
+from rbd_operator.doctor import cinder_parts
+from rbd_operator.doctor import configuration
 from rbd_operator.doctor import options
-from tests.unit import base
+from tests.unit import untrusted
 from tests.unit.rbd_operator.doctor import hosts
 
+_NAMES = (
+    *(each.dest for _, opts in opts.list_opts() for each in opts),
+    *('rados_connect_timeout', 'rbd_pool', 'volume_backend_name'),
+    *('[ceph]', '[backend_defaults]', '[rbd_cache]', ''),
+)
 
-class OptionsTest(base.TestCase):
+
+def _file(items: list[tuple[str, str]]) -> str:
+    lines = [f'{name} = {value}' for name, value in items]
+    return '\n'.join([hosts.CINDER, '[ceph]', *lines, hosts.NOVA, *lines])
+
+
+class OptionsTest(untrusted.TestCase):
     """The functional tests of the doctor plant faults in whole files."""
 
     def setUp(self) -> None:
         super().setUp()
         self.folder = self.useFixture(fixtures.TempDir()).path
+
+    @untrusted.FEWER
+    @hypothesis.given(
+        untrusted.damaged(f'{hosts.CINDER}{hosts.GLANCE}{hosts.NOVA}'.encode())
+        | strategies.lists(
+            strategies.tuples(
+                strategies.sampled_from(_NAMES), untrusted.TEXTS
+            ),
+            max_size=3,
+        ).map(lambda items: _file(items).encode(errors='replace'))
+    )
+    def test_any_file_is_checked_or_refused(self, content: bytes) -> None:
+        path = pathlib.Path(self.folder, 'service.conf')
+        path.write_bytes(content)
+        try:
+            conf = configuration.Configuration([path])
+        except ValueError as error:
+            self.assertIn(f'Cannot read {path}', str(error))
+            return
+        list(options.check_cinder(conf))
+        list(options.check_glance(conf))
+        list(options.check_nova(conf))
+        list(cinder_parts.check(conf, 20))
+        list(cinder_parts.accesses(conf, {}))
 
     def test_stock_options_are_not_taken_for_ours(self) -> None:
         lines = [f'{each.dest} = 1' for each in cinder_rbd.RBD_OPTS]
