@@ -64,8 +64,8 @@ TARGETS = {
 _LATEST = 2.5
 _STARTED = 60.0
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
-# cinder-volume needs it to start with the wrong clock.
-_START = 15
+# On a busy machine, cinder-volume needs minutes.
+_SERVES = 600.0
 _CLOCK = (
     'LD_PRELOAD="/usr/$LIB/faketime/libfaketimeMT.so.1",FAKETIME="+3600",'
     'FAKETIME_DONT_FAKE_MONOTONIC="1",'
@@ -142,8 +142,6 @@ def drawn(rng: random.Random, targets: Mapping[str, Sequence[str]]) -> Fault:
     # Most requests take less than a second.
     delay = -1.0 if rng.random() < 0.15 else _LATEST * rng.random() ** 2
     seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
-    if kind == 'clock':
-        seconds += _START
     changes = rng.randint(1, 6) if delay > 0 and rng.random() < 0.5 else 0
     target, side = rng.choice(targets[kind]), rng.randrange(2)
     return Fault(kind, target, seconds, delay, changes, side)
@@ -220,6 +218,17 @@ class Injector:
             time.sleep(0.1)
         return processes.family(main)
 
+    def _serving(self, program: str) -> list[int]:
+        """Wait until a program serves requests; return its processes."""
+        deadline = time.monotonic() + _SERVES
+        while time.monotonic() < deadline:
+            family = self._family(program)
+            # cinder-volume does not listen, but has child processes.
+            if len(family) > 1 or processes.ports_of(family):
+                return family
+            time.sleep(0.1)
+        raise RuntimeError(f'{program} does not serve requests')
+
     def _signal(self, program: str, number: int) -> None:
         name, mains = _WITHIN.get(program, ('', (program,)))
         for pid in [pid for main in mains for pid in self._family(main)]:
@@ -252,6 +261,7 @@ class Injector:
         key = 'environment = '
         try:
             self._restart(program, text.replace(key, key + _CLOCK, 1))
+            self._serving(program)
             yield
         finally:
             self._restart(program, text)
@@ -266,8 +276,7 @@ class Injector:
         """Drop all packets to and from the ports of a program."""
         if not can_cut():
             raise RuntimeError('the network is not that of a sandbox alone')
-        while not (ports := processes.ports_of(self._family(program))):
-            time.sleep(0.1)
+        ports = processes.ports_of(self._serving(program))
         each = ', '.join(f'{port} timeout {seconds}s' for port in ports)
         self._nft(_CUT.format(ports=each))
         try:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     # preflight only reads the ports and runs without jinja2.
     from sandbox_cloud.runtime import Runtime
 
-# Seconds for a start on a busy machine.
-_PATIENCE = 180.0
+# Seconds for a start on a busy machine: a program that ends is seen at once.
+_PATIENCE = 600.0
 # Threads of an API process. Before this release, APIs run on eventlet, where
 # another thread receives the answer to a message of a thread and loses it.
 _THREADS = 4

@@ -17,7 +17,7 @@ from sandbox_cloud.program import Program
 _URL = 'http://127.0.0.1:8776/v3/%(project_id)s'
 _DRIVER = 'cinder_rbd_ext.driver.RBDExtDriver'
 # Seconds. On an idle machine it usually takes ten.
-_PATIENCE = 180
+_PATIENCE = 600
 _BACKENDS = {
     'sandbox@rbd',
     'sandbox@rbd2',
