@@ -21,6 +21,10 @@ from rbd_volume_options import sizes
 MANY = 16384
 #: Number of places in an image where its use is checked.
 SAMPLES = 32
+#: Below this number of objects, a removal takes less than a second.
+FEWEST_OBJECTS = 1024
+
+_MAP_INVALID = 1
 
 # The namespace of user snapshots, and the pool id that librbd returns for an
 # image without a group.
@@ -178,6 +182,23 @@ def metadata_of(image: bindings.Image) -> list[tuple[str, str]]:
     return sorted(image.metadata_list())
 
 
+def fingerprint_of(image: bindings.Image) -> tuple[Any, ...]:
+    """Return what shows that an image was changed."""
+    return (
+        image.id(),
+        image.size(),
+        image.modify_timestamp(),
+        [(each['id'], each['name']) for each in image.list_snaps()],
+        metadata_of(image),
+    )
+
+
+def has_invalid_map(image: bindings.Image) -> bool:
+    """Return whether an object map of an image or a snapshot is invalid."""
+    with at_each(image) as states:
+        return any(image.flags() & _MAP_INVALID for _ in states)
+
+
 def states_of(
     image: bindings.Image, without_parent: bool = False
 ) -> list[tuple[Any, ...]]:
@@ -285,3 +306,19 @@ def used_samples(image: bindings.Image) -> int:
         )
         used += bool(offsets)
     return used
+
+
+def rebuild_map(image: bindings.Image) -> bool:
+    """Rebuild an invalid object map if the removal is then faster.
+
+    Without a valid map, librbd tries to remove each object that might exist. A
+    rebuild looks at each, which takes about half as long.
+    """
+    if (
+        not image.flags() & _MAP_INVALID
+        or image.stat()['num_objs'] < FEWEST_OBJECTS
+        or used_samples(image) >= SAMPLES // 2
+    ):
+        return False
+    image.rebuild_object_map()
+    return True

@@ -11,6 +11,7 @@ image is asked for its lock, and the image is not opened.
 """
 
 from collections.abc import Mapping
+import errno
 import struct
 from typing import Any
 from typing import Protocol
@@ -137,6 +138,16 @@ def write(
 def write_named(ioctx: PoolContext, name: str, owner: str) -> None:
     """Write the mark of the image with a name."""
     write(ioctx, decoded(ioctx.read(f'rbd_id.{name}')), owner)
+
+
+def id_of(ioctx: Any, name: str) -> str | None:
+    """Return the id of the image with a name; None if there is none."""
+    try:
+        return decoded(ioctx.read(f'rbd_id.{name}'))
+    except Exception as error:
+        if getattr(error, 'errno', None) == errno.ENOENT:
+            return None
+        raise
 
 
 def encoded(text: str) -> bytes:

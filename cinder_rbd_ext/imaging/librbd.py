@@ -310,7 +310,7 @@ class RBD(open_image.Delegate):
         """Remove an image; without force, a purge takes part in it."""
         purge = None if force else self._librbd.purge
         removing = (
-            purge.removing(self._wrapped, ioctx, image_id)
+            purge.removing(ioctx, image_id)
             if purge
             else contextlib.nullcontext()
         )

@@ -3,9 +3,9 @@
 """Removals of images that more than librbd takes part in."""
 
 from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Iterator
 import contextlib
-import datetime
 import errno
 from typing import Any
 
@@ -60,9 +60,9 @@ class Purge:
 
     :param prepare: receives each image, open, before its removal; returns the
         snapshot from which it was cloned, or None
-    :param is_excluded: returns whether only the recovery of retypes knows when
-        an entry may be removed
-    :ivar released: the snapshots whose clones were purged
+    :param removable: the ids of the images that may be removed
+    :ivar released: for each purged image, the snapshot of which it was a
+        clone, or None
     :ivar is_lost: whether the purge must end, because its connection was lost
     """
 
@@ -70,30 +70,24 @@ class Purge:
         self,
         librbd: Any,
         prepare: Callable[[Any], Any],
-        is_excluded: Callable[[_Entry], object],
+        removable: Container[str],
     ) -> None:
         self._librbd = librbd
         self._prepare = prepare
-        self._is_excluded = is_excluded
+        self._removable = removable
         self.released: list[Any] = []
         self.is_lost = False
 
     @contextlib.contextmanager
-    def removing(
-        self, rbd: bindings.RBD, ioctx: bindings.Ioctx, image_id: str
-    ) -> Iterator[None]:
+    def removing(self, ioctx: bindings.Ioctx, image_id: str) -> Iterator[None]:
         """Take part in the removal of an image from the trash.
 
         :raises OSError: if the image is kept, as the stock driver expects
         """
+        if image_id not in self._removable:
+            raise OSError(errno.EPERM, f'{image_id} is kept')
         reference = None
         try:
-            entry = rbd.trash_get(ioctx, image_id)
-            until = entry['deferment_end_time']
-            now = datetime.datetime.now(datetime.timezone.utc)
-            is_early = until.replace(tzinfo=datetime.timezone.utc) > now
-            if is_early or self._is_excluded(entry):
-                raise OSError(errno.EPERM, f'{image_id} is kept until {until}')
             # An interrupted removal left an entry in the trash whose image no
             # longer exists.
             with contextlib.suppress(self._librbd.ImageNotFound):
@@ -105,8 +99,7 @@ class Purge:
             numbers = blocklisting.numbers(error)
             self.is_lost = not blocklisting.LOST.isdisjoint(numbers)
             raise
-        if reference:
-            self.released.append(reference)
+        self.released.append(reference)
 
 
 def trash_of(rbd: bindings.RBD, ioctx: bindings.Ioctx) -> list[_Entry]:

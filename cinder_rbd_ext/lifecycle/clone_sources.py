@@ -71,13 +71,6 @@ class CloneSources:
             if name != clone and not self._under_way.get(clone):
                 self._drop(image, name)
 
-    def has_clones(self, image: bindings.Image) -> bool:
-        """Return whether an image has snapshots for clones."""
-        return any(
-            name.endswith(wire.CLONE_SNAPSHOT)
-            for name in image_handles.snapshot_names(image)
-        )
-
     def release(self, reference: Reference) -> None:
         """Remove a clone's snapshot and the sources that it required."""
         try:

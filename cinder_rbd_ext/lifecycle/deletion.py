@@ -43,11 +43,6 @@ WATCHED_FOR = 40.0
 # Seconds between two attempts to remove an image with a watch.
 _PAUSE = 1.0
 
-#: Below this number of objects, a removal takes less than a second.
-FEWEST_OBJECTS = 1024
-
-_MAP_INVALID = 1
-
 _DELETING = 'deleting'
 
 _UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -193,7 +188,10 @@ class Deletions:
         has_snapshots = True
         with self._clean_up(name):
             deletion.sources.drop_unneeded(image)
-            deletion.has_clones = deletion.sources.has_clones(image)
+            deletion.has_clones = any(
+                each.endswith(wire.CLONE_SNAPSHOT)
+                for each in image_handles.snapshot_names(image)
+            )
             deletion.reference = clone_sources.reference_of(
                 self._driver, image
             )
@@ -205,7 +203,7 @@ class Deletions:
             deletion.deferral.has_snapshots = has_snapshots
         elif not has_snapshots:
             with self._clean_up(name):
-                rebuild_map(image)
+                image_handles.rebuild_map(image)
 
     def release_parent(
         self, client: protocols.Client, parent_name: str, parent_snap: str
@@ -226,12 +224,13 @@ class Deletions:
         Failures are logged: an exception would end the periodic purge until
         the service restarts.
         """
-        before: set[str] = set()
+        removable: set[str] = set()
         purge = removals.Purge(
-            self._driver.librbd, self._before_purge, trash.volume_id_of
+            self._driver.librbd, self._before_purge, removable
         )
         with _logged():
-            before = self._trashed()
+            # Here, because librbd's calls are in another thread.
+            removable.update(trash.removable(self._driver))
         with _logged():
             self._driver.librbd.purge = purge
             try:
@@ -239,7 +238,7 @@ class Deletions:
             finally:
                 self._driver.librbd.purge = None
         with _logged():
-            if before - self._trashed():
+            if purge.released:
                 self._settle_all(purge.released)
 
     def _before_purge(
@@ -249,24 +248,21 @@ class Deletions:
         with self._clean_up('the trash'):
             reference = clone_sources.reference_of(self._driver, image)
             if not any(image.list_snaps()):
-                rebuild_map(image)
+                image_handles.rebuild_map(image)
         return reference
 
-    def _settle_all(self, released: list[clone_sources.Reference]) -> None:
+    def _settle_all(
+        self, released: list[clone_sources.Reference | None]
+    ) -> None:
         with rbd.RADOSClient(self._driver) as client:
             sources = self._clone_sources(client)
-            for reference in released:
+            for reference in filter(None, released):
                 with self._clean_up(reference.source):
                     sources.release(reference)
             for name in self._driver.RBDProxy().list(client.ioctx):
                 if _is_deleted_volume(name):
                     with self._clean_up(name):
                         sources.settle(name)
-
-    def _trashed(self) -> set[str]:
-        with rbd.RADOSClient(self._driver) as client:
-            listed = self._driver.RBDProxy().trash_list(client.ioctx)
-            return {entry['id'] for entry in listed}
 
     def _clone_sources(
         self, client: protocols.Client
@@ -381,25 +377,3 @@ def _is_deleted_volume(name: str) -> bool:
     before, _, after = CONF.volume_name_template.partition('%s')
     pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
     return bool(re.fullmatch(pattern + re.escape(wire.DELETED_SOURCE), name))
-
-
-def rebuild_map(image: bindings.Image) -> bool:
-    """Rebuild an invalid object map if the removal is then faster.
-
-    Without a valid map, librbd tries to remove each object that might exist. A
-    rebuild looks at each, which takes about half as long.
-    """
-    if not image.flags() & _MAP_INVALID:
-        return False
-    if image.stat()['num_objs'] < FEWEST_OBJECTS:
-        return False
-    used = image_handles.used_samples(image)
-    if used >= image_handles.SAMPLES // 2:
-        return False
-    LOG.info(
-        'The object map of the deleted image %(name)s is invalid. It is '
-        'rebuilt, because %(used)s of %(all)s samples have data.',
-        {'name': image.get_name(), 'used': used, 'all': image_handles.SAMPLES},
-    )
-    image.rebuild_object_map()
-    return True

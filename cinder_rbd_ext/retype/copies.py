@@ -183,10 +183,7 @@ class Copy:
             raise swap.CopyFailed(
                 reason=f'The copy has {state}, and not {target}'
             )
-        maps = self._driver.rbd.RBD_FLAG_OBJECT_MAP_INVALID
-        with image_handles.at_each(copy) as states:
-            is_invalid = any(copy.flags() & maps for _ in states)
-        if is_invalid:
+        if image_handles.has_invalid_map(copy):
             raise swap.CopyFailed(
                 reason='An object map of the copy is invalid'
             )
@@ -199,15 +196,7 @@ class Copy:
 
     def fingerprint(self) -> tuple[Any, ...]:
         """Return what shows that the image was changed."""
-        return self._of_source(
-            lambda image: (
-                image.id(),
-                image.size(),
-                image.modify_timestamp(),
-                [(each['id'], each['name']) for each in image.list_snaps()],
-                image_handles.metadata_of(image),
-            )
-        )
+        return self._of_source(image_handles.fingerprint_of)
 
     def _of_source(self, look: Callable[[Any], _Result]) -> _Result:
         def run(ioctx: bindings.Ioctx) -> _Result:

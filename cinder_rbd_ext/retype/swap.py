@@ -18,7 +18,6 @@ end.
 
 from collections.abc import Callable
 import contextlib
-import errno
 import functools
 from typing import TypeVar
 
@@ -39,6 +38,8 @@ _DIRECTORY = 'rbd_directory'
 _CLASS = 'rbd'
 
 _Result = TypeVar('_Result')
+
+id_of = ownership.id_of
 
 
 class CopyFailed(exception.VolumeBackendAPIException):
@@ -62,16 +63,6 @@ def run(
         call = functools.partial(function, *(each.ioctx for each in clients))
         result: _Result = releases.off_main_thread(call)()
         return result
-
-
-def id_of(ioctx: bindings.Ioctx, name: str) -> str | None:
-    """Return the id of the image with a name; None if there is none."""
-    try:
-        return ownership.decoded(ioctx.read(f'rbd_id.{name}'))
-    except Exception as error:
-        if getattr(error, 'errno', None) == errno.ENOENT:
-            return None
-        raise
 
 
 def image_id(driver: protocols.Driver, name: str) -> str:

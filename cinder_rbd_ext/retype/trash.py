@@ -20,6 +20,7 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.scheduler import rpcapi
+from cinder.volume import volume_utils
 from oslo_config import cfg
 from oslo_log import log as logging
 import oslo_messaging
@@ -33,6 +34,7 @@ from cinder_rbd_ext.retype import swap
 from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
 from rbd_volume_options import image_record
+from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -200,8 +202,7 @@ def kept(driver: protocols.Driver, image_name: str = '') -> list[Kept]:
         Kept(
             entry['id'],
             entry['name'],
-            timeutils.normalize_time(entry['deferment_end_time'])
-            <= timeutils.utcnow()
+            _is_expired(entry)
             # The last one may be in another pool, or not yet in the trash.
             or volume.admin_metadata.get(wire.RECORD_KEPT)
             in image_ids - {entry['id']},
@@ -218,21 +219,71 @@ def kept(driver: protocols.Driver, image_name: str = '') -> list[Kept]:
     ]
 
 
-def _volume_of(ident: str) -> Any:
-    """Return the volume, deleted or not, whose image has an id in its name.
+def _volumes_of(ident: str) -> list[Any]:
+    """Return the volumes, deleted or not, whose image has an id in its name.
 
     After a migration by Cinder, this may be the id of the volume that was
-    created for the migration.
+    created for the migration. The volume with that id itself is the last one.
     """
     admin = context.get_admin_context(read_deleted='yes')
     renamed = objects.VolumeList.get_all(admin, filters={'_name_id': ident})
-    for volume in renamed:
-        if not volume.deleted:
-            return volume
-    try:
-        return objects.Volume.get_by_id(admin, ident)
-    except exception.VolumeNotFound:
-        return None
+    with contextlib.suppress(exception.VolumeNotFound):
+        return [*renamed, objects.Volume.get_by_id(admin, ident)]
+    return list(renamed)
+
+
+def _volume_of(ident: str) -> Any:
+    volumes = _volumes_of(ident)
+    in_use = [each for each in volumes if not each.deleted]
+    own = [each for each in volumes if each.id == ident]
+    return next(iter([*in_use, *own]), None)
+
+
+def removable(driver: protocols.Driver) -> list[str]:
+    """Return the ids of the images that a purge may remove from the trash.
+
+    Their time is over, and this cloud has deleted their volumes. Others may
+    belong to another cloud or program, or an operator has moved them there.
+    """
+
+    def expired(ioctx: bindings.Ioctx) -> list[dict[str, Any]]:
+        return [
+            entry
+            for entry in driver.rbd.RBD().trash_list(ioctx)
+            if _is_expired(entry)
+            and not volume_id_of(entry)
+            and not _is_released(driver, ioctx, entry['id'])
+        ]
+
+    entries = swap.run(driver, expired)
+    return [each['id'] for each in entries if _is_deleted(driver, each)]
+
+
+def _is_released(
+    driver: protocols.Driver, ioctx: bindings.Ioctx, image_id: str
+) -> bool:
+    """Return whether a volume was unmanaged: its record is a deleted one."""
+    # After an interrupted removal, there is no header.
+    with contextlib.suppress(driver.rados.ObjectNotFound):
+        text, _ = ownership.text_and_version(driver.rados, ioctx, image_id)
+        return text.startswith(ownership.RELEASED)
+    return False
+
+
+def _is_deleted(driver: protocols.Driver, entry: dict[str, Any]) -> bool:
+    name = entry['name'].removesuffix(wire.DELETED_SOURCE)
+    ident = volume_utils.extract_id_from_volume_name(name) or ''
+    volumes = [each for each in _volumes_of(ident) if each.name == name]
+    return any(each.deleted for each in volumes) and not any(
+        is_needed(driver, Kept(entry['id'], name, True, each.id, False))
+        for each in volumes
+        if not each.deleted
+    )
+
+
+def _is_expired(entry: dict[str, Any]) -> bool:
+    until = timeutils.normalize_time(entry['deferment_end_time'])
+    return bool(until <= timeutils.utcnow())
 
 
 def _is_elsewhere(driver: protocols.Driver, back_end: str) -> bool:

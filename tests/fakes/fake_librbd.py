@@ -8,6 +8,7 @@ the process; the fake records this in :attr:`Cluster.ended`.
 """
 
 from collections.abc import Iterator
+import datetime
 import functools
 from typing import Any
 
@@ -202,7 +203,12 @@ class RBD:
         """Return the images in the trash."""
         ioctx.images('RBD.trash_list')
         for ident, stored in list(ioctx.pool.trash.items()):
-            yield {'id': ident, 'name': stored.name, 'source': 'USER'}
+            yield {
+                'id': ident,
+                'name': stored.name,
+                'source': 'USER',
+                'deferment_end_time': datetime.datetime(2000, 1, 1),
+            }
 
     def trash_remove(
         self, ioctx: fake_rados.Ioctx, image_id: str, force: bool = False

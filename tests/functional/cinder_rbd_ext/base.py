@@ -188,6 +188,11 @@ class DriverTestCase(test.TestCase):
             volume.update(changes)
             volume.save()
 
+    def delete_with_record(self, volume: Any, driver: Any) -> None:
+        """Delete a volume and its record, as Cinder's manager does."""
+        driver.delete_volume(volume)
+        volume.destroy()
+
     def new_snapshot(self, volume: Any, driver: Any = None) -> Any:
         """Create a snapshot with a driver."""
         snapshot = cinder_utils.create_snapshot(

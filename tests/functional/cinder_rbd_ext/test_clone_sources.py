@@ -171,7 +171,7 @@ class TrashTest(CloneSourcesTestCase):
         between = self.clone(source, driver)
         last = self.clone(between, driver)
         for volume in (source, between, last):
-            driver.delete_volume(volume)
+            self.delete_with_record(volume, driver)
         while self.trashed():
             driver._trash_purge()
         self.assertEqual([], self.cluster.names())

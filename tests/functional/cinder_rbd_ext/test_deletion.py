@@ -4,12 +4,14 @@
 
 import json
 from typing import Any
+import uuid
 
+from cinder.db import api as db
+from cinder.objects import volume as volume_objects
 import fixtures
 import rbd
 
 from benchmarks import counts
-from cinder_rbd_ext.lifecycle import deletion
 from rbd_volume_options import image_handles
 from tests.functional.cinder_rbd_ext import base
 
@@ -52,18 +54,53 @@ class DeferredTest(base.DriverTestCase):
         source = self.made_volume(driver=driver)
         clone = self.new_volume(source_volid=source.id)
         driver.create_cloned_volume(clone, source)
-        driver.delete_volume(clone)
+        self.delete_with_record(clone, driver)
         self.assertEqual([clone.name], self._trashed())
         driver._trash_purge()
         self.assertEqual([], self._trashed())
         with self.cluster.image(source.name) as image:
             self.assertEqual([], list(image.list_snaps()))
 
+    def test_only_images_of_deleted_volumes_are_purged(self) -> None:
+        """Operators and other clouds use the trash of the pool, too."""
+        self.addCleanup(self._empty_trash)
+        log = self.useFixture(fixtures.FakeLogger('cinder'))
+        driver = self._driver(0)
+        deleted, unmanaged, moved = (
+            self.made_volume(driver=driver) for _ in 'abc'
+        )
+        foreign = f'volume-{uuid.uuid4()}'
+        rbd.RBD().create(self.cluster.ioctx(), foreign, 1 << 22)
+        self.delete_with_record(deleted, driver)
+        driver.unmanage(unmanaged)
+        unmanaged.destroy()
+        kept = [foreign, moved.name, unmanaged.name]
+        for name in kept:
+            self.rbd('trash', 'mv', f'volumes/{name}')
+        driver._trash_purge()
+        self.assertEqual(sorted(kept), sorted(self._trashed()))
+        self.assertNotIn('Error deleting', log.output)
+
+    def test_image_that_a_migrated_volume_has_left_is_purged(self) -> None:
+        """Cinder has deleted the record of its former back end."""
+        driver = self._driver(0)
+        former, volume = (self.made_volume(driver=driver) for _ in 'ab')
+        # Both have exchanged their images.
+        for each, other in ((former, volume), (volume, former)):
+            db.volume_update(self.admin, each.id, {'_name_id': other.id})
+        former = volume_objects.Volume.get_by_id(self.admin, former.id)
+        self.delete_with_record(former, driver)
+        self.assertEqual([former.name], self._trashed())
+        driver._trash_purge()
+        self.assertEqual([], self._trashed())
+        volume = volume_objects.Volume.get_by_id(self.admin, volume.id)
+        self.assertEqual([volume.name], self.cluster.names())
+
     def test_purge_during_a_migration(self) -> None:
         """The source of a migration is in the trash, too."""
         driver = self._driver(0)
         deleted, migrated = (self.made_volume(driver=driver) for _ in 'ab')
-        driver.delete_volume(deleted)
+        self.delete_with_record(deleted, driver)
         ioctx = self.cluster.ioctx()
         rbd.RBD().migration_prepare(ioctx, migrated.name, ioctx, migrated.name)
         driver._trash_purge()
@@ -120,6 +157,7 @@ class TurnTest(base.DriverTestCase):
         plain = self.make_type(rbd_features='layering')
         volume = self.made_volume(type_id=plain, driver=driver)
         self.assertEqual(1, self._opens(volume, driver))
+        volume.destroy()
         driver._trash_purge()
 
 
@@ -155,7 +193,7 @@ class InvalidMapTest(base.DriverTestCase):
         )
         volume = self._flagged()
         before = self._writes()
-        driver.delete_volume(volume)
+        self.delete_with_record(volume, driver)
         driver._trash_purge()
         self.assertLess(self._writes() - before, 200)
 
@@ -165,5 +203,5 @@ class InvalidMapTest(base.DriverTestCase):
         with self.cluster.image(volume.name) as image:
             for index in range(32):
                 image.write(b'content', index * image.size() // 32)
-            self.assertFalse(deletion.rebuild_map(image))
+            self.assertFalse(image_handles.rebuild_map(image))
         self.assertNotEqual(0, self.flags_of(volume))

@@ -190,6 +190,6 @@ class EventletTest(base.DriverTestCase):
         with self.retyping(volume):
             driver.retype(self.context, volume, new_type, {}, None)
         self.assertEqual([], self.inside)
-        driver.delete_volume(volume)
+        self.delete_with_record(volume, driver)
         driver._trash_purge()
         self.assertEqual([], self.inside)

@@ -4,7 +4,6 @@
 
 import concurrent.futures
 import contextlib
-import datetime
 import errno
 import functools
 import threading
@@ -249,24 +248,14 @@ class LostTest(base.DriverTestCase):
         with self.cluster.connected('volumes') as ioctx:
             ioctx.pool.trash[entry.ident] = ioctx.pool.images.pop(entry.name)
             entry.name = f'{volume.name}.retyped-{entry.ident}'
-            with mock.patch.object(
-                fake_librbd.RBD,
-                'trash_get',
-                lambda *_: {
-                    'id': entry.ident,
-                    'name': entry.name,
-                    'deferment_end_time': datetime.datetime(2000, 1, 1),
-                },
-                create=True,
-            ):
-                self.driver._trash_purge()
-                self.assertEqual([entry.ident], [*ioctx.pool.trash])
-                self.assertNotIn('Error deleting', self.log.output)
-                # Recovery may remove it at the same time.
-                with self.driver._deletions.purging():
-                    self.driver.rbd.RBD().trash_remove(
-                        ioctx, entry.ident, True
-                    )
+            volume.destroy()
+            self.driver._trash_purge()
+            self.assertEqual([entry.ident], [*ioctx.pool.trash])
+            self.assertNotIn('Error deleting', self.log.output)
+            self.assertNotIn('Could not', self.log.output)
+            # Recovery may remove it at the same time.
+            with self.driver._deletions.purging():
+                self.driver.rbd.RBD().trash_remove(ioctx, entry.ident, True)
             self.assertEqual([], [*ioctx.pool.trash])
 
     def test_before_the_removal(self) -> None:

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from cinder_rbd_ext.lifecycle import deletion
+from rbd_volume_options import image_handles
 from tests.unit import base
 
 _SIZE = 8 << 30
@@ -44,7 +44,7 @@ class RebuildTest(base.TestCase):
             (_Image(used=15), True),
             (_Image(used=16), False),
             (_Image(flags=0), False),
-            (_Image(objects=deletion.FEWEST_OBJECTS - 1), False),
+            (_Image(objects=image_handles.FEWEST_OBJECTS - 1), False),
         ):
-            self.assertIs(expected, deletion.rebuild_map(image))
+            self.assertIs(expected, image_handles.rebuild_map(image))
             self.assertIs(expected, image.rebuilt)
