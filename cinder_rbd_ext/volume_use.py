@@ -26,6 +26,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
@@ -91,7 +92,27 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
         check_not_copied(current)
         if current.status != volume.status:
             raise marker.Superseded(volume.id)
+        _wait_for_clients(driver, current)
         yield current
+
+
+def _wait_for_clients(
+    driver: protocols.Driver, volume: protocols.Volume
+) -> None:
+    """Wait until no client has the image of a volume open.
+
+    Its status can have been reset while a server uses it. The cluster keeps
+    the watch of a client that was killed for 30 seconds.
+
+    :raises VolumeLocked: if a client still has it open
+    """
+    until = time.monotonic() + trash.WATCHED_FOR
+    # The image does not exist if an earlier re-image was interrupted.
+    with contextlib.suppress(driver.rbd.ImageNotFound):
+        while driver.images.has_watcher(volume.name):
+            if not _left(until):
+                raise volume_lock.VolumeLocked(volume_id=volume.id)
+            time.sleep(_PAUSE)
 
 
 @contextlib.contextmanager

@@ -101,6 +101,13 @@ def snapshot_names(image: bindings.Image) -> list[str]:
     ]
 
 
+def remove_snapshot(image: bindings.Image, name: str) -> None:
+    """Remove a snapshot, which may be protected."""
+    if image.is_protected_snap(name):
+        image.unprotect_snap(name)
+    image.remove_snap(name)
+
+
 def rebuild_object_maps(
     image: bindings.Image, open_snapshot: Callable[[str], Any]
 ) -> int:
@@ -191,6 +198,26 @@ def fingerprint_of(image: bindings.Image) -> tuple[Any, ...]:
         [(each['id'], each['name']) for each in image.list_snaps()],
         metadata_of(image),
     )
+
+
+def difference_of(
+    image: bindings.Image, copy: bindings.Image, is_flat: bool
+) -> str | None:
+    """Return what differs between an image and its copy, except the data.
+
+    :param is_flat: whether the copy has no parent, unlike the image
+    """
+    for what, of_image, of_copy in (
+        ('size', image.size(), copy.size()),
+        ('image metadata', metadata_of(image), metadata_of(copy)),
+        ('snapshots', states_of(image, is_flat), states_of(copy)),
+    ):
+        if of_image != of_copy:
+            return (
+                f'The {what} of the copy differs: {of_copy} instead of '
+                f'{of_image}'
+            )
+    return None
 
 
 def has_invalid_map(image: bindings.Image) -> bool:

@@ -109,6 +109,18 @@ def text_and_version(
     return texts[0] if texts else '', version
 
 
+def is_released(librados: Any, ioctx: Any, image_id: str) -> bool:
+    """Return whether a cloud has given an image away.
+
+    False for what an interrupted removal has left, which has no header.
+    """
+    try:
+        text, _ = text_and_version(librados, ioctx, image_id)
+    except librados.ObjectNotFound:
+        return False
+    return text.startswith(RELEASED)
+
+
 def write(
     ioctx: PoolContext, image_id: str, owner: str, version: int | None = None
 ) -> None:

@@ -47,7 +47,9 @@ def check_removal(image: bindings.Image, snapshot: str) -> None:
 
 
 def check_snapshot(image: bindings.Image) -> None:
-    """Check that a snapshot of an open image can be created, or a clone.
+    """Check that an image can have a new snapshot or clone, or be reverted.
+
+    A revert would keep the current data that are not copied yet.
 
     :raises ImageMigrating: if the image is in a live migration
     """

@@ -64,6 +64,11 @@ class ImageLookup:
         except self._driver.rbd.ImageNotFound:
             return False
 
+    def has_watcher(self, name: str) -> bool:
+        """Return whether a client has an image open for writing."""
+        with self.opened(name, read_only=True) as image:
+            return bool(list(image.watchers_list()))
+
     def pool_name(self, pool_id: int) -> str:
         """Return the name of a pool of the cluster."""
         with rbd.RADOSClient(self._driver) as client:
@@ -108,6 +113,4 @@ class ImageLookup:
         with self.opened(source) as image:
             if all(s['name'] != snapshot for s in image.list_snaps()):
                 return
-            if image.is_protected_snap(snapshot):
-                image.unprotect_snap(snapshot)
-            image.remove_snap(snapshot)
+            image_handles.remove_snapshot(image, snapshot)

@@ -13,7 +13,6 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from oslo_concurrency import processutils
-from oslo_log import log as logging
 from oslo_utils import units
 
 from cinder_rbd_ext import exceptions
@@ -38,8 +37,6 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
-
-LOG = logging.getLogger(__name__)
 
 # The requested size of a volume, in GiB. An attribute and not a field: Cinder
 # stores the fields of the object.
@@ -317,16 +314,11 @@ class Maker:
                     # At once, because the stock driver tries again and no
                     # image may exist then.
                     creation.was_made()
-                    self._discard_part(creation.name)
+                    with contextlib.suppress(Exception):
+                        self._images.discard(creation.name)
                 raise
         creation.succeeded()
         return result
-
-    def _discard_part(self, name: str) -> None:
-        try:
-            self._images.discard(name)
-        except Exception:
-            LOG.exception('Could not remove the incomplete image %s', name)
 
 
 def arrival_of(

@@ -222,6 +222,11 @@ class Image(Delegate):
             remove = self._wrapped.remove_snap
             self._alone(self._removing, remove, name, *args, **kwargs)
 
+    def rollback_to_snap(self, name: str) -> None:
+        """Revert the image, unless another image has a part of its data."""
+        existing.check_snapshot(self._wrapped)
+        self._wrapped.rollback_to_snap(name)
+
     def _removing(
         self,
         call: Callable[..., Any],

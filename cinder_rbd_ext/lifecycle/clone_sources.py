@@ -128,9 +128,7 @@ class CloneSources:
             if list(image.list_children2()):
                 return
         try:
-            if image.is_protected_snap(name):
-                image.unprotect_snap(name)
-            image.remove_snap(name)
+            image_handles.remove_snapshot(image, name)
         except (
             self._driver.rbd.ImageBusy,
             self._driver.rbd.ImageNotFound,

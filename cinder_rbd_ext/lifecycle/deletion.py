@@ -186,16 +186,23 @@ class Deletions:
             return
         deletion.is_found = True
         has_snapshots = True
+        has_client = False
         with self._clean_up(name):
             deletion.sources.drop_unneeded(image)
             deletion.has_clones = any(
                 each.endswith(wire.CLONE_SNAPSHOT)
                 for each in image_handles.snapshot_names(image)
             )
+            has_client = (
+                deletion.has_clones and len(list(image.watchers_list())) > 1
+            )
             deletion.reference = clone_sources.reference_of(
                 self._driver, image
             )
             has_snapshots = any(image.list_snaps())
+        if has_client:
+            # The stock driver would rename it under a server that uses it.
+            raise exception.VolumeIsBusy(volume_name=name)
         self.turns.check(
             name, functools.partial(_is_slow, image, has_snapshots, deletion)
         )

@@ -310,12 +310,10 @@ class Migrations:
         elif volume.volume_attachment:
             return
         else:
-            with self._images.opened(volume.name, read_only=True) as image:
-                has_watcher = bool(list(image.watchers_list()))
             if (
                 current.status in marker.MIGRATED
                 and not current.volume_attachment
-                and not has_watcher
+                and not self._images.has_watcher(volume.name)
             ):
                 return
             why = (

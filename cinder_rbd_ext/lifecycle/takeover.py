@@ -6,12 +6,14 @@ from collections.abc import Iterator
 import contextlib
 
 from cinder import exception
+from cinder.volume import volume_utils
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import volume_use
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
@@ -30,6 +32,7 @@ def taking_over(
     Keys that tenants may not set are allowed, because only administrators
     manage images.
 
+    :raises ManageExistingAlreadyManaged: if it belongs to a migrated volume
     :raises ManageExistingVolumeTypeMismatch: if the image does not match
     """
     state = _check(driver, volume, name)
@@ -56,6 +59,10 @@ def taking_over(
 def _check(
     driver: protocols.Driver, volume: protocols.Volume, name: str
 ) -> plan.ImageState:
+    image_id = volume_utils.extract_id_from_volume_name(name) or ''
+    if volume_use.renamed(image_id):
+        # Cinder's API looks for a volume with this id only.
+        raise exception.ManageExistingAlreadyManaged(volume_ref=name)
     try:
         requested = request.Texts(
             request.metadata_of(volume), request.specs_of(volume.volume_type)

@@ -140,7 +140,11 @@ class Copy:
                         other_pool, copy_name, snapshot=snapshot
                     ),
                 )
-                self._check_equal(image, copy)
+                difference = image_handles.difference_of(
+                    image, copy, self.images.is_moved
+                )
+                if difference:
+                    raise swap.CopyFailed(reason=difference)
                 self._check_target(other_pool, copy, target)
                 if self.images.is_moved:
                     existing.reset(copy)
@@ -150,23 +154,6 @@ class Copy:
         return swap.run(
             self._driver, run, self.images.own_pool, self.images.pool
         )
-
-    def _check_equal(self, image: bindings.Image, copy: Any) -> None:
-        is_flat = self.images.is_moved
-        for what, of_image, of_copy in (
-            ('size', image.size(), copy.size()),
-            ('image metadata', *map(image_handles.metadata_of, (image, copy))),
-            (
-                'snapshots',
-                image_handles.states_of(image, is_flat),
-                image_handles.states_of(copy),
-            ),
-        ):
-            if of_image != of_copy:
-                raise swap.CopyFailed(
-                    reason=f'The {what} of the copy differs: {of_copy} '
-                    f'instead of {of_image}'
-                )
 
     def _check_target(
         self, ioctx: bindings.Ioctx, copy: Any, target: plan.ImageState

@@ -33,6 +33,7 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
@@ -147,9 +148,7 @@ def purge(
             driver.rbd.Image(ioctx, image_id=image_id) as image,
         ):
             for each in filter(is_there, list(image.list_snaps())):
-                if image.is_protected_snap(each['name']):
-                    image.unprotect_snap(each['name'])
-                image.remove_snap(each['name'])
+                image_handles.remove_snapshot(image, each['name'])
     except driver.rbd.Timeout as error:
         # librbd tells the clients of an image about it, also a killed one that
         # the OSDs have not forgotten.
@@ -252,22 +251,12 @@ def removable(driver: protocols.Driver) -> list[str]:
             for entry in driver.rbd.RBD().trash_list(ioctx)
             if _is_expired(entry)
             and not volume_id_of(entry)
-            and not _is_released(driver, ioctx, entry['id'])
+            # The record of an unmanaged volume is that of a deleted one.
+            and not ownership.is_released(driver.rados, ioctx, entry['id'])
         ]
 
     entries = swap.run(driver, expired)
     return [each['id'] for each in entries if _is_deleted(driver, each)]
-
-
-def _is_released(
-    driver: protocols.Driver, ioctx: bindings.Ioctx, image_id: str
-) -> bool:
-    """Return whether a volume was unmanaged: its record is a deleted one."""
-    # After an interrupted removal, there is no header.
-    with contextlib.suppress(driver.rados.ObjectNotFound):
-        text, _ = ownership.text_and_version(driver.rados, ioctx, image_id)
-        return text.startswith(ownership.RELEASED)
-    return False
 
 
 def _is_deleted(driver: protocols.Driver, entry: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@
 import itertools
 from typing import Any
 
+from cinder import exception
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 import rbd
@@ -175,6 +176,18 @@ class TrashTest(CloneSourcesTestCase):
         while self.trashed():
             driver._trash_purge()
         self.assertEqual([], self.cluster.names())
+
+    def test_source_that_a_server_has_open_is_not_deleted(self) -> None:
+        """The stock driver only renames a source with clones."""
+        source = self.made_volume()
+        self.clone(source, self.driver)
+        with self.cluster.image(source.name):
+            self.assertRaises(
+                exception.VolumeIsBusy, self.driver.delete_volume, source
+            )
+            self.assertIn(source.name, self.cluster.names())
+        self.driver.delete_volume(source)
+        self.assertIn(f'{source.name}.deleted', self.cluster.names())
 
     def test_failed_clean_up_is_no_failed_deletion(self) -> None:
         source = self.made_volume()

@@ -3,17 +3,22 @@
 """Operations on existing images, such as extend, retype and manage."""
 
 import functools
+import threading
 from typing import Any
 
 from cinder import exception
+from cinder.db import api as db
 from cinder.objects import volume_type
 from cinder.volume.drivers import rbd as stock
+import fixtures
 from oslo_utils import units
 import rbd
 import testtools
 
 from benchmarks import counts
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests import feature_bits
@@ -306,6 +311,19 @@ class ManageableTest(base.DriverTestCase):
                 self.assertEqual((4, 0), (counted.opens, counted.commands))
                 self.assertEqual({True, False}, _safe(listed))
 
+    def test_image_of_a_migrated_volume_is_already_managed(self) -> None:
+        """Its name has the id of a volume that Cinder does not have."""
+        other, volume = self.made_volume(), self.new_volume()
+        db.volume_update(self.admin, volume.id, {'_name_id': other.id})
+        other.destroy()
+        self.assertRaises(
+            exception.ManageExistingAlreadyManaged,
+            self.driver.manage_existing,
+            self.new_volume(),
+            {'source-name': other.name},
+        )
+        self.assertEqual([other.name], self.cluster.names())
+
     def test_list_of_manageable_volumes_gives_reasons(self) -> None:
         self.rbd('create', '--size', '1G', 'volumes/one')
         volume = self.new_volume()
@@ -334,6 +352,59 @@ class RevertTest(base.DriverTestCase):
         self.driver.revert_to_snapshot(self.context, volume, snapshot)
         self.assertEqual(base.MADE, self.layout_of(volume))
         self.assertEqual(0, self.flags_of(volume))
+        with self.cluster.image(volume.name) as image:
+            self.assertEqual(b'\0' * 5, image.read(0, 5))
+
+    def test_image_that_a_server_has_open_is_not_reverted(self) -> None:
+        """Administrators reset the status of volumes that are attached."""
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+        )
+        volume = self.made_volume()
+        snapshot = self.new_snapshot(volume)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'after', 0)
+        # A server that reads only does not have librbd's exclusive lock.
+        with self.cluster.image(volume.name) as image:
+            self.assertRaises(
+                volume_lock.VolumeLocked,
+                self.driver.revert_to_snapshot,
+                self.context,
+                volume,
+                snapshot,
+            )
+            self.assertEqual(b'after', image.read(0, 5))
+
+    def test_revert_waits_for_the_watch_of_a_killed_client(self) -> None:
+        volume = self.made_volume()
+        snapshot = self.new_snapshot(volume)
+        opened = self.cluster.image(volume.name)
+        opened.write(b'after', 0)
+        timer = threading.Timer(1, opened.close)
+        timer.start()
+        self.addCleanup(timer.join)
+        self.driver.revert_to_snapshot(self.context, volume, snapshot)
+        with self.cluster.image(volume.name) as image:
+            self.assertEqual(b'\0' * 5, image.read(0, 5))
+
+    def test_image_in_a_live_migration_is_not_reverted(self) -> None:
+        """librbd would keep the data that it has not copied yet."""
+        volume = self.made_volume()
+        snapshot = self.new_snapshot(volume)
+        with self.cluster.image(volume.name) as image:
+            image.write(b'after', 0)
+        path = f'volumes/{volume.name}'
+        self.rbd('migration', 'prepare', path, path)
+        self.assertRaises(
+            exceptions.ImageMigrating,
+            self.driver.revert_to_snapshot,
+            self.context,
+            volume,
+            snapshot,
+        )
+        self.rbd('migration', 'execute', path)
+        self.rbd('migration', 'commit', path)
+        self.driver.revert_to_snapshot(self.context, volume, snapshot)
         with self.cluster.image(volume.name) as image:
             self.assertEqual(b'\0' * 5, image.read(0, 5))
 
