@@ -189,9 +189,11 @@ def stored_cache(rados: Any, ioctx: bindings.Ioctx, name: str) -> bool | None:
             return dict(values).get(key)
 
     # The length of the ID comes first, in four bytes.
-    ident = ioctx.read(f'rbd_id.{name}')[4:].decode()
+    ident = ioctx.read(f'rbd_id.{name}')[4:].decode(errors='replace')
     value = value_of(f'rbd_header.{ident}')
     if value is None:
         with contextlib.suppress(rados.ObjectNotFound):
             value = value_of('rbd_info')
-    return None if value is None else cache_modes.librbd_caches(value.decode())
+    if value is None:
+        return None
+    return cache_modes.librbd_caches(value.decode(errors='replace'))
