@@ -241,6 +241,9 @@ class Cluster:
                             blocklist,
                         )
                         readable.append(image)
+                    except UnicodeDecodeError as error:
+                        # Any client of the pool can write such metadata.
+                        forbidden[name] = f'not UTF-8: {error}'
                     except self.librbd.Error as error:
                         if getattr(error, 'errno', None) in _LOST:
                             raise

@@ -267,6 +267,22 @@ class PermissionsTest(AuditTestCase):
             [(each.kind, each.image) for each in audited.found],
         )
 
+    def test_image_with_metadata_that_is_no_text_is_named(self) -> None:
+        self.volume()
+        name = self.volume()
+        with self.cluster.image(name) as image:
+            header = f'rbd_header.{image.id()}'
+        ioctx = self.cluster.ioctx()
+        with rados.WriteOpCtx() as operation:
+            ioctx.set_omap(operation, ('metadata_a',), (b'\xff',))
+            ioctx.operate_write_op(operation, header)
+        audited = self.audit()
+        (finding,) = audited.found
+        self.assertEqual(findings.FORBIDDEN, finding.kind)
+        self.assertEqual(name, finding.image)
+        self.assertIn('not UTF-8', finding.detail)
+        self.assertEqual(1, audited.number)
+
     def test_read_only_user_of_the_page_reads_everything(self) -> None:
         self.volume()
         audited = self.audit_as(
