@@ -39,6 +39,10 @@ SNAPSHOTS = (
 CLONES = 'the RBD image has clones; flatten or delete them first'
 GROUP = 'the RBD image belongs to a group'
 MIRRORED = 'the RBD image is mirrored'
+LOST_PARENT = (
+    'snapshots of the RBD image have a parent that the image no longer has; '
+    'delete them first'
+)
 IN_USE = 'a client has the RBD image open; detach the volume first'
 
 
@@ -151,6 +155,11 @@ def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
     with at_each(image) as states:
         if any(list(image.list_children2()) for _ in states):
             return CLONES
+    # A clone without deep-flatten that was flattened: ``rbd deep cp`` of Ceph
+    # 16.2.15 fails with some of these, and copied a snapshot of one wrongly.
+    *parents, parent = (each[3] for each in states_of(image))
+    if parent is None and any(parents):
+        return LOST_PARENT
     return None
 
 

@@ -386,6 +386,21 @@ class CopyTest(RetypeTestCase):
         self.assertEqual(kept, self.trashed())
         self.assertNotIn('has no image', log.output)
 
+    def test_flattened_clone_whose_snapshot_is_none_is_not_copied(
+        self,
+    ) -> None:
+        source = self.filled_volume()
+        clone = self.new_volume()
+        self.update(clone, self.driver.create_cloned_volume(clone, source))
+        with self.cluster.image(clone.name) as image:
+            image.update_features(rbd.RBD_FEATURE_DEEP_FLATTEN, False)
+        snapshot = self.new_snapshot(clone)
+        with self.cluster.image(clone.name) as image:
+            image.flatten()
+        self.check_refused(clone, image_handles.LOST_PARENT)
+        self.driver.delete_snapshot(snapshot)
+        self.assertTrue(self.retype(clone, **_STRIPED))
+
     def test_open_attached_and_grouped_images_are_not_copied(self) -> None:
         volume = self.filled_volume()
         with self.cluster.image(volume.name) as opened:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import errno
 from typing import Any
 from unittest import mock
 
@@ -7,6 +8,10 @@ import ddt
 
 from rbd_volume_options import image_handles
 from tests.unit import base
+
+
+class _NotFound(Exception):
+    errno = errno.ENOENT
 
 
 class _Librbd:
@@ -26,6 +31,10 @@ class ObstacleTest(base.TestCase):
                 'set_snap',
                 'mirror_image_get_info',
                 'list_children2',
+                'get_parent_image_spec',
+                'size',
+                'overlap',
+                'is_protected_snap',
             ]
         )
         image.features.return_value = 1
@@ -34,6 +43,7 @@ class ObstacleTest(base.TestCase):
         image.group.return_value = {'pool': -1}
         image.mirror_image_get_info.return_value = {'state': 2}
         image.list_children2.return_value = []
+        image.get_parent_image_spec.side_effect = _NotFound
         for name, value in changes.items():
             getattr(image, name).return_value = value
         return image
@@ -55,6 +65,19 @@ class ObstacleTest(base.TestCase):
         self, changes: dict[str, Any], reason: str | None
     ) -> None:
         image = self._image(**changes)
+        self.assertEqual(reason, image_handles.obstacle_of(image, _Librbd))
+
+    @ddt.data(
+        # A clone that was flattened without deep-flatten: the snapshot only.
+        (['parent', _NotFound], image_handles.LOST_PARENT),
+        (['parent', 'parent'], None),
+    )
+    @ddt.unpack
+    def test_flattened_clone_whose_snapshot_is_none_is_not_copied(
+        self, parents: list[Any], reason: str | None
+    ) -> None:
+        image = self._image()
+        image.get_parent_image_spec.side_effect = parents
         self.assertEqual(reason, image_handles.obstacle_of(image, _Librbd))
 
 
