@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import functools
-import re
 import time
 from typing import Any
 from typing import NoReturn
@@ -44,8 +43,6 @@ WATCHED_FOR = 40.0
 _PAUSE = 1.0
 
 _DELETING = 'deleting'
-
-_UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
 @dataclasses.dataclass
@@ -267,9 +264,11 @@ class Deletions:
                 with self._clean_up(reference.source):
                     sources.release(reference)
             for name in self._driver.RBDProxy().list(client.ioctx):
-                if _is_deleted_volume(name):
+                if name.endswith(wire.DELETED_SOURCE):
                     with self._clean_up(name):
-                        sources.settle(name)
+                        # Another cloud may use the pool.
+                        if trash.is_deleted(self._driver, name):
+                            sources.settle(name)
 
     def _clone_sources(
         self, client: protocols.Client
@@ -378,9 +377,3 @@ def _recorded(volume: protocols.Volume) -> clone_sources.Reference | None:
     except exception.VolumeNotFound:
         source = CONF.volume_name_template % volume.source_volid
     return clone_sources.Reference(source, volume.name + wire.CLONE_SNAPSHOT)
-
-
-def _is_deleted_volume(name: str) -> bool:
-    before, _, after = CONF.volume_name_template.partition('%s')
-    pattern = f'{re.escape(before)}{_UUID}{re.escape(after)}'
-    return bool(re.fullmatch(pattern + re.escape(wire.DELETED_SOURCE), name))

@@ -256,15 +256,22 @@ def removable(driver: protocols.Driver) -> list[str]:
         ]
 
     entries = swap.run(driver, expired)
-    return [each['id'] for each in entries if _is_deleted(driver, each)]
+    return [
+        each['id']
+        for each in entries
+        if is_deleted(driver, each['name'], each['id'])
+    ]
 
 
-def _is_deleted(driver: protocols.Driver, entry: dict[str, Any]) -> bool:
-    name = entry['name'].removesuffix(wire.DELETED_SOURCE)
+def is_deleted(
+    driver: protocols.Driver, name: str, image_id: str = ''
+) -> bool:
+    """Return whether an image is that of a volume that this cloud deleted."""
+    name = name.removesuffix(wire.DELETED_SOURCE)
     ident = volume_utils.extract_id_from_volume_name(name) or ''
     volumes = [each for each in _volumes_of(ident) if each.name == name]
     return any(each.deleted for each in volumes) and not any(
-        is_needed(driver, Kept(entry['id'], name, True, each.id, False))
+        is_needed(driver, Kept(image_id, name, True, each.id, False))
         for each in volumes
         if not each.deleted
     )

@@ -69,8 +69,9 @@ class DeferredTest(base.DriverTestCase):
         deleted, unmanaged, moved = (
             self.made_volume(driver=driver) for _ in 'abc'
         )
-        foreign = f'volume-{uuid.uuid4()}'
-        rbd.RBD().create(self.cluster.ioctx(), foreign, 1 << 22)
+        foreign, source = f'volume-{uuid.uuid4()}', f'{moved.name}.deleted'
+        for name in (foreign, source):
+            rbd.RBD().create(self.cluster.ioctx(), name, 1 << 22)
         self.delete_with_record(deleted, driver)
         driver.unmanage(unmanaged)
         unmanaged.destroy()
@@ -79,6 +80,8 @@ class DeferredTest(base.DriverTestCase):
             self.rbd('trash', 'mv', f'volumes/{name}')
         driver._trash_purge()
         self.assertEqual(sorted(kept), sorted(self._trashed()))
+        # It looks like the source of deleted clones.
+        self.assertEqual([source], self.cluster.names())
         self.assertNotIn('Error deleting', log.output)
 
     def test_image_that_a_migrated_volume_has_left_is_purged(self) -> None:

@@ -691,16 +691,3 @@ class GroupTest(base.DriverTestCase):
         )
         self.assertEqual('error', update['status'])
         self.assertEqual('error', of_volume['status'])
-
-
-class NameTest(base.DriverTestCase):
-    def test_what_stock_kept(self) -> None:
-        """Purge the trash only for deleted volumes of Cinder."""
-        volume = self.new_volume()
-        for name, expected in (
-            (f'{volume.name}.deleted', True),
-            (volume.name, False),
-            ('backup.deleted', False),
-            (f'my-{volume.name}.deleted', False),
-        ):
-            self.assertIs(expected, deletion._is_deleted_volume(name))
