@@ -95,8 +95,10 @@ class InjectorTestCase(base.TestCase):
         self.supervisor = self._replaced(supervise, 'Supervisor').return_value
         programs = {'ceph-osd': {'pid': 7}}
         self.supervisor.processes.return_value = programs
-        self._replaced(processes, 'family').return_value = [7]
-        self._replaced(processes, 'ports_of').return_value = [6800, 6801]
+        self.family = self._replaced(processes, 'family')
+        self.family.return_value = [7]
+        self.ports = self._replaced(processes, 'ports_of')
+        self.ports.return_value = [6800, 6801]
         self.names = self._replaced(socket, 'if_nameindex')
         self.names.return_value = [(1, 'lo')]
         self.nft = self._replaced(subprocess, 'run')
@@ -123,6 +125,16 @@ class InjectorTestCase(base.TestCase):
             [mock.call.reload(), mock.call.start('ceph-osd')],
             self.supervisor.method_calls,
         )
+
+    def test_a_program_serves_once_it_listens_or_has_child_processes(
+        self,
+    ) -> None:
+        self.ports.return_value = []
+        self.family.side_effect = ([7], [7, 8], [7, 8, 9])
+        self.assertEqual([7, 8, 9], self.injector._serving('ceph-osd'))
+        self.family.side_effect = ([7],)
+        self.ports.return_value = [6800]
+        self.assertEqual([7], self.injector._serving('ceph-osd'))
 
     def test_the_network_is_whole_again(self) -> None:
         self._interrupted('cut')
