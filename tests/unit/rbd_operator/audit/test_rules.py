@@ -75,7 +75,9 @@ class RulesTest(base.TestCase):
         made: dict[str, Any] = {wire.ATTRIBUTE_OBJECT_SIZE: 2**20}
         if minutes is not None:
             at = _NOW - datetime.timedelta(minutes=minutes)
-            told = at.strftime('%Y-%m-%dT%H:%M:%SZ')
+            # Another release may leave out the zone.
+            zone = 'Z' if codes else ''
+            told = f'{at:%Y-%m-%dT%H:%M:%S}{zone}'
             half = {'percent': 4, 'at': told, 'reason': None}
             made[wire.ATTRIBUTE_CONVERSION] = half
         pool = facts.pool(facts.image(migrating=True))
