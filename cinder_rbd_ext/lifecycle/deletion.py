@@ -176,6 +176,7 @@ class Deletions:
         """Remove the unused snapshots of the image of a deleted volume.
 
         :raises Slow: if the deletion must begin again in its turn
+        :raises VolumeIsBusy: if it has clones, and a client has it open
         """
         name = image.get_name()
         deletion = self._current.get(name)
@@ -183,23 +184,22 @@ class Deletions:
             return
         deletion.is_found = True
         has_snapshots = True
-        has_client = False
         with self._clean_up(name):
             deletion.sources.drop_unneeded(image)
             deletion.has_clones = any(
                 each.endswith(wire.CLONE_SNAPSHOT)
                 for each in image_handles.snapshot_names(image)
             )
-            has_client = (
-                deletion.has_clones and len(list(image.watchers_list())) > 1
-            )
             deletion.reference = clone_sources.reference_of(
                 self._driver, image
             )
             has_snapshots = any(image.list_snaps())
-        if has_client:
+        until = time.monotonic() + WATCHED_FOR
+        while deletion.has_clones and len(list(image.watchers_list())) > 1:
             # The stock driver would rename it under a server that uses it.
-            raise exception.VolumeIsBusy(volume_name=name)
+            if time.monotonic() > until:
+                raise exception.VolumeIsBusy(volume_name=name)
+            time.sleep(_PAUSE)
         self.turns.check(
             name, functools.partial(_is_slow, image, has_snapshots, deletion)
         )

@@ -8,8 +8,10 @@ from typing import Any
 from cinder import exception
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
+import fixtures
 import rbd
 
+from cinder_rbd_ext.lifecycle import deletion
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -179,6 +181,9 @@ class TrashTest(CloneSourcesTestCase):
 
     def test_source_that_a_server_has_open_is_not_deleted(self) -> None:
         """The stock driver only renames a source with clones."""
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{deletion.__name__}.WATCHED_FOR', 1.0)
+        )
         source = self.made_volume()
         self.clone(source, self.driver)
         with self.cluster.image(source.name):
