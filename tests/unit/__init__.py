@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import os
+
+# Trio, which Selenium needs, has a plug-in for hypothesis. It cannot be
+# imported after eventlet has replaced the sockets.
+os.environ['HYPOTHESIS_NO_PLUGINS'] = '1'
