@@ -368,6 +368,7 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Take over a snapshot of a volume."""
         with volume_use.using_snapshot(self, snapshot):
+            takeover.check_snapshot(existing_ref)
             return super().manage_existing_snapshot(snapshot, existing_ref)
 
     def unmanage_snapshot(self, snapshot: protocols.Snapshot) -> None:

@@ -154,10 +154,6 @@ class Line:
             for turn in waiting
         )
 
-    def _is_full(self, project: str) -> bool:
-        most = MOST_WAITING if project in self._waiting else 2 * MOST_WAITING
-        return self._threads() >= most
-
     def _enter(
         self,
         project: str,
@@ -166,7 +162,8 @@ class Line:
     ) -> None:
         turn = _Turn(request is not None)
         with self._lock:
-            if request is not None and self._is_full(project):
+            most = MOST_WAITING * (1 if project in self._waiting else 2)
+            if request is not None and self._threads() >= most:
                 self._postpone(project, request)
                 raise Postponed
             self._waiting.setdefault(project, collections.deque()).append(turn)

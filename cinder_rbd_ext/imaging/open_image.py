@@ -5,7 +5,6 @@
 from collections.abc import Callable
 import contextlib
 import contextvars
-import functools
 from typing import Any
 import weakref
 
@@ -176,7 +175,10 @@ class Image(Delegate):
                     existing.reset(copied)
                     image_configuration.change(copied, how.configuration)
                     creation.state = image_handles.state_of(
-                        copied, functools.partial(self._pool_name, how)
+                        copied,
+                        lambda pool_id: (
+                            how.data_pool or self._librbd.pool_name(pool_id)
+                        ),
                     )
             except self._librbd.ImageExists:
                 raise
@@ -186,9 +188,6 @@ class Image(Delegate):
                     self._librbd.discard(dest_ioctx, dest_name)
                 raise
         creation.was_made()
-
-    def _pool_name(self, how: plan.ImagePlan, pool_id: int) -> str:
-        return how.data_pool or str(self._librbd.pool_name(pool_id))
 
     # The source's snapshot for a clone. If a step fails, the stock driver's
     # clean-up fails too, on a snapshot that does not exist or is not

@@ -4,8 +4,11 @@
 
 from collections.abc import Iterator
 import contextlib
+from typing import Any
 
+from cinder import context
 from cinder import exception
+from cinder import objects
 from cinder.volume import volume_utils
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
@@ -54,6 +57,17 @@ def taking_over(
         )
         undo.pop_all()
     driver.images.mark(volume.name)
+
+
+def check_snapshot(reference: Any) -> None:
+    """Refuse a snapshot that a record has: a deletion would end both."""
+    is_name = isinstance(reference, str)
+    name = reference if is_name else reference['source-name']
+    ident = volume_utils.extract_id_from_snapshot_name(name)
+    if ident and objects.Snapshot.exists(context.get_admin_context(), ident):
+        raise exception.ManageExistingInvalidReference(
+            existing_ref=reference, reason=f'Cinder has snapshot {ident}'
+        )
 
 
 def _check(

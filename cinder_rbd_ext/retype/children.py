@@ -66,11 +66,12 @@ def run(command: Sequence[str], report: Report) -> str:
             if child.poll() is None:
                 child.kill()
                 child.wait()
-        if child.returncode:
+        if status := child.returncode:
+            how = f'exit status {status}'
+            if status < 0:
+                how = f'signal {signal.Signals(-status).name}'
             raise ChildFailed(
-                program=command[0],
-                how=_described(child.returncode),
-                output=_last_line(output),
+                program=command[0], how=how, output=_last_line(output)
             )
         return _last_line(output)
 
@@ -84,7 +85,8 @@ def _wait(
         pause = min(pause * 1.5, _LONGEST)
         if time.monotonic() - reported >= INTERVAL:
             reported = time.monotonic()
-            report(_percent(output))
+            shown = _PERCENT.findall(_tail(output))
+            report(min(100, int(shown[-1])) if shown else 0)
 
 
 def _tail(output: IO[bytes]) -> bytes:
@@ -93,17 +95,6 @@ def _tail(output: IO[bytes]) -> bytes:
     return os.pread(output.fileno(), _TAIL, max(0, size - _TAIL))
 
 
-def _percent(output: IO[bytes]) -> int:
-    shown = _PERCENT.findall(_tail(output))
-    return min(100, int(shown[-1])) if shown else 0
-
-
 def _last_line(output: IO[bytes]) -> str:
     lines = _tail(output).replace(b'\r', b'\n').decode(errors='replace')
     return next(filter(None, map(str.strip, lines.split('\n')[::-1])), '')
-
-
-def _described(status: int) -> str:
-    if status < 0:
-        return f'signal {signal.Signals(-status).name}'
-    return f'exit status {status}'

@@ -136,6 +136,15 @@ class Image:
         pool, image, snapshot = parent
         return pool, image.name, snapshot.name
 
+    def get_parent_image_spec(self) -> dict[str, Any]:
+        """Return the parent, which the head and all snapshots have."""
+        names = ('pool_name', 'image_name', 'snap_name')
+        return dict(zip(names, self.parent_info(), strict=True))
+
+    def overlap(self) -> int:
+        """Return how much of the image the parent can have."""
+        return self.size() if self._read('Image.overlap').parent else 0
+
     def list_children(self) -> list[tuple[str, str]]:
         """Return the clones of the image's snapshots."""
         stored = self._read('Image.list_children')

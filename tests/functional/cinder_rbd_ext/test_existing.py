@@ -324,6 +324,25 @@ class ManageableTest(base.DriverTestCase):
         )
         self.assertEqual([other.name], self.cluster.names())
 
+    def test_snapshot_of_cinder_is_not_managed_again(self) -> None:
+        snapshot = self.new_snapshot(self.made_volume())
+        second = self.new_snapshot(snapshot.volume)
+        self.driver.delete_snapshot(second)
+        for reference in ({'source-name': snapshot.name}, snapshot.name):
+            self.assertRaises(
+                exception.ManageExistingInvalidReference,
+                self.driver.manage_existing_snapshot,
+                second,
+                reference,
+            )
+        # Cinder no longer has this one.
+        snapshot.destroy()
+        reference = {'source-name': snapshot.name}
+        self.driver.manage_existing_snapshot(second, reference)
+        with self.cluster.image(second.volume_name) as image:
+            names = [each['name'] for each in image.list_snaps()]
+        self.assertEqual([second.name], names)
+
     def test_list_of_manageable_volumes_gives_reasons(self) -> None:
         self.rbd('create', '--size', '1G', 'volumes/one')
         volume = self.new_volume()
