@@ -339,8 +339,8 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> None:
         """Revert a volume to a snapshot while nothing else uses its image."""
         with (
-            connection_choice.own_connection(),
             volume_use.alone(self, volume),
+            connection_choice.own_connection(),
         ):
             super().revert_to_snapshot(context, volume, snapshot)
 

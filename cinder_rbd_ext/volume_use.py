@@ -109,7 +109,7 @@ def _wait_for_clients(
     until = time.monotonic() + trash.WATCHED_FOR
     # The image does not exist if an earlier re-image was interrupted.
     with contextlib.suppress(driver.rbd.ImageNotFound):
-        while driver.images.has_watcher(volume.name):
+        while driver.images.has_client(volume.name):
             if not _left(until):
                 raise volume_lock.VolumeLocked(volume_id=volume.id)
             time.sleep(_PAUSE)

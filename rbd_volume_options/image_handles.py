@@ -163,6 +163,23 @@ def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
     return None
 
 
+def has_client(image: bindings.Image, librbd: Any, own: int = 0) -> bool:
+    """Return whether another client may write to an image.
+
+    rbd-mirror watches a mirrored image, too, and never locks a primary one.
+    One is therefore used by a client that has the exclusive lock.
+
+    :param own: number of watches of this client
+    """
+    if len(list(image.watchers_list())) <= own:
+        return False
+    mirrored = image.mirror_image_get_info()['state']
+    if mirrored == librbd.RBD_MIRROR_IMAGE_DISABLED:
+        return True
+    is_own = image.is_exclusive_lock_owner()
+    return not is_own and bool(image.list_lockers())
+
+
 @contextlib.contextmanager
 def at(image: bindings.Image, snapshot: str | None) -> Iterator[None]:
     """Set an image to a snapshot, if one is named, and then to its head."""

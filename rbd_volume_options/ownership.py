@@ -105,7 +105,7 @@ def text_and_version(
         )
         ioctx.operate_read_op(operation, f'rbd_header.{image_id}')
         version = ioctx.get_last_version()
-        texts = [value.decode() for _, value in values]
+        texts = [value.decode(errors='replace') for _, value in values]
     return texts[0] if texts else '', version
 
 

@@ -64,10 +64,10 @@ class ImageLookup:
         except self._driver.rbd.ImageNotFound:
             return False
 
-    def has_watcher(self, name: str) -> bool:
+    def has_client(self, name: str) -> bool:
         """Return whether a client has an image open for writing."""
         with self.opened(name, read_only=True) as image:
-            return bool(list(image.watchers_list()))
+            return image_handles.has_client(image, self._driver.rbd)
 
     def pool_name(self, pool_id: int) -> str:
         """Return the name of a pool of the cluster."""

@@ -35,13 +35,6 @@ from rbd_volume_options import wire
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
 
-#: Seconds to wait for the end of a watch. An OSD keeps the watch of a client
-#: that was killed for 30 seconds by default.
-WATCHED_FOR = 40.0
-
-# Seconds between two attempts to remove an image with a watch.
-_PAUSE = 1.0
-
 _DELETING = 'deleting'
 
 
@@ -161,7 +154,7 @@ class Deletions:
         :raises ImageBusy: if a client has it open
         """
         librbd = releases.off_the_hub(self._driver.librbd)
-        until = time.monotonic() + WATCHED_FOR
+        until = time.monotonic() + trash.WATCHED_FOR
         while True:
             try:
                 if librbd.complete_removal(client.ioctx, name):
@@ -170,7 +163,7 @@ class Deletions:
             except self._driver.rbd.ImageBusy:
                 if time.monotonic() > until:
                     raise
-            time.sleep(_PAUSE)
+            time.sleep(trash.PAUSE)
 
     def opened(self, image: bindings.Image) -> None:
         """Remove the unused snapshots of the image of a deleted volume.
@@ -194,12 +187,14 @@ class Deletions:
                 self._driver, image
             )
             has_snapshots = any(image.list_snaps())
-        until = time.monotonic() + WATCHED_FOR
-        while deletion.has_clones and len(list(image.watchers_list())) > 1:
+        until = time.monotonic() + trash.WATCHED_FOR
+        while deletion.has_clones and image_handles.has_client(
+            image, self._driver.rbd, own=1
+        ):
             # The stock driver would rename it under a server that uses it.
             if time.monotonic() > until:
                 raise exception.VolumeIsBusy(volume_name=name)
-            time.sleep(_PAUSE)
+            time.sleep(trash.PAUSE)
         self.turns.check(
             name, functools.partial(_is_slow, image, has_snapshots, deletion)
         )

@@ -313,7 +313,7 @@ class Migrations:
             if (
                 current.status in marker.MIGRATED
                 and not current.volume_attachment
-                and not self._images.has_watcher(volume.name)
+                and not self._images.has_client(volume.name)
             ):
                 return
             why = (

@@ -66,15 +66,16 @@ def check_snapshot(reference: Any) -> None:
     ident = volume_utils.extract_id_from_snapshot_name(name)
     if ident and objects.Snapshot.exists(context.get_admin_context(), ident):
         raise exception.ManageExistingInvalidReference(
-            existing_ref=reference, reason=f'Cinder has snapshot {ident}'
+            existing_ref=reference,
+            reason=f'Cinder has snapshot {ident}; unmanage it first',
         )
 
 
 def _check(
     driver: protocols.Driver, volume: protocols.Volume, name: str
 ) -> plan.ImageState:
-    image_id = volume_utils.extract_id_from_volume_name(name) or ''
-    if volume_use.renamed(image_id):
+    image_id = volume_utils.extract_id_from_volume_name(name)
+    if image_id and volume_use.renamed(image_id):
         # Cinder's API looks for a volume with this id only.
         raise exception.ManageExistingAlreadyManaged(volume_ref=name)
     try:

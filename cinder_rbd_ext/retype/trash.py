@@ -267,10 +267,12 @@ def is_deleted(
     driver: protocols.Driver, name: str, image_id: str = ''
 ) -> bool:
     """Return whether an image is that of a volume that this cloud deleted."""
+    # Of a volume that has another image since a re-image, too.
+    is_source = name.endswith(wire.DELETED_SOURCE)
     name = name.removesuffix(wire.DELETED_SOURCE)
     ident = volume_utils.extract_id_from_volume_name(name) or ''
     volumes = [each for each in _volumes_of(ident) if each.name == name]
-    return any(each.deleted for each in volumes) and not any(
+    return any(each.deleted or is_source for each in volumes) and not any(
         is_needed(driver, Kept(image_id, name, True, each.id, False))
         for each in volumes
         if not each.deleted

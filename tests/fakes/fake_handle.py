@@ -136,6 +136,16 @@ class Image:
         pool, image, snapshot = parent
         return pool, image.name, snapshot.name
 
+    def is_exclusive_lock_owner(self) -> bool:
+        """Return whether this handle has the exclusive lock."""
+        self._read('is_exclusive_lock_owner')
+        return False
+
+    def list_lockers(self) -> list[Any]:
+        """Return the clients that have a lock."""
+        self._read('list_lockers')
+        return []
+
     def get_parent_image_spec(self) -> dict[str, Any]:
         """Return the parent, which the head and all snapshots have."""
         names = ('pool_name', 'image_name', 'snap_name')

@@ -5,8 +5,11 @@
 from cinder import exception
 from cinder.objects import fields
 import ddt
+import fixtures
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
@@ -43,6 +46,26 @@ class ReplicationTest(base.DriverTestCase):
             fields.ReplicationStatus.ENABLED, volume.replication_status
         )
         self.assertIn('journaling', self.recorded(volume)[keys.FEATURES])
+
+    def test_watch_of_rbd_mirror_is_no_client(self) -> None:
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+        )
+        volume = self.made_volume(type_id=self.replicated)
+        snapshot = self.new_snapshot(volume)
+        with self.cluster.image(volume.name) as opened:
+            # rbd-mirror of the other cluster opens the image for writing.
+            self.assertEqual(1, len(list(opened.watchers_list())))
+            self.driver.revert_to_snapshot(self.context, volume, snapshot)
+        with self.cluster.image(volume.name) as opened:
+            opened.write(b'x', 0)
+            self.assertRaises(
+                volume_lock.VolumeLocked,
+                self.driver.revert_to_snapshot,
+                self.context,
+                volume,
+                snapshot,
+            )
 
     def test_journaling_is_not_passed_on(self) -> None:
         source = self.made_volume(base.ASKED, self.replicated)

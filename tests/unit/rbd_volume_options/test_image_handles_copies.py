@@ -98,3 +98,34 @@ class AtTest(base.TestCase):
         with image_handles.at(image, None):
             pass
         image.set_snap.assert_not_called()
+
+
+@ddt.ddt
+class ClientTest(base.TestCase):
+    """A mirrored image has a watch of rbd-mirror, which is no client."""
+
+    @ddt.data(
+        # Watches, mirrored, own lock, owners of the lock, whether it has one.
+        (0, False, False, 0, False),
+        (1, False, False, 0, True),
+        (1, True, False, 0, False),
+        (1, True, False, 1, True),
+        (1, True, True, 1, False),
+    )
+    @ddt.unpack
+    def test_lock_tells_the_clients_of_a_mirrored_image(
+        self, watches: int, mirrored: bool, own: bool, owners: int, used: bool
+    ) -> None:
+        image = mock.Mock(
+            spec=[
+                'watchers_list',
+                'mirror_image_get_info',
+                'is_exclusive_lock_owner',
+                'list_lockers',
+            ]
+        )
+        image.watchers_list.return_value = [{}] * watches
+        image.mirror_image_get_info.return_value = {'state': 2 - mirrored}
+        image.is_exclusive_lock_owner.return_value = own
+        image.list_lockers.return_value = [{}] * owners
+        self.assertIs(used, image_handles.has_client(image, _Librbd))

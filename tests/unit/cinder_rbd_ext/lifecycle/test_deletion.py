@@ -28,6 +28,7 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.lifecycle import deletion
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
@@ -193,7 +194,7 @@ class InterruptedTest(base.DriverTestCase):
 
     def test_client_that_is_not_forgotten_yet(self) -> None:
         self._interrupted(fake_images.OSError('timed out'))
-        self._patch(f'{deletion.__name__}._PAUSE', 0)
+        self._patch(f'{trash.__name__}.PAUSE', 0)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy(), times=3)
         self.driver.delete_volume(self.volume)
         self.assertEqual({}, self.pool.removing)
@@ -201,7 +202,7 @@ class InterruptedTest(base.DriverTestCase):
     def test_client_that_is_never_forgotten(self) -> None:
         """Cinder must not make the volume available: its data is lost."""
         self._interrupted(fake_images.OSError('timed out'))
-        self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
+        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
         self.assertRaises(
             exception.VolumeBackendAPIException,
@@ -503,7 +504,7 @@ class PostponedTest(base.DriverTestCase):
     def test_volume_that_lost_data_stays_in_deletion_while_a_client_is_there(
         self,
     ) -> None:
-        self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
+        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
         self.cluster.pools['volumes'].images.pop(self.volume.name)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
         self.assertRaises(turns.Postponed, self.delete, self.volume)
@@ -521,7 +522,7 @@ class PostponedTest(base.DriverTestCase):
     ) -> None:
         """Unless the service waits for all deletions before it starts."""
         self.override_config('volume_service_inithost_offload', offload)
-        self._patch(f'{deletion.__name__}.WATCHED_FOR', -1)
+        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
         self.cluster.pools['volumes'].images.pop(self.volume.name)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
         self.volume.worker = self.worker()
