@@ -25,10 +25,13 @@ BACKEND = 'rbd-aa'
 CLUSTER = f'sandbox-aa@{BACKEND}'
 #: The pool's name in the scheduler and in ``cluster_name`` of volumes.
 POOL = f'{CLUSTER}#{BACKEND}'
+#: The drivers of a service.
+OURS = 'cinder_rbd_ext.driver.RBDExtDriver'
+STOCK = 'cinder.volume.drivers.rbd.RBDDriver'
 
 _SECTION = """
 [{backend}]
-volume_driver = cinder_rbd_ext.driver.RBDExtDriver
+volume_driver = {driver}
 volume_backend_name = {backend}
 {ceph}
 rbd_tenant_options = rbd:object_size,rbd:stripe_unit,rbd:stripe_count,\
@@ -67,19 +70,22 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(folder: pathlib.Path) -> Iterator[list[Service]]:
+def running(
+    folder: pathlib.Path, second: str = OURS
+) -> Iterator[list[Service]]:
     """Run two services with the configuration of the sandbox's service.
 
     :param folder: the folder for their configuration, locks and logs
+    :param second: the driver of the second service; the first one has ours
     """
     place = state.State(state.default_root())
     supervisor = supervise.Supervisor(place, {})
     own = pathlib.Path(f'/proc/{_service(supervisor)}')
     services: list[Service] = []
     with contextlib.ExitStack() as stack:
-        for number in (1, 2):
+        for number, driver in enumerate((OURS, second), 1):
             conf = folder / f'{number}.conf'
-            conf.write_text(_configuration(place, folder, number))
+            conf.write_text(_configuration(place, folder, number, driver))
             # Without the program that holds the sandbox's programs.
             command = own.joinpath('cmdline').read_text().split('\0')[:-1]
             at = command.index('--config-file')
@@ -106,7 +112,7 @@ def _environ(own: pathlib.Path) -> dict[str, str]:
 
 
 def _configuration(
-    place: state.State, folder: pathlib.Path, number: int
+    place: state.State, folder: pathlib.Path, number: int, driver: str
 ) -> str:
     text = (place.etc / 'cinder/cinder.conf').read_text()
     section = re.search(r'^\[rbd\]$(.*?)^\[', text, re.DOTALL | re.MULTILINE)
@@ -124,7 +130,9 @@ def _configuration(
         text = re.sub(
             rf'^{name} = .*$', f'{name} = {value}', text, flags=re.MULTILINE
         )
-    return text + _SECTION.format(backend=BACKEND, ceph=ceph, folder=folder)
+    return text + _SECTION.format(
+        backend=BACKEND, driver=driver, ceph=ceph, folder=folder
+    )
 
 
 class TwoServicesTestCase(base.CloudTestCase):

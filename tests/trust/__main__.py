@@ -98,6 +98,12 @@ def _parser() -> argparse.ArgumentParser:
         'of Nova, and faults of its services, libvirt and QEMU',
     )
     parser.add_argument(
+        '--mixed',
+        action='store_true',
+        help='the second service of kind "service" has the stock driver, as '
+        'during an upgrade',
+    )
+    parser.add_argument(
         '--round', type=int, nargs='+', default=(), help='only these rounds'
     )
     parser.add_argument(
@@ -134,6 +140,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.error('no fault of these kinds has one of these targets')
     if _CUT in targets and not faults.can_cut():
         parser.error('"cut" needs a sandbox with a name')
+    if args.mixed and _SERVICE not in targets:
+        parser.error('--mixed needs --kind service')
     usual = [each.name for each in operations.FAIR]
     if args.servers:
         usual = [each.name for each in operations.OF_SERVERS]
@@ -152,8 +160,9 @@ def main(arguments: Sequence[str]) -> int:
         services: list[clustered.Service] = []
         if _SERVICE in plan.targets:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
+            second = clustered.STOCK if args.mixed else clustered.OURS
             services = stack.enter_context(
-                clustered.running(pathlib.Path(folder))
+                clustered.running(pathlib.Path(folder), second)
             )
         running = rounds.Rounds(plan, _printed, services)
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -30,6 +30,8 @@ _USUAL = 'ceph-mon'
 _OTHER = 'ceph-mon-b'
 _IDENTS = {_USUAL: 'a', _OTHER: 'b'}
 _PATIENCE = 60.0
+# Seconds in which placement groups renew their leases by themselves.
+_LEASE = 16.0
 
 
 class Cluster:
@@ -67,6 +69,25 @@ class Cluster:
             if time.monotonic() > deadline:
                 raise RuntimeError(f'waited {_PATIENCE:.0f} s for {what}')
             time.sleep(0.1)
+
+    def peer(self) -> bool:
+        """Let placement groups peer again that stay laggy.
+
+        They answer no request before: https://tracker.ceph.com/issues/80404
+
+        :returns: whether there were any
+        """
+        deadline = time.monotonic() + _LEASE
+        while self._laggy():
+            if time.monotonic() > deadline:
+                self.ceph('osd', 'down', '0')
+                self._until(lambda: not self._laggy(), 'placement groups')
+                return True
+            time.sleep(1)
+        return False
+
+    def _laggy(self) -> Any:
+        return self._shown('pg', 'ls', 'laggy').get('pg_stats')
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

@@ -43,6 +43,7 @@ _DELETED = 60.0
 _UNCHANGED = 15.0
 # The longest time to wait for changes in a pool.
 _CHANGES = 8.0
+_AUDITED = 600
 # The pauses of an owner who tries again.
 _PAUSE = 0.5
 #: The rows in the table of rounds with more than one fault, and with none.
@@ -222,6 +223,8 @@ class Rounds:
                 self._broken(number, error)
                 return
             self._inject(injected, runs, pool)
+            if injected and self._injector.cluster.peer():
+                self._show(f'  round {number}: laggy until peered again')
             recovery = dict(
                 pool.map(lambda s: (s.name, self._recover(s)), self._sides)
             )
@@ -479,7 +482,7 @@ class Rounds:
         command = [str(program / 'cinder-rbd-ext'), '--os-cloud', 'admin']
         command += ['audit', '--ceph-user', 'admin', '-f', 'json']
         done = subprocess.run(
-            command,
+            ['timeout', '--kill-after=9', str(_AUDITED), *command],
             capture_output=True,
             text=True,
             check=False,

@@ -53,11 +53,14 @@ class _Cluster(cluster.Cluster):
         self.ratios = dict(_RATIOS)
         self.monitors = {'a'}
         self.hosts: list[str] = []
+        self.laggy: list[str] = []
 
     def _run(self, program: str, *words: str, text: str = '') -> str:
         words = words[2:] if words[0] == '--id' else words
         if words[0] == 'osd' and words[1].startswith('set-'):
             self.ratios[words[1].split('-')[1]] = float(words[2])
+        if words[:2] == ('osd', 'down'):
+            self.laggy = []
         if words[:2] == ('mon', 'remove'):
             self.monitors.remove(words[2])
             # Whoever connects now needs the other one.
@@ -71,6 +74,7 @@ class _Cluster(cluster.Cluster):
                 **ratios,
                 'pools': [{'flags_names': f'selfmanaged_snaps,{full}'}],
                 'quorum': list(self.monitors),
+                'pg_stats': self.laggy,
             }
         )
 
@@ -115,3 +119,10 @@ class ClusterTestCase(base.TestCase):
         self.assertEqual({'ceph-mon'}, self.supervisor.running)
         self.assertEqual({'ceph-mon'}, self.supervisor.known)
         self.assertEqual(_CONF, self.conf.read_text())
+
+    def test_only_groups_that_stay_laggy_are_peered(self) -> None:
+        self.assertFalse(self.cluster.peer())
+        self.useFixture(fixtures.MockPatchObject(cluster, '_LEASE', 0))
+        self.cluster.laggy = ['3.c']
+        self.assertTrue(self.cluster.peer())
+        self.assertEqual([], self.cluster.laggy)
