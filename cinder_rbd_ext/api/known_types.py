@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
-import dataclasses
 import threading
 import time
 from typing import Any
@@ -22,12 +21,8 @@ from cinder_rbd_ext import protocols
 MAX_AGE = 5.0
 
 
-@dataclasses.dataclass(frozen=True)
-class KnownType:
-    ident: str
-    name: str
-    specs: Mapping[str, str]
-    is_public: bool
+#: A volume type, as Cinder reads it for its own list.
+KnownType = Mapping[str, Any]
 
 
 class KnownTypes:
@@ -51,13 +46,7 @@ class KnownTypes:
             try:
                 before = self._changes
                 self._types = tuple(
-                    KnownType(
-                        each['id'],
-                        each['name'],
-                        dict(each['extra_specs'] or {}),
-                        bool(each['is_public']),
-                    )
-                    for each in volume_types.get_all_types(
+                    volume_types.get_all_types(
                         cinder_context.get_admin_context(),
                         filters={'is_public': None},
                         list_result=True,
@@ -69,7 +58,7 @@ class KnownTypes:
                 self._reading.release()
         return self._types
 
-    def public(self, identity: object) -> dict[str, Any] | None:
+    def public(self, identity: object) -> KnownType | None:
         """Return a type that all projects may see, without a statement.
 
         :param identity: the id or the name in a request, not checked yet
@@ -78,16 +67,11 @@ class KnownTypes:
         matching = [
             each
             for each in self.all() or ()
-            if identity in (each.ident, each.name)
+            if identity in (each['id'], each['name'])
         ]
-        if len(matching) != 1 or not matching[0].is_public:
+        if len(matching) != 1 or not matching[0]['is_public']:
             return None
-        known = matching[0]
-        return {
-            'id': known.ident,
-            'name': known.name,
-            'extra_specs': known.specs,
-        }
+        return matching[0]
 
     def forget(self) -> None:
         """Read the types again with the next request: one was changed."""

@@ -46,7 +46,7 @@ class Restrictions:
         if types is None or not isinstance(wanted, str | None):
             return True
         if wanted is not None and not any(
-            wanted in (each.ident, each.name) for each in types
+            wanted in (each['id'], each['name']) for each in types
         ):
             # The type is new, or does not exist.
             return True
@@ -60,7 +60,7 @@ class Restrictions:
         return any(
             _refuses(offer, size, source)
             for each, offer in self._look(types)
-            if wanted in (None, each.ident, each.name)
+            if wanted in (None, each['id'], each['name'])
         )
 
     def _look(
@@ -72,16 +72,15 @@ class Restrictions:
         if types_before is not types or reported_before is not reported:
             restricting = []
             for each in types:
-                matching = self._reported.known_matching(each.specs)
-                if offers.restricts(each.specs, matching):
-                    offer = offers.TypeOffer.of(each.specs, matching)
+                offer = offer_of(each, self._reported)
+                if offer is not None:
                     restricting.append((each, offer))
             self._known = types, reported, restricting
         return restricting
 
 
 def offer_of(
-    volume_type: protocols.VolumeType,
+    volume_type: protocols.VolumeType | known_types.KnownType,
     reported: pools.ReportedPools,
     group: Any = None,
 ) -> offers.TypeOffer | None:

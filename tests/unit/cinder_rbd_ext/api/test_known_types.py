@@ -29,7 +29,7 @@ class KnownTypesTest(base.ApiTestCase):
     def _specs(self) -> dict[str, Any]:
         all_types = self.known.all()
         self.assertIsNotNone(all_types)
-        return {each.name: dict(each.specs) for each in all_types or ()}
+        return {each['name']: each['extra_specs'] for each in all_types or ()}
 
     def test_all_types(self) -> None:
         """Private types of any project are among them."""
@@ -39,7 +39,7 @@ class KnownTypesTest(base.ApiTestCase):
         specs = self._specs()
         self.assertEqual({'rbd:object_map': 'true'}, specs['secret'])
         self.assertEqual(base.TYPES['striped'], specs['striped'])
-        self.assertIn(ident, {each.ident for each in self.known.all() or ()})
+        self.assertIn(ident, {each['id'] for each in self.known.all() or ()})
 
     def test_private_type_is_looked_up_for_each_request(self) -> None:
         """Its extra specs must not reach other projects."""
