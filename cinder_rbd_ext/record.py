@@ -21,7 +21,7 @@ from cinder_rbd_ext import protocols
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
 from rbd_volume_options import wire
@@ -141,12 +141,10 @@ def forgotten(volume_id: str) -> None:
     and the properties of the disk, as the volume may return. A failure is
     logged: the volume has already left.
     """
-    admin = context.get_admin_context()
     kept = {*wire.MARKER_RECORDS, *image_record.keys_of(definitions.Kind.DISK)}
     try:
-        for key in db.volume_admin_metadata_get(admin, volume_id):
-            if key.startswith(keys.PREFIX) and key not in kept:
-                db.volume_admin_metadata_delete(admin, volume_id, key)
+        ours = options.ours(items_of(volume_id))
+        write(volume_id, {}, ours.keys() - kept)
     except Exception:
         LOG.exception('Could not remove the record of volume %s', volume_id)
 

@@ -180,10 +180,9 @@ def tell_attachment_refused(
 
 def forget_refused_attachment(volume_id: str) -> None:
     """Remove the record of a refusal; a failure is logged."""
-    admin = context.get_admin_context()
+    names = wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT
     try:
-        for key in (wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT):
-            db.volume_admin_metadata_delete(admin, volume_id, key)
+        record.write(volume_id, {}, names)
     except Exception:
         LOG.exception(
             'Could not remove the refusal from the record of volume %s',

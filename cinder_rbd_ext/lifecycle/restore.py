@@ -108,7 +108,7 @@ def remember(volume_id: str) -> None:
     if wire.RECORD_RESTORING in recorded:
         return
     copy = image_record.of_restore(db.volume_metadata_get(admin, volume_id))
-    db.volume_admin_metadata_update(admin, volume_id, copy, False)
+    record.write(volume_id, copy)
 
 
 def repair(volume_id: str, check: accepted_keys.Check) -> None:
@@ -150,8 +150,5 @@ def repair(volume_id: str, check: accepted_keys.Check) -> None:
     record.accepted(
         volume_id, {k: v for k, v in wanted.items() if k not in own}
     )
-    for name in recorded:
-        if name == wire.RECORD_RESTORING or name.startswith(
-            wire.RECORD_BEFORE_RESTORE
-        ):
-            db.volume_admin_metadata_delete(admin, volume_id, name)
+    # In the order of their names, so that the mark is the last one.
+    record.write(volume_id, {}, image_record.of_restore(own))

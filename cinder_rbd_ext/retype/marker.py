@@ -268,7 +268,7 @@ def write(volume_id: str, marker: Marker) -> Marker:
     }
     if marker.destination:
         items[wire.RECORD_DESTINATION] = marker.destination
-    _update(volume_id, items)
+    record.write(volume_id, items)
     return marker
 
 
@@ -294,7 +294,7 @@ def _as_text(marker: Marker) -> str:
 
 def begin(volume_id: str, marker: Marker) -> Marker:
     """Write the marker of a new retype, and forget why the last one failed."""
-    _remove(volume_id, wire.RECORD_CONVERSION_REFUSED)
+    record.write(volume_id, {}, [wire.RECORD_CONVERSION_REFUSED])
     return write(volume_id, marker)
 
 
@@ -330,7 +330,7 @@ def disown(volume_id: str, request: str) -> None:
 
 def forget(volume_id: str) -> None:
     """Remove the marker of a retype that has ended."""
-    _remove(volume_id, *wire.MARKER_RECORDS)
+    record.write(volume_id, {}, wire.MARKER_RECORDS)
 
 
 def note_kept(volume_id: str, image_id: str) -> None:
@@ -338,7 +338,7 @@ def note_kept(volume_id: str, image_id: str) -> None:
 
     Earlier ones are removed (:class:`cinder_rbd_ext.retype.trash.Kept`).
     """
-    _update(volume_id, {wire.RECORD_KEPT: image_id})
+    record.write(volume_id, {wire.RECORD_KEPT: image_id})
 
 
 def refusal(admin_metadata: Mapping[str, str]) -> str | None:
@@ -352,7 +352,7 @@ def refuse(volume_id: str, reason: str) -> None:
     A failure is logged and not raised.
     """
     try:
-        _update(
+        record.write(
             volume_id,
             {wire.RECORD_CONVERSION_REFUSED: image_record.shortened(reason)},
         )
@@ -360,15 +360,3 @@ def refuse(volume_id: str, reason: str) -> None:
         LOG.exception(
             'Could not record why volume %s was not converted', volume_id
         )
-
-
-def _update(volume_id: str, items: dict[str, str]) -> None:
-    db.volume_admin_metadata_update(
-        context.get_admin_context(), volume_id, items, False
-    )
-
-
-def _remove(volume_id: str, *names: str) -> None:
-    admin = context.get_admin_context()
-    for name in sorted(set(names) & record.items_of(volume_id).keys()):
-        db.volume_admin_metadata_delete(admin, volume_id, name)
