@@ -42,8 +42,10 @@ from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
+from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
@@ -86,9 +88,9 @@ class RBDExtDriver(rbd.RBDDriver):
         self._attaching = volume_use.Attaching()
         self._uploads = turns.Uploads()
         self._deletions = deletion.Deletions(self, self._maker.creations)
-        self._reconfigurations = reconfiguration.Reconfigurations(self)
-        self._migrations = migration.Migrations(self, self._reconfigurations)
-        self._retypes = self._migrations.retypes
+        self.configurations = reconfiguration.Reconfigurations(self)
+        self._retypes = retypes.Retypes(self)
+        self._migrations = migration.Migrations(self, self._retypes)
         self._recovery = recovery.Recovery(
             self, self._retypes, self._stock_retype
         )
@@ -141,7 +143,7 @@ class RBDExtDriver(rbd.RBDDriver):
             if not creation.set_up:
                 # The stock driver skips this for encrypted volumes.
                 update.update(self._setup_volume(volume))
-        self._migrations.remove(volume, creation.accepted)
+        leftovers.remove_keys(self, volume, creation.accepted)
         return update
 
     def create_volume_from_snapshot(
@@ -261,7 +263,7 @@ class RBDExtDriver(rbd.RBDDriver):
                     volume_use.check_not_copied(current)
                 items = connection.items(self, volume, connector, current)
                 if current is not None:
-                    self._reconfigurations.follow(current, is_current=True)
+                    self.configurations.follow(current, is_current=True)
                 info = super().initialize_connection(
                     current or volume, connector
                 )
@@ -280,7 +282,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         connection.pass_on_refusal()
         if volume.status != fields.VolumeStatus.DELETING:
-            self._reconfigurations.follow(volume)
+            self.configurations.follow(volume)
         return super().remove_export(context, volume)
 
     def terminate_connection(
@@ -316,7 +318,7 @@ class RBDExtDriver(rbd.RBDDriver):
         ):
             super().extend_volume(current, new_size)
             # Keys can have changed meanwhile.
-            self._reconfigurations.follow(volume, new_size=int(new_size))
+            self.configurations.follow(volume, new_size=int(new_size))
 
     def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""
@@ -352,7 +354,7 @@ class RBDExtDriver(rbd.RBDDriver):
         **kwargs: object,
     ) -> Any:
         """Upload a volume to Glance."""
-        self._reconfigurations.follow(volume)
+        self.configurations.follow(volume)
         with contextlib.ExitStack() as held:
             current = held.enter_context(
                 volume_use.using(self, volume, volume_use.LONG_WAIT)
@@ -447,7 +449,7 @@ class RBDExtDriver(rbd.RBDDriver):
         remote: str | None = None,
     ) -> None:
         """Refuse a copy by Cinder that is slow or makes data unreadable."""
-        self._reconfigurations.follow(src_vol)
+        self.configurations.follow(src_vol)
         self._migrations.check_copied(src_vol, dest_vol)
         super().before_volume_copy(context, src_vol, dest_vol, remote)
 
@@ -488,7 +490,7 @@ class RBDExtDriver(rbd.RBDDriver):
             # Cinder has not saved the size of the volume yet.
             size = self.manage_existing_get_size(volume, existing_ref)
             update = super().manage_existing(volume, existing_ref)
-        self._reconfigurations.follow(volume, new_size=size)
+        self.configurations.follow(volume, new_size=size)
         return update
 
     def unmanage(self, volume: protocols.Volume) -> None:
@@ -496,7 +498,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._retypes.leftovers.settle_idle(volume.id)
         super().unmanage(volume)
         if self.images.exists(volume.name):
-            self._reconfigurations.release(volume)
+            self.configurations.release(volume)
             self.images.release(volume.name)
 
     def _get_image_status(self, image_name: str) -> Update:

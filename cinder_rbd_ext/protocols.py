@@ -125,6 +125,7 @@ class Driver(Protocol):
     rbd: Any
     librbd: Any
     images: Any
+    configurations: Any
     host: str
     cluster_name: str | None
     STORAGE_PROTOCOL: str

@@ -83,7 +83,6 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
-from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
@@ -125,22 +124,14 @@ Move = Callable[[Any], tuple[bool, Update | None]]
 
 
 class Migrations:
-    """Removes the keys that the new back end of a volume does not accept.
+    """Migrations of the volumes of a back end.
 
-    :param configurations: changes the configuration of images
-    :ivar retypes: the retypes of the driver, which make copies, too
+    :param own: the retypes of the driver, which make copies, too
     """
 
-    def __init__(
-        self,
-        driver: protocols.Driver,
-        configurations: reconfiguration.Reconfigurations,
-    ) -> None:
-        self._driver, self._configurations = driver, configurations
+    def __init__(self, driver: protocols.Driver, own: retypes.Retypes) -> None:
+        self._driver, self._retypes = driver, own
         self._images: lookup.ImageLookup = driver.images
-        self.retypes = retypes.Retypes(
-            driver, self.remove, configurations.follow
-        )
 
     @contextlib.contextmanager
     def announced(
@@ -167,7 +158,7 @@ class Migrations:
                 marker.disown(volume.id, earlier.request)
 
         def settle() -> None:
-            self.retypes.leftovers.settle_other(request_id, volume.id)
+            self._retypes.leftovers.settle_other(request_id, volume.id)
             announce()
 
         announce()
@@ -222,7 +213,7 @@ class Migrations:
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request
         """
-        self.retypes.leftovers.settle_other(request_id, volume.id)
+        self._retypes.leftovers.settle_other(request_id, volume.id)
         try:
             return self._migrated(request_id, volume, host, move, held)
         except Exception:
@@ -238,7 +229,7 @@ class Migrations:
         mark = marker.of_volume(volume_id)
         if mark is None or mark.request != request_id:
             return
-        settle = functools.partial(self.retypes.leftovers.settle, volume_id)
+        settle = functools.partial(self._retypes.leftovers.settle, volume_id)
         leftovers.attempt(volume_id, settle)
         marker.disown(volume_id, request_id)
 
@@ -257,7 +248,7 @@ class Migrations:
                 if copied:
                     mark, state = copied
                     self._record_move(volume, host, mark.pool, state)
-                    self.remove(volume, accepted)
+                    leftovers.remove_keys(self._driver, volume, accepted)
                     held.check_is_held()
                     # Cinder has the time until this marker is stale to save.
                     marker.write(volume.id, mark)
@@ -266,7 +257,7 @@ class Migrations:
                 moved, update = move(capabilities.with_location(host))
                 if moved:
                     self._record_move(volume, host)
-                    self.remove(volume, accepted)
+                    leftovers.remove_keys(self._driver, volume, accepted)
                     return True, update or None
         self._check_is_unused(volume)
         marker.forget(volume.id)
@@ -286,7 +277,7 @@ class Migrations:
         if capabilities.is_ours(host['capabilities']):
             record.moved(volume.id, state, back_end_of(host))
         else:
-            self._configurations.release(volume, pool)
+            self._driver.configurations.release(volume, pool)
             record.forgotten(volume.id)
 
     def _check_is_unused(self, volume: protocols.Volume) -> None:
@@ -347,7 +338,7 @@ class Migrations:
         target = copied_state(volume, host, state)
         with contextlib.ExitStack() as stack:
             if not reason:
-                place = self.retypes.places.place(
+                place = self._retypes.places.place(
                     volume.project_id,
                     copy,
                     target,
@@ -534,40 +525,6 @@ class Migrations:
             return accepted_keys.of_type(
                 metadata, specs, settings, volume.size, as_is=not retyped
             )
-
-    def remove(
-        self,
-        volume: protocols.Volume,
-        accepted: accepted_keys.Acceptance | None,
-    ) -> None:
-        """Remove the keys that are not accepted from a volume, and log them.
-
-        A model update would replace all metadata, which the owner may have
-        changed since. The volume object stays consistent with the database, so
-        that Cinder does not save it again. A failure is logged: the image has
-        already changed, and Cinder must save that.
-        """
-        if not accepted or not accepted.dropped:
-            return
-        try:
-            for name in sorted(accepted.dropped):
-                if name in volume.metadata:
-                    volume.delete_metadata_key(name)
-                else:
-                    # The owner has set it since the volume was read.
-                    db.volume_metadata_delete(volume._context, volume.id, name)
-        except Exception:
-            LOG.exception('Could not remove the keys of volume %s', volume.id)
-            return
-        LOG.info(
-            'Volume %(id)s: removed keys that its volume type does not '
-            'accept on back end %(backend)s: %(keys)s',
-            {
-                'id': volume.id,
-                'backend': self._driver.backend_name,
-                'keys': accepted.reasons,
-            },
-        )
 
 
 @contextlib.contextmanager

@@ -9,9 +9,9 @@ recovery and the next request for the volume repeat this.
 
 from collections.abc import Callable
 import errno
-from typing import Any
 
 from cinder import exception
+from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
@@ -34,11 +34,6 @@ LOG = logging.getLogger(__name__)
 # Errors of librados and librbd without the rights to a pool.
 _REFUSED = (errno.EPERM, errno.EACCES)
 
-#: Removes the keys that a volume type does not accept from a volume.
-RemoveKeys = Callable[[Any, accepted_keys.Acceptance], None]
-#: Configures the image of a volume for a new type, if there is one.
-Configure = Callable[[Any, Any], None]
-
 
 def attempt(volume_id: str, remove: Callable[[], None]) -> None:
     """Remove something; recovery repeats it after a failure."""
@@ -55,14 +50,8 @@ def attempt(volume_id: str, remove: Callable[[], None]) -> None:
 class Leftovers:
     """What retypes and migrations of a back end have left."""
 
-    def __init__(
-        self,
-        driver: protocols.Driver,
-        remove_keys: RemoveKeys,
-        configure: Configure,
-    ) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
-        self._remove_keys, self._configure = remove_keys, configure
 
     def settle(self, volume_id: str, wait: float = 0.0) -> None:
         """Remove what an earlier retype or migration of a volume has left.
@@ -87,7 +76,7 @@ class Leftovers:
             trash.discard(images, wait)
         self._correct_keys(volume)
         # A retype that failed may have changed limits.
-        self._configure(volume, None)
+        self._driver.configurations.follow(volume)
         marker.forget(volume_id)
 
     def _settle_migration(
@@ -179,7 +168,7 @@ class Leftovers:
             difference = changes.disagreement(requested, state)
             if difference:
                 accepted = accepted.without(difference)
-            self._remove_keys(volume, accepted)
+            remove_keys(self._driver, volume, accepted)
         except Exception:
             LOG.exception('Could not check the keys of volume %s', volume.id)
 
@@ -251,3 +240,38 @@ class Leftovers:
         is_deferred = self._driver.configuration.enable_deferred_deletion
         if not is_deferred and wire.RECORD_KEPT in record.items_of(volume.id):
             trash.remove(self._driver, lambda entry: True, volume.name)
+
+
+def remove_keys(
+    driver: protocols.Driver,
+    volume: protocols.Volume,
+    accepted: accepted_keys.Acceptance | None,
+) -> None:
+    """Remove the keys that are not accepted from a volume, and log them.
+
+    A model update would replace all metadata, which the owner may have
+    changed since. The volume object stays consistent with the database, so
+    that Cinder does not save it again. A failure is logged: the image has
+    already changed, and Cinder must save that.
+    """
+    if not accepted or not accepted.dropped:
+        return
+    try:
+        for name in sorted(accepted.dropped):
+            if name in volume.metadata:
+                volume.delete_metadata_key(name)
+            else:
+                # The owner has set it since the volume was read.
+                db.volume_metadata_delete(volume._context, volume.id, name)
+    except Exception:
+        LOG.exception('Could not remove the keys of volume %s', volume.id)
+        return
+    LOG.info(
+        'Volume %(id)s: removed keys that its volume type does not '
+        'accept on back end %(backend)s: %(keys)s',
+        {
+            'id': volume.id,
+            'backend': driver.backend_name,
+            'keys': accepted.reasons,
+        },
+    )

@@ -130,17 +130,11 @@ Stock = Callable[[], tuple[bool, Update | None]]
 class Retypes:
     """Retypes of the volumes of a back end."""
 
-    def __init__(
-        self,
-        driver: protocols.Driver,
-        remove_keys: leftovers.RemoveKeys,
-        configure: leftovers.Configure,
-    ) -> None:
+    def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
-        self._remove_keys, self._configure = remove_keys, configure
         #: Also those of migrations.
         self.places = places.Places(driver)
-        self.leftovers = leftovers.Leftovers(driver, remove_keys, configure)
+        self.leftovers = leftovers.Leftovers(driver)
 
     @contextlib.contextmanager
     def announced(
@@ -408,9 +402,9 @@ class Retypes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)
         self._change_features(volume, decided)
-        self._remove_keys(volume, decided.acceptance)
+        leftovers.remove_keys(self._driver, volume, decided.acceptance)
         # Without the keys that were removed.
-        self._configure(volume, new_type)
+        self._driver.configurations.follow(volume, new_type)
         return update
 
     def _change_features(

@@ -32,6 +32,7 @@ from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
@@ -426,13 +427,13 @@ class CopyTest(RetypeTestCase):
         """A client replaces all metadata that it read before the retype."""
         own = {keys.OBJECT_SIZE: '4M', 'a': 'b'}
         volume = self.filled_volume(metadata=own)
-        remove = self.driver._migrations.remove
+        remove = leftovers.remove_keys
 
         def late(*args: Any) -> None:
             remove(*args)
             db.volume_metadata_update(self.admin, volume.id, own, True)
 
-        with mock.patch.object(self.driver._retypes, '_remove_keys', late):
+        with mock.patch.object(leftovers, 'remove_keys', late):
             self.begin(volume)
             type_id = self.make_type(
                 rbd_object_size='1M', rbd_tenant_options=''
