@@ -19,15 +19,6 @@ LOG = logging.getLogger(__name__)
 LOW = 0.1
 
 
-class _OtherPool:
-    def __init__(self, configuration: Any, pool: str) -> None:
-        self._configuration = configuration
-        self.rbd_pool = pool
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._configuration, name)
-
-
 def looking_at(driver: protocols.Driver, pool: str) -> Any:
     """Return a copy of a driver with another pool as the RBD pool.
 
@@ -35,7 +26,8 @@ def looking_at(driver: protocols.Driver, pool: str) -> Any:
     is a copy, because other threads create images meanwhile.
     """
     view = copy.copy(driver)
-    view.configuration = _OtherPool(driver.configuration, pool)
+    view.configuration = copy.copy(driver.configuration)
+    view.configuration.rbd_pool = pool
     return view
 
 

@@ -35,9 +35,6 @@ LOG = logging.getLogger(__name__)
 _from_mask = features.from_mask
 
 PoolName = Callable[[int], str]
-#: Checks an open image before its size changes. The second argument is the
-#: new size in bytes.
-SizeCheck = Callable[[Any, int], None]
 
 
 class Librbd(open_image.Delegate):
@@ -53,7 +50,8 @@ class Librbd(open_image.Delegate):
         self.creations = creations
         self.pool_name = pool_name
         self._opened: dict[int, weakref.WeakSet[open_image.Image]] = {}
-        self.size_checks: dict[str | None, SizeCheck] = {}
+        #: Checks an open image before its size, in bytes, changes.
+        self.size_checks: dict[str | None, Callable[[Any, int], None]] = {}
         self._locks = open_image.Locks()
         #: What removes an image, by its name.
         self.removers: dict[str, removals.Remove] = {}
@@ -100,15 +98,6 @@ class Librbd(open_image.Delegate):
         if not name.endswith(wire.CLONE_SNAPSHOT):
             return None
         return self.creations.get(name.removesuffix(wire.CLONE_SNAPSHOT))
-
-    @contextlib.contextmanager
-    def checking_size(self, name: str, check: SizeCheck) -> Iterator[None]:
-        """Check new sizes of an image while the stock driver has it open."""
-        self.size_checks[name] = check
-        try:
-            yield
-        finally:
-            del self.size_checks[name]
 
     def read_parent(
         self, ioctx: bindings.Ioctx, name: str

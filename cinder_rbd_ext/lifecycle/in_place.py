@@ -53,13 +53,15 @@ def extending(
         # The API ignores an invalid record too, and must decide the same.
         if image_record.read(recorded):
             origins = image_record.origins(recorded) or {}
-        with driver.librbd.checking_size(volume.name, check):
-            try:
-                yield
-            except Exception as error:
-                if refused:
-                    raise refused[0] from error
-                raise
+        driver.librbd.size_checks[volume.name] = check
+        try:
+            yield
+        except Exception as error:
+            if refused:
+                raise refused[0] from error
+            raise
+        finally:
+            del driver.librbd.size_checks[volume.name]
 
 
 def give_back_features(
