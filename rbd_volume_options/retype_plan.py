@@ -9,12 +9,14 @@ of the image, the driver to the image itself.
 from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Protocol
 
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import phrases
@@ -24,6 +26,13 @@ from rbd_volume_options import request
 from rbd_volume_options import sizes
 
 _MIGRATION = 'a retype with a migration'
+
+
+class Volume(request.Volume, Protocol):
+    @property
+    def size(self) -> int: ...
+    @property
+    def volume_type(self) -> request.VolumeType | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +104,25 @@ class Retype:
     size: int
     layout_requested: bool
     features_requested: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        volume: Volume,
+        admin_metadata: Mapping[str, str],
+        new_type: request.VolumeType | None,
+        settings: backend_settings.BackendSettings,
+    ) -> 'Retype':
+        """Return the retype of a volume with a record."""
+        return cls(
+            request.metadata_of(volume),
+            request.specs_of(volume.volume_type),
+            request.specs_of(new_type),
+            settings,
+            volume.size,
+            image_record.layout_requested(admin_metadata),
+            image_record.features_requested(admin_metadata),
+        )
 
     @functools.cached_property
     def acceptance(self) -> accepted_keys.Acceptance:

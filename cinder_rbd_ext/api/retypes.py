@@ -59,14 +59,8 @@ def check(
         if here.settings is None:
             # The back end has another driver, which removes no keys.
             return None
-        retype = retype_plan.Retype(
-            metadata,
-            former,
-            specs,
-            here.settings,
-            volume.size,
-            image_record.layout_requested(recorded),
-            image_record.features_requested(recorded),
+        retype = retype_plan.Retype.of(
+            volume, recorded, new_type, here.settings
         )
         return _check_here(volume, retype, may_migrate, shows_pools)
     if here and not may_migrate:

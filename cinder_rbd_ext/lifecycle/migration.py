@@ -510,13 +510,9 @@ class Migrations:
             retyped = volume.status == marker.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
-                retype = retype_plan.Retype(
-                    metadata,
-                    specs,
-                    specs,
-                    settings,
-                    volume.size,
-                    image_record.layout_requested(record.items_of(volume.id)),
+                recorded = record.items_of(volume.id)
+                retype = retype_plan.Retype.of(
+                    volume, recorded, volume.volume_type, settings
                 )
                 state = self._images.state_of(volume.name)
                 if retype.layout_obstacle(state):

@@ -104,7 +104,6 @@ from cinder_rbd_ext.retype import trash
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 
 LOG = logging.getLogger(__name__)
@@ -281,15 +280,8 @@ class Retypes:
                 volume.name, client=client.cluster, ioctx=client.ioctx
             )
         current = record.stored_volume(volume.id)
-        recorded = current.admin_metadata
-        return retype_plan.Retype(
-            request.metadata_of(current),
-            request.specs_of(current.volume_type),
-            request.specs_of(new_type),
-            settings,
-            current.size,
-            image_record.layout_requested(recorded),
-            image_record.features_requested(recorded),
+        return retype_plan.Retype.of(
+            current, current.admin_metadata, new_type, settings
         ).make_plan(state, is_copied)
 
     def _reason_against(
