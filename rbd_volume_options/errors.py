@@ -125,8 +125,13 @@ class OptionError(ValueError):
         )
 
     def for_tenants(self) -> 'OptionError':
-        """Return this error; a copy without values if they name pools."""
-        if self.key != keys.DATA_POOL:
+        """Return this error; a copy without values if they name pools.
+
+        The value in the metadata of a volume is the tenant's own.
+        """
+        if self.key != keys.DATA_POOL or (
+            self.origin is Origin.VOLUME_METADATA
+        ):
             return self
         return OptionError(
             self.key, _HIDDEN, self.reason, _HIDDEN, self.origin, self.code

@@ -50,7 +50,7 @@ def _without_traceback(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def bad_request(hint: str = '', shows_pools: bool = True) -> Iterator[None]:
+def bad_request(hint: str = '', shows_pools: bool = False) -> Iterator[None]:
     """Turn an ``OptionError`` into HTTP 400 with its text and a hint."""
     try:
         yield

@@ -61,7 +61,7 @@ class TypesController(_SpecsController):
         if _names_ours(specs):
             context = req.environ['cinder.context']
             policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
-            with refusals.bad_request():
+            with refusals.bad_request(shows_pools=True):
                 self._check(_strings(specs))
         yield
         self._types.forget()
@@ -91,7 +91,7 @@ class ExtraSpecsController(_SpecsController):
         """Check one extra spec and the key in the path."""
         if key_spelling.is_misspelled(id):
             self._authorize(req, stock.UPDATE_POLICY)
-            with refusals.bad_request():
+            with refusals.bad_request(shows_pools=True):
                 checks.check_syntax({id: ''}, keys.Scope.TYPE)
         specs = body if isinstance(body, dict) else {}
         self._check_added(req, type_id, specs, stock.UPDATE_POLICY)
@@ -112,7 +112,7 @@ class ExtraSpecsController(_SpecsController):
             existing = _existing(context, type_id)
             if _with_partner(req) and registry.partner(id) in existing:
                 partner = registry.partner(id)
-            with refusals.bad_request():
+            with refusals.bad_request(shows_pools=True):
                 checks.check_removable(id, existing, keys.Scope.TYPE)
                 self._check_removed(existing, {id, partner})
         yield
@@ -154,7 +154,7 @@ class ExtraSpecsController(_SpecsController):
             return
         specs = {**_existing(context, type_id), **_strings(items)}
         if checks.ours(specs):
-            with refusals.bad_request():
+            with refusals.bad_request(shows_pools=True):
                 self._check(specs)
 
     def _authorize(self, req: protocols.Request, action: str) -> Any:
@@ -187,7 +187,7 @@ def _names_ours(items: dict[str, Any]) -> bool:
     """
     for key in filter(key_spelling.is_ours, items):
         if items[key] is None:
-            with refusals.bad_request():
+            with refusals.bad_request(shows_pools=True):
                 raise errors.OptionError(
                     registry.shown_key(key),
                     'null',

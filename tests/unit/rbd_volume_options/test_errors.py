@@ -123,6 +123,8 @@ class OptionErrorTestCase(refusals.RefusalTestCase):
             'allowed: not shown',
             str(error.for_tenants()),
         )
+        own = error.at(Origin.VOLUME_METADATA)
+        self.assertIs(own, own.for_tenants())
 
     def test_text_where_the_origin_is_not_known(self) -> None:
         error = errors.OptionError('rbd:stripe_count', 0, 'wrong', 'right')

@@ -37,7 +37,7 @@ _BAD: tuple[tuple[dict[str, Any], str], ...] = (
     ({'rbd:stripes': '8'}, 'unknown key'),
     ({'rbd:stripe_unit': '64K'}, 'set without rbd:stripe_count'),
     ({'rbd:object_size': '3M'}, 'a power of two'),
-    ({'rbd:data_pool': 'a/b'}, 'not a valid pool name'),
+    ({'rbd:data_pool': 'a/b'}, "rbd:data_pool = 'a/b' (volume type): not a"),
     (
         {'rbd:tenant_options': 'rbd:data_pool'},
         'not a key that tenants can set',

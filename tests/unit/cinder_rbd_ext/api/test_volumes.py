@@ -219,6 +219,16 @@ class CreateTest(base.ApiTestCase):
         self.get_pools.return_value = [base.pool('rbd', settings)]
         self.ok('POST', _VOLUMES, self.create())
 
+    def test_tenants_are_not_told_the_pool_of_a_type(self) -> None:
+        # An API service without the extension accepts any name.
+        self.set_specs('rbd', rbd__data_pool='secret/pool')
+        for body in (self.create({'rbd:cache_mode': 'none'}), self.create()):
+            response = self.call('POST', '/volumes', body)
+            self.assertEqual(400, response.status_int)
+            self.assertIn('rbd:data_pool', response.text)
+            self.assertIn('not a valid pool name', response.text)
+            self.assertNotIn('secret', response.text)
+
     def test_private_type(self) -> None:
         """The response is the same as for a type that does not exist."""
         self.add_type(
