@@ -67,6 +67,5 @@ def of_back_end(backend: str) -> Iterator[None]:
     except errors.OptionError as error:
         renamed = error.renamed(registry.conf_names())
         raise exceptions.InvalidBackendOptions(
-            backend=backend,
-            reason=str(renamed),
+            backend=backend, reason=str(renamed)
         ) from error

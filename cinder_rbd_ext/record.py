@@ -87,9 +87,7 @@ def accepted(
     try:
         write(volume_id, *update)
     except Exception:
-        LOG.exception(
-            'Could not record the accepted keys of volume %s', volume_id
-        )
+        LOG.exception('Could not record accepted keys of volume %s', volume_id)
 
 
 def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:

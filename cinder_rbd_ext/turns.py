@@ -365,9 +365,7 @@ class Turns:
         try:
             slow = is_slow()
         except Exception:
-            LOG.exception(
-                'Could not get the expected cost of deleting %s', name
-            )
+            LOG.exception('Could not get the cost of deleting %s', name)
             return
         if slow:
             raise Slow(name)

@@ -217,9 +217,8 @@ def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
         return
     with contextlib.ExitStack() as stack:
         deadline = _Deadline(volume_id, wait)
-        gate, *places = names
-        _take_all([gate], stack, deadline)
-        _take_all(places, stack, deadline)
+        _take_all(names[:1], stack, deadline)
+        _take_all(names[1:], stack, deadline)
         stack.enter_context(_marked(volume_id, exclusive=True))
         yield Held(volume_id, names)
 

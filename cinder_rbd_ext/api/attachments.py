@@ -208,8 +208,7 @@ class ConnectionsController(_ConnectorController):
         parameters = controller.part_of(body, 'os-initialize_connection')
         connector = self._connector(req, parameters)
         volume = objects.Volume.get_by_id(context, id)
-        policy = action_policies.INITIALIZE_POLICY
-        if policies.allows(context, policy, volume):
+        if policies.allows(context, action_policies.INITIALIZE_POLICY, volume):
             volume_source.check_usable(volume, f'Volume {volume.id}')
             if connector and cache_mode.attaching(volume).requests_mode:
                 current = requester.current(volume)

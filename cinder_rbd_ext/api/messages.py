@@ -28,9 +28,7 @@ class MessagesController(controller.Controller):
     def index(
         self, req: protocols.Request, resp_obj: protocols.Response
     ) -> None:
-        _append(
-            req.environ['cinder.context'], resp_obj.obj.get('messages', [])
-        )
+        _append(req.environ['cinder.context'], resp_obj.obj['messages'])
 
     @wsgi.extends
     def show(

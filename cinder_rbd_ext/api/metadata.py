@@ -248,10 +248,7 @@ class Changes:
         tell(response, notice)
 
     def _configured(
-        self,
-        context: protocols.Context,
-        volume_id: str,
-        is_compared: bool,
+        self, context: protocols.Context, volume_id: str, is_compared: bool
     ) -> Mapping[str, str] | None:
         """Make the driver configure the image; return the ignored keys.
 

@@ -56,8 +56,7 @@ class OptionsController(controller.Controller):
         for key in ('id', 'name'):
             for each in seen:
                 if each[key] == wanted:
-                    limits_of = _limits_of(context)
-                    answer = self._answer(each, context, limits_of)
+                    answer = self._answer(each, context, _limits_of(context))
                     return {'volume_type': answer}
         raise exception.VolumeTypeNotFound(volume_type_id=wanted)
 
@@ -86,8 +85,7 @@ class OptionsController(controller.Controller):
 
 def route_all_names(mapper: Any, resource: Any) -> None:
     """Route names with a slash to :meth:`OptionsController.show`."""
-    project = f'{{project_id:{CONF.project_id_regex}}}'
-    for prefix in (f'/{project}', ''):
+    for prefix in (f'/{{project_id:{CONF.project_id_regex}}}', ''):
         mapper.connect(
             wire.ALIAS,
             f'{prefix}{wire.ROUTE}/{{id:.+}}',
@@ -109,10 +107,8 @@ def _limits_of(
     def limits_of(ident: str | None) -> Answer | None:
         if ident is None:
             return None
-        qos_spec = qos_specs.get_qos_specs(admin, ident)
-        return published.qos_limits(
-            str(qos_spec.consumer), qos_spec.specs or {}
-        )
+        spec = qos_specs.get_qos_specs(admin, ident)
+        return published.qos_limits(str(spec.consumer), spec.specs or {})
 
     return limits_of
 

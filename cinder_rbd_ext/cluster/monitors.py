@@ -87,13 +87,11 @@ class Monitors:
         # If the connection was lost, the second attempt uses another one.
         for _attempt in range(2):
             with rbd.RADOSClient(self._driver) as client:
-                status, output, text = client.cluster.mon_command(
-                    _COMMAND, b''
-                )
+                status, output, why = client.cluster.mon_command(_COMMAND, b'')
             if status == 0:
                 return bytes(output)
         raise exception.VolumeBackendAPIException(
-            data=f'mon dump failed with status {status}: {text}'
+            data=f'mon dump failed with status {status}: {why}'
         )
 
 

@@ -401,8 +401,7 @@ class SharedClients:
             with self._lock:
                 if client.retired:
                     return False
-                age = self._clock() - client.verified_at
-                if age < VERIFIED_FOR:
+                if self._clock() - client.verified_at < VERIFIED_FOR:
                     return True
                 running = client.check
                 if running is None:

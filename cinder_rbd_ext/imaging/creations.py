@@ -135,9 +135,7 @@ class Creation:
         try:
             self.undo.close()
         except Exception:
-            LOG.exception(
-                'Could not clean up the creation of image %s', self.name
-            )
+            LOG.exception('Could not undo the creation of image %s', self.name)
 
 
 class Creations:

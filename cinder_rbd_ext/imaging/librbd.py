@@ -41,10 +41,7 @@ class Librbd(open_image.Delegate):
     """The module ``rbd``, with ``RBD`` and ``Image`` that keep layouts."""
 
     def __init__(
-        self,
-        module: Any,
-        creations: creations.Creations,
-        pool_name: PoolName,
+        self, module: Any, creations: creations.Creations, pool_name: PoolName
     ) -> None:
         super().__init__(module)
         self.creations = creations
@@ -260,11 +257,7 @@ class RBD(open_image.Delegate):
                 )
 
     def remove(
-        self,
-        ioctx: bindings.Ioctx,
-        name: str,
-        *args: object,
-        **kwargs: object,
+        self, ioctx: bindings.Ioctx, name: str, *args: object, **kwargs: object
     ) -> None:
         """Remove an image, unless its creation has just failed.
 
@@ -291,10 +284,7 @@ class RBD(open_image.Delegate):
         )
 
     def trash_remove(
-        self,
-        ioctx: bindings.Ioctx,
-        image_id: str,
-        force: bool = False,
+        self, ioctx: bindings.Ioctx, image_id: str, force: bool = False
     ) -> None:
         """Remove an image; without force, a purge takes part in it."""
         purge = None if force else self._librbd.purge

@@ -141,9 +141,7 @@ class Maker:
             return self.creating(volume, disk=disk)
         state = self._images.state_of(volume.name)
         how = image_sources.plan_remade(volume, state)
-        return self._held(
-            volume, self._undone(volume, lambda base, parent: how)
-        )
+        return self._held(volume, self._undone(volume, lambda *_: how))
 
     @contextlib.contextmanager
     def _held(

@@ -211,8 +211,7 @@ class Deletions:
         with self._clean_up(parent_name):
             self._clone_sources(client).release(
                 clone_sources.Reference(
-                    parent_name.removesuffix(wire.DELETED_SOURCE),
-                    parent_snap,
+                    parent_name.removesuffix(wire.DELETED_SOURCE), parent_snap
                 )
             )
 

@@ -334,8 +334,7 @@ class Migrations:
             mark = marker.write(volume.id, mark)
         images = swap.Images(self._driver, volume.name, mark)
         copy = copies.Copy(images)
-        state = self._images.state_of(volume.name)
-        target = copied_state(volume, host, state)
+        target = copied_state(volume, host, self._images.state_of(volume.name))
         with contextlib.ExitStack() as stack:
             if not reason:
                 place = self._retypes.places.place(
@@ -399,9 +398,7 @@ class Migrations:
             except Exception:
                 if is_renamed:
                     raise
-                LOG.exception(
-                    'Could not record the image of volume %s', volume.id
-                )
+                LOG.exception('Could not record image of volume %s', volume.id)
                 yield
                 return
             yield
@@ -514,8 +511,7 @@ class Migrations:
                 retype = retype_plan.Retype.of(
                     volume, recorded, volume.volume_type, settings
                 )
-                state = self._images.state_of(volume.name)
-                if retype.layout_obstacle(state):
+                if retype.layout_obstacle(self._images.state_of(volume.name)):
                     return None
                 return retype.acceptance
             return accepted_keys.of_type(

@@ -171,9 +171,7 @@ class Copy:
                 reason=f'The copy has {state}, and not {target}'
             )
         if image_handles.has_invalid_map(copy):
-            raise swap.CopyFailed(
-                reason='An object map of the copy is invalid'
-            )
+            raise swap.CopyFailed(reason='The copy has an invalid object map')
 
     def obstacle(self) -> str | None:
         """Return why the image cannot be copied; None if it can."""

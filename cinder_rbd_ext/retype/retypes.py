@@ -207,9 +207,7 @@ class Retypes:
         mark = marker.Marker(request_id, new_type.id, source_id)
         marker.begin(volume.id, mark)
         with option_errors.of_volume(
-            volume,
-            self._driver.backend_name,
-            user_messages.Operation.RETYPE,
+            volume, self._driver.backend_name, user_messages.Operation.RETYPE
         ):
             decided = self.make_plan(volume, new_type)
         reason = self._reason_against(volume, new_type, decided)
@@ -219,11 +217,7 @@ class Retypes:
             LOG.info(
                 'Retype of volume %(id)s needs a migration: %(obstacle)s; '
                 'the image is not converted: %(why)s',
-                {
-                    'id': volume.id,
-                    'obstacle': decided.obstacle,
-                    'why': reason,
-                },
+                {'id': volume.id, 'obstacle': decided.obstacle, 'why': reason},
             )
             refuse(volume, reason)
             if reason in places.FOR_ALL_COPIES:

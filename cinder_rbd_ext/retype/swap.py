@@ -183,11 +183,7 @@ class Images:
             self._restore(ioctx)
 
     def rename(
-        self,
-        ioctx: bindings.ObjectIoctx,
-        source: str,
-        target: str,
-        ident: str,
+        self, ioctx: bindings.ObjectIoctx, source: str, target: str, ident: str
     ) -> None:
         """Rename an image; complete an interrupted rename."""
         has_old = id_of(ioctx, source) == ident

@@ -120,7 +120,7 @@ class CreationTest(base.TestCase):
         self.creation.fail()
         self.assertEqual(['snapshot'], self.done)
         self.assertIn(
-            'Could not clean up the creation of image', self.log.output
+            'Could not undo the creation of image', self.log.output
         )
         self.assertIn('no connection', self.log.output)
 

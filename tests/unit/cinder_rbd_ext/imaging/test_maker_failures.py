@@ -233,7 +233,7 @@ class UndoFailsTest(FailureTestCase):
             self.assertIs(error, self.cause(path.make))
         self.cluster.forgive()
         self.assertIn(
-            'Could not clean up the creation of image', self.log.output
+            'Could not undo the creation of image', self.log.output
         )
 
     def test_of_one_step_leaves_the_others(self) -> None:
@@ -250,5 +250,5 @@ class UndoFailsTest(FailureTestCase):
             self.snapshots_of(path.source.name),
         )
         self.assertIn(
-            'Could not clean up the creation of image', self.log.output
+            'Could not undo the creation of image', self.log.output
         )
