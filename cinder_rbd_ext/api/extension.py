@@ -32,6 +32,8 @@ _CONTROLLERS = (
     ('manageable_volumes', volumes.ManageController),
     ('groups', groups.GroupsController),
     ('consistencygroups', groups.ConsistencyGroupsController),
+    ('group_snapshots', groups.GroupSnapshotsController),
+    ('cgsnapshots', groups.GroupSnapshotsController),
     ('backups', volumes.BackupsController),
     ('snapshots', snapshots.SnapshotsController),
     ('os-snapshot-manage', snapshots.SnapshotsController),
@@ -62,17 +64,26 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
             extensions.ResourceExtension(
                 wire.ALIAS,
                 options.OptionsController(*shared),
-                custom_routes_fn=options.route_all_names,
+                custom_routes_fn=self._route,
             ),
             extensions.ResourceExtension(
                 wire.ALIAS,
                 attachments.NextAttachmentController(*shared),
-                parent={
-                    'member_name': 'volume',
-                    'collection_name': 'volumes',
-                },
+                parent={'member_name': 'volume', 'collection_name': 'volumes'},
             ),
         ]
+
+    def _route(self, mapper: Any, resource: Any) -> None:
+        """Add routes, and extend POST of backups.
+
+        Cinder has two resources of backups, and extends only the other one.
+        """
+        options.route_all_names(mapper, resource)
+        controller = volumes.BackupsController(self._reported, self._types)
+        for route in mapper.matchlist:
+            if route.routepath == '/backups':
+                route.defaults['controller'].register_extensions(controller)
+                break
 
     def get_controller_extensions(self) -> list[Any]:
         """Return the controllers that extend Cinder's own ones."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests that create a group from a group or a group snapshot.
+"""Requests for group snapshots, or that create a group from one or a group.
 
-Such a request has no metadata, and the volumes do not get the keys of the
+The latter have no metadata, and the volumes do not get the keys of the
 source. If the driver refuses one, Cinder marks all volumes of the group as
 available although they have no RBD image.
 """
@@ -23,6 +23,7 @@ from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
+from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
 
@@ -49,8 +50,8 @@ class _CopiesController(controller.Controller):
             if group is None and uuidutils.is_uuid_like(group_snapshot):
                 taken = groups.get_group_snapshot(context, group_snapshot)
                 origin = groups.get(context, taken.group_id)
-                snapshots = objects.SnapshotList.get_all_for_group_snapshot
-                for each in snapshots(context, taken.id):
+                snapshots_of = objects.SnapshotList.get_all_for_group_snapshot
+                for each in snapshots_of(context, taken.id):
                     self._check_copy(
                         context, origin, each, volume_source.of_snapshot
                     )
@@ -116,4 +117,33 @@ class ConsistencyGroupsController(_CopiesController):
         sources = controller.part_of(body, 'consistencygroup-from-src')
         group = sources.get('source_cgid') or None
         self._check(req, group, sources.get('cgsnapshot_id') or None)
+        yield
+
+
+class GroupSnapshotsController(controller.Controller):
+    """Group snapshots, which Cinder allows while a volume is reverted."""
+
+    @wsgi.extends
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
+        """Check the volumes of the group."""
+        from cinder import group as cinder_group
+
+        context = req.environ['cinder.context']
+        old = controller.part_of(body, 'cgsnapshot')
+        new = controller.part_of(body, 'group_snapshot')
+        group = new.get('group_id') or old.get('consistencygroup_id')
+        if uuidutils.is_uuid_like(group):
+            for each in cinder_group.API().get(context, group).volumes:
+                volume_source.check_usable(each, f'Volume {each.id}')
+        yield
+
+    @wsgi.extends
+    def delete(self, req: protocols.Request, id: str) -> Iterator[None]:
+        """Check the volumes of the snapshots."""
+        context = req.environ['cinder.context']
+        snapshots_of = objects.SnapshotList.get_all_for_group_snapshot
+        for each in snapshots_of(context, id):
+            snapshots.check_use(context, each.id)
         yield

@@ -385,7 +385,16 @@ class ManageController(controller.Controller):
 
 
 class BackupsController(controller.Controller):
-    """Checks that servers can read a backup after its restore."""
+    """Backups of snapshots, and whether servers can read restored data."""
+
+    @wsgi.extends
+    def create(
+        self, req: protocols.Request, body: object = None
+    ) -> Iterator[None]:
+        """Check the snapshot of a new backup."""
+        snapshot_id = controller.part_of(body, 'backup').get('snapshot_id')
+        snapshots.check_use(req.environ['cinder.context'], snapshot_id)
+        yield
 
     @wsgi.extends
     def restore(

@@ -234,3 +234,59 @@ class ConsistencyGroupsTest(GroupsTestCase):
         self._refused(400, '', {})
         both = {'source_cgid': self.group, 'cgsnapshot_id': fake.UUID1}
         self._refused(400, '', both)
+
+
+@ddt.ddt
+class GroupSnapshotsTest(GroupsTestCase):
+    """Group snapshots of a group with a volume that is being reverted."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.requested = [
+            self.mock_object(rpcapi.VolumeAPI, name, autospec=True)
+            for name in ('create_group_snapshot', 'delete_group_snapshot')
+        ]
+
+    def _set_status(self, status: str) -> None:
+        self.source.status = status
+        self.source.save()
+
+    @ddt.data(
+        ('group_snapshot', 'group_id', None),
+        ('cgsnapshot', 'consistencygroup_id', '3.0'),
+    )
+    @ddt.unpack
+    def test_request_that_would_wait_for_the_revert_is_refused(
+        self, kind: str, key: str, version: str | None
+    ) -> None:
+        values = {}
+        if kind == 'cgsnapshot':
+            group_type = group_types.get_default_cgsnapshot_type()
+            values = {'group_type_id': group_type['id']}
+        group = self._group(**values)
+        taken = self._group_snapshot(group)
+        requests: tuple[Any, ...] = (
+            ('POST', f'/{kind}s', {kind: {key: group, 'name': 'new'}}),
+            ('DELETE', f'/{kind}s/{taken}'),
+        )
+        self._set_status('reverting')
+        for each in requests:
+            self.refused(400, 'is being reverted', *each, version=version)
+        for method in self.requested:
+            method.assert_not_called()
+        self._set_status('available')
+        for each in requests:
+            self.ok(*each, version=version)
+        for method in self.requested:
+            method.assert_called_once()
+
+    def test_group_of_another_project_is_not_found(self) -> None:
+        group = self._group()
+        taken = self._group_snapshot(group)
+        self._set_status('reverting')
+        body = {'group_snapshot': {'group_id': group, 'name': 'new'}}
+        for words, *request in (
+            (f'Group {group} could', 'POST', '/group_snapshots', body),
+            (f'{taken} could', 'DELETE', f'/group_snapshots/{taken}'),
+        ):
+            self.refused(404, words, *request, app=self.stranger)

@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Restores of backups, whose data were written for one sector size."""
+"""Backups of snapshots, and restores of data written for a sector size."""
 
 from typing import Any
 import uuid
 
+from cinder import exception
 from cinder.db import api as db
 
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 _KEY = keys.SECTOR_SIZE
 _LARGE = {_KEY: '4096'}
 _UNREADABLE = ('could not read', _KEY)
+
+
+class CreateTest(base.ApiTestCase):
+    def test_snapshot_of_a_volume_whose_image_is_replaced(self) -> None:
+        refused_by_cinder = exception.InvalidVolume(reason='by Cinder')
+        self.patch(
+            'cinder.backup.api.API.create', side_effect=refused_by_cinder
+        )
+        made = {wire.RECORD_CONVERSION: '{}'}
+        for status, words in (
+            ('retyping', 'is being retyped'),
+            ('available', 'by Cinder'),
+        ):
+            volume = self.volume(made=made, status=status)
+            backup = {
+                'volume_id': volume.id,
+                'snapshot_id': self.snapshot(volume),
+            }
+            self.refused(400, words, 'POST', '/backups', {'backup': backup})
 
 
 class RestoreTest(base.ApiTestCase):
