@@ -200,4 +200,4 @@ class AcceptedTest(RecordTestCase):
     def test_failure_to_record_is_only_logged(self) -> None:
         db.volume_destroy(self.admin, self.volume.id)
         record.accepted(self.volume.id, self._MODE)
-        self.assertIn('Could not record the accepted', self.log.output)
+        self.assertIn('Could not record accepted', self.log.output)
