@@ -306,13 +306,17 @@ def _check_is_not_replaced(volume: protocols.Volume) -> None:
 
     A retype removes keys, a restore puts those back that the volume had before
     it, and a migration replaces the metadata by a copy from its beginning. An
-    upload would become slow, and not be counted as such.
+    upload or a backup would become slow, and not be counted as such.
 
     :raises HTTPBadRequest: during such an operation
     """
     operation = _OPERATIONS.get(volume.status)
     if operation is None and volume.migration_status in requester.MOVING:
         operation = 'migrated'
+    # Cinder reads a volume that was in use through a clone.
+    was_free = volume.previous_status == fields.VolumeStatus.AVAILABLE
+    if volume.status == fields.VolumeStatus.BACKING_UP and was_free:
+        operation = 'backed up'
     if operation:
         raise webob.exc.HTTPBadRequest(
             explanation=f'Volume {volume.id} is being {operation}. Change its '

@@ -102,6 +102,13 @@ class VolumesController(controller.Controller):
             )
             if source.written is not None:
                 checks.check_readable(offer, metadata, source.written)
+            if volume.get('backup_id'):
+                total = size * units.Gi
+                for requested, _ in offer.requests(metadata):
+                    chosen = plan.configuration_of(requested.resolve(), total)
+                    _check_quick(
+                        qos.delaying(qos.REIMAGE, total, chosen, metadata)
+                    )
         # The scheduler may have been waited for since the first look.
         snapshots.check_use(context, volume.get('snapshot_id'))
 
@@ -296,8 +303,7 @@ class VolumesController(controller.Controller):
         elif slow := image_record.delaying(
             qos.REIMAGE, record.stored_volume(volume.id)
         ):
-            names = ', '.join(slow)
-            reason = f'these limits make it slow: {names}. Remove them first'
+            reason = _SLOW.format(', '.join(slow))
         if reason and self._reported.may_be_ours(volume):
             raise webob.exc.HTTPBadRequest(
                 explanation=f'{wire.REFUSED}{reason}.'
@@ -332,6 +338,10 @@ class VolumesController(controller.Controller):
     ) -> None:
         """Add the attributes of the RBD images to volumes."""
         _show(req, resp_obj.obj['volumes'])
+
+
+# Of a re-image, a backup or a restore, because of limits of the owner.
+_SLOW = 'these limits make it slow: {}. Remove them first'
 
 
 class ManageController(controller.Controller):
@@ -385,16 +395,37 @@ class ManageController(controller.Controller):
 
 
 class BackupsController(controller.Controller):
-    """Backups of snapshots, and whether servers can read restored data."""
+    """Backups and restores.
+
+    The services of all projects make only some at a time
+    (``backup_max_operations``).
+    """
 
     @wsgi.extends
     def create(
         self, req: protocols.Request, body: object = None
     ) -> Iterator[None]:
-        """Check the snapshot of a new backup."""
-        snapshot_id = controller.part_of(body, 'backup').get('snapshot_id')
-        snapshots.check_use(req.environ['cinder.context'], snapshot_id)
+        """Check the snapshot of a new backup, or the limits of the volume.
+
+        Cinder reads a snapshot and a volume in use through a clone, which has
+        no limits of the owner.
+        """
+        context = req.environ['cinder.context']
+        backup = controller.part_of(body, 'backup')
+        snapshots.check_use(context, backup.get('snapshot_id'))
+        ident = backup.get('volume_id')
+        if not backup.get('snapshot_id') and uuidutils.is_uuid_like(ident):
+            volume = cinder_volume.API().get(context, ident)
+            if volume.status != 'in-use':
+                self._check(volume, qos.UPLOAD, ', or back up a snapshot')
         yield
+
+    def _check(
+        self, volume: protocols.Volume, work: dict[str, int], instead: str = ''
+    ) -> None:
+        slow = image_record.delaying(work, record.stored_volume(volume.id))
+        if slow and self._reported.may_be_ours(volume):
+            _check_quick(slow, instead)
 
     @wsgi.extends
     def restore(
@@ -403,8 +434,11 @@ class BackupsController(controller.Controller):
         """Check the volume to which a backup is restored."""
         context = req.environ['cinder.context']
         written = volume_source.of_backup(context, id).written
+        volume_id = controller.part_of(body, 'restore').get('volume_id')
+        if uuidutils.is_uuid_like(volume_id):
+            volume = cinder_volume.API().get(context, volume_id)
+            self._check(volume, qos.REIMAGE)
         if written is not None:
-            volume_id = controller.part_of(body, 'restore').get('volume_id')
             with refusals.bad_request():
                 if volume_id is None:
                     # Cinder would create a volume of the default type.
@@ -415,12 +449,20 @@ class BackupsController(controller.Controller):
                         offer = offers.TypeOffer.of(specs, matching)
                         checks.check_readable(offer, {}, written)
                 elif uuidutils.is_uuid_like(volume_id):
-                    volume = cinder_volume.API().get(context, volume_id)
                     sector_sizes.check_receives(
                         image_record.disk_in(record.items_of(volume.id)),
                         written,
                     )
         yield
+
+
+def _check_quick(slow: list[str], instead: str = '') -> None:
+    """Check that no limits of the owner make a backup or a restore slow."""
+    if slow:
+        reason = _SLOW.format(', '.join(slow))
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'{wire.REFUSED}{reason}{instead}.'
+        )
 
 
 def _show(req: protocols.Request, shown: list[dict[str, Any]]) -> None:

@@ -571,6 +571,18 @@ class ReplacedTest(base.ApiTestCase):
         self.refused(400, 'is being uploaded', 'PUT', path, body)
         self.ok('PUT', path, {'volume': {'metadata': {'a': 'b'}}})
 
+    def test_backup_does_not_become_slow_while_it_runs(self) -> None:
+        body = {'metadata': {'rbd:bps_limit': '1M'}}
+        free, used = (
+            f'/volumes/{volume.id}/metadata'
+            for volume in (
+                self.volume(status='backing-up', previous_status='available'),
+                self.volume(status='backing-up', previous_status='in-use'),
+            )
+        )
+        self.refused(400, 'is being backed up', 'POST', free, body)
+        self.ok('POST', used, body)
+
     def test_other_metadata_of_a_volume_that_is_retyped(self) -> None:
         volume = self.volume({'a': 'b'}, status='retyping').id
         self.ok('PUT', f'/volumes/{volume}/metadata', {'metadata': {}})

@@ -18,22 +18,45 @@ _UNREADABLE = ('could not read', _KEY)
 
 
 class CreateTest(base.ApiTestCase):
-    def test_snapshot_of_a_volume_whose_image_is_replaced(self) -> None:
+    def setUp(self) -> None:
+        super().setUp()
         refused_by_cinder = exception.InvalidVolume(reason='by Cinder')
         self.patch(
             'cinder.backup.api.API.create', side_effect=refused_by_cinder
         )
+
+    def _check_refused(self, words: str, volume: Any, **more: Any) -> None:
+        body = {'backup': {'volume_id': volume.id, **more}}
+        self.refused(400, words, 'POST', '/backups', body)
+
+    def test_snapshot_of_a_volume_whose_image_is_replaced(self) -> None:
         made = {wire.RECORD_CONVERSION: '{}'}
         for status, words in (
             ('retyping', 'is being retyped'),
             ('available', 'by Cinder'),
         ):
             volume = self.volume(made=made, status=status)
-            backup = {
-                'volume_id': volume.id,
-                'snapshot_id': self.snapshot(volume),
-            }
-            self.refused(400, words, 'POST', '/backups', {'backup': backup})
+            snapshot = self.snapshot(volume)
+            self._check_refused(words, volume, snapshot_id=snapshot)
+
+    def test_backup_that_a_limit_of_the_owner_makes_slow_is_refused(
+        self,
+    ) -> None:
+        """It would be one of the few of all projects, for weeks."""
+        limit = {'rbd:bps_limit': str(1 << 20)}
+        slow = self.volume(limit, {**base.MADE, **limit}, size=1024)
+        words = 'slow: rbd:bps_limit. Remove them first, or back up a snapshot'
+        self._check_refused(words, slow)
+        self._check_refused('by Cinder', slow, snapshot_id=self.snapshot(slow))
+        made = {**base.MADE, **limit}
+        for volume in (
+            # The limit of the type, and one of a volume of another driver.
+            self.volume(None, made, size=1024),
+            self.volume(limit, limit, 'fake', size=1024),
+            # Cinder reads a clone of it.
+            self.volume(limit, made, size=1024, status='in-use'),
+        ):
+            self._check_refused('by Cinder', volume, force=True)
 
 
 class RestoreTest(base.ApiTestCase):
@@ -88,6 +111,21 @@ class RestoreTest(base.ApiTestCase):
         self.set_specs('rbd', rbd__sector_size='4096')
         self.refused(400, _UNREADABLE, *self._restore(of_plain))
         self.ok(*self._restore(of_large))
+
+    def test_limit_of_the_owner_that_makes_a_restore_slow_is_refused(
+        self,
+    ) -> None:
+        limit = {'rbd:write_bps_limit': str(1 << 20)}
+        slow = self.volume(limit, {**base.MADE, **limit}, size=100)
+        backup = self._backup(slow.id)
+        words = 'slow: rbd:write_bps_limit. Remove them first.'
+        self.refused(400, words, *self._restore(backup, slow))
+        self.restored.assert_not_called()
+        body = self.create(limit, size=100, backup_id=backup)
+        self.refused(400, words, 'POST', '/volumes', body)
+        body = self.create(limit, size=100)
+        self.ok('POST', '/volumes', body)
+        self.ok(*self._restore(backup, self.volume(size=100)))
 
     def test_requested_volume_has_the_sectors_of_the_backup(self) -> None:
         of_plain = self._backup(self.volume().id)
