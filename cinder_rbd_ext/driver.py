@@ -87,7 +87,7 @@ class RBDExtDriver(rbd.RBDDriver):
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
         self._uploads = turns.Uploads()
-        self._deletions = deletion.Deletions(self, self._maker.creations)
+        self.deletions = deletion.Deletions(self, self._maker.creations)
         self.configurations = reconfiguration.Reconfigurations(self)
         self._retypes = retypes.Retypes(self)
         self._migrations = migration.Migrations(self, self._retypes)
@@ -114,11 +114,6 @@ class RBDExtDriver(rbd.RBDDriver):
                 self.configuration
             )
         return settings
-
-    @property
-    def slow_deletions(self) -> tuple[int, int]:
-        """How many deletions of many objects run, and how many wait."""
-        return self._deletions.turns.slow.counts()
 
     @property
     def backend_name(self) -> str:
@@ -527,13 +522,13 @@ class RBDExtDriver(rbd.RBDDriver):
                     migration.finished(volume)
                     if not _RETYPED.isdisjoint(record.items_of(volume.id)):
                         self._retypes.leftovers.prepare_deletion(volume)
-                self._deletions.in_turn(volume, self._delete_unless_needed)
+                self.deletions.in_turn(volume, self._delete_unless_needed)
         except exception.VolumeIsBusy as error:
             # The former image of a volume must not become available.
             if volume.migration_status == 'deleting' or not (
                 self.images.exists(volume.name)
             ):
-                self._deletions.repeat(volume, error)
+                self.deletions.repeat(volume, error)
             raise
 
     def _delete_unless_needed(self, volume: protocols.Volume) -> None:
@@ -636,22 +631,22 @@ class RBDExtDriver(rbd.RBDDriver):
     def _delete_volume(
         self, volume: protocols.Volume, client: protocols.Client
     ) -> None:
-        with self._deletions.deleting(volume, client):
+        with self.deletions.deleting(volume, client):
             super()._delete_volume(volume, client)
 
     def _delete_backup_snaps(self, rbd_image: Any) -> None:
         """Remove snapshots of a deleted volume, while its image is open."""
         with self._busy_after_timeout(rbd_image.get_name()):
             super()._delete_backup_snaps(rbd_image)
-        self._deletions.opened(rbd_image)
+        self.deletions.opened(rbd_image)
 
     def _delete_clone_parent_refs(
         self, client: protocols.Client, parent_name: str, parent_snap: str
     ) -> None:
-        self._deletions.release_parent(client, parent_name, parent_snap)
+        self.deletions.release_parent(client, parent_name, parent_snap)
 
     def _trash_purge(self) -> None:
-        with self._deletions.purging():
+        with self.deletions.purging():
             super()._trash_purge()
 
     # The cluster

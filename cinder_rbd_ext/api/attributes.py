@@ -15,12 +15,10 @@ from rbd_volume_options import image_record
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 
-Attributes = dict[str, Any]
-
 
 def of_volume(
     volume: protocols.Volume, shows_pools: bool = True
-) -> Attributes:
+) -> dict[str, Any]:
     """Return the attributes of a volume; None for what is not recorded."""
     recorded: Mapping[str, str] = {}
     if volume.obj_attr_is_set('admin_metadata'):

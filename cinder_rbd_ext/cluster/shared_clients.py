@@ -120,11 +120,6 @@ class SharedClient:
         if float(rados.conf_get(_MON_TIMEOUT) or 0) == 0:
             rados.conf_set(_MON_TIMEOUT, str(_MONITOR_PATIENCE))
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether a further operation should use another connection."""
-        return self.users >= CROWD
-
 
 @dataclasses.dataclass
 class Group:
@@ -284,7 +279,7 @@ class SharedClients:
         """Return a connection to use, or one to wait for, or neither."""
         best = min(group.clients, key=lambda c: c.users, default=None)
         full = len(group.clients) >= MOST or group.attempt is not None
-        if best is not None and (full or not best.is_crowded):
+        if best is not None and (full or best.users < CROWD):
             best.users += 1
             return best, None
         if group.attempt is not None:

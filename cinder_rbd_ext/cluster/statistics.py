@@ -36,7 +36,7 @@ def added(
                 ceph_striping=driver.rbd.default_striping(client.ioctx),
                 data_pools=data_pools_of(driver, client),
             )
-    running, waiting = driver.slow_deletions
+    running, waiting = driver.deletions.turns.slow.counts()
     return {
         wire.RBD_SLOW_DELETIONS: running,
         wire.RBD_SLOW_DELETIONS_WAITING: waiting,

@@ -229,8 +229,8 @@ class Migrations:
         mark = marker.of_volume(volume_id)
         if mark is None or mark.request != request_id:
             return
-        settle = functools.partial(self._retypes.leftovers.settle, volume_id)
-        leftovers.attempt(volume_id, settle)
+        with leftovers.attempting(volume_id):
+            self._retypes.leftovers.settle(volume_id)
         marker.disown(volume_id, request_id)
 
     def _migrated(

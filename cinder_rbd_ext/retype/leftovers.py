@@ -7,7 +7,8 @@ failure or a kill, the copy is removed. The marker is removed last: until then,
 recovery and the next request for the volume repeat this.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import errno
 
 from cinder import exception
@@ -35,10 +36,11 @@ LOG = logging.getLogger(__name__)
 _REFUSED = (errno.EPERM, errno.EACCES)
 
 
-def attempt(volume_id: str, remove: Callable[[], None]) -> None:
+@contextlib.contextmanager
+def attempting(volume_id: str) -> Iterator[None]:
     """Remove something; recovery repeats it after a failure."""
     try:
-        remove()
+        yield
     except Exception:
         LOG.exception(
             'Could not remove what a request for volume %s has left; trying '

@@ -199,8 +199,8 @@ class Retypes:
             # It may have waited so long that the request was given up.
             earlier = marker.of_volume(volume.id)
             if earlier and earlier.request == request_id:
-                settle = functools.partial(self.leftovers.settle, volume.id)
-                leftovers.attempt(volume.id, settle)
+                with leftovers.attempting(volume.id):
+                    self.leftovers.settle(volume.id)
             raise marker.Superseded(volume.id)
         self.leftovers.settle_other(request_id, volume.id)
         source_id = swap.image_id(self._driver, volume.name)
@@ -331,9 +331,8 @@ class Retypes:
                 mark = copy.make_verified(volume.id, mark, target.state, held)
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
-            leftovers.attempt(
-                volume.id, functools.partial(trash.discard, images)
-            )
+            with leftovers.attempting(volume.id):
+                trash.discard(images)
             if isinstance(error, (marker.Cancelled, volume_lock.LockLost)):
                 raise marker.Superseded(volume.id) from error
             return _told(error)

@@ -167,12 +167,9 @@ class Images:
                         f'{self.kept_name}'
                     )
                 self.rename(ioctx, self.name, self.copy_name, copy_id)
-            self._restore(ioctx)
+            self.rename(ioctx, self.kept_name, self.name, self.source_id)
 
         run(self.driver, back)
-
-    def _restore(self, ioctx: bindings.ObjectIoctx) -> None:
-        self.rename(ioctx, self.kept_name, self.name, self.source_id)
 
     def _restore_misplaced(self, ioctx: bindings.ObjectIoctx) -> None:
         """Undo a swap without a copy. The image may have both names."""
@@ -180,7 +177,7 @@ class Images:
             ioctx, self.name
         ) in (None, self.source_id):
             LOG.error('Copy %s does not exist; restoring', self.copy_name)
-            self._restore(ioctx)
+            self.rename(ioctx, self.kept_name, self.name, self.source_id)
 
     def rename(
         self, ioctx: bindings.ObjectIoctx, source: str, target: str, ident: str

@@ -146,7 +146,7 @@ class InterruptedTest(connections.ConnectionsTestCase):
         for volume in [self.made_volume(driver=driver) for _ in range(4)]:
             self.delete_with_record(volume, driver)
         (client,) = driver.sharing._clients._open
-        before = driver._deletions._before_purge
+        before = driver.deletions._before_purge
 
         def blocklist(image: Any) -> Any:
             address = client.rados.get_addrs()
@@ -154,7 +154,7 @@ class InterruptedTest(connections.ConnectionsTestCase):
             return before(image)
 
         with mock.patch.object(
-            driver._deletions,
+            driver.deletions,
             '_before_purge',
             autospec=True,
             side_effect=blocklist,

@@ -255,7 +255,7 @@ class LostTest(base.DriverTestCase):
             self.assertNotIn('Error deleting', self.log.output)
             self.assertNotIn('Could not', self.log.output)
             # Recovery may remove it at the same time.
-            with self.driver._deletions.purging():
+            with self.driver.deletions.purging():
                 self.driver.rbd.RBD().trash_remove(ioctx, entry.ident, True)
             self.assertEqual([], [*ioctx.pool.trash])
 
@@ -405,7 +405,7 @@ class PostponedTest(base.DriverTestCase):
                 db.service_create(self.admin, service).id,
             )
         )
-        self.line = self.driver._deletions.turns.quick
+        self.line = self.driver.deletions.turns.quick
         self.cast = self.useFixture(
             fixtures.MockPatchObject(
                 rpcapi.VolumeAPI, '_get_cctxt', autospec=True
