@@ -75,8 +75,6 @@ _RELEASE_PAUSE = 5.0
 _LOCAL = 'file:'
 
 _GATE = 'gate'
-_CONFIGURATION = 'configuration'
-_IMAGE_NAME = 'name'
 
 
 class VolumeLocked(exception.VolumeIsBusy):
@@ -223,38 +221,26 @@ def exclusive(volume_id: str, wait: float = WAIT) -> Iterator[Held]:
         yield Held(volume_id, names)
 
 
-def configuring(
-    volume_id: str, wait: float = WAIT
-) -> contextlib.AbstractContextManager[None]:
-    """Change the configuration of the image of a volume alone.
-
-    This is a lock of its own, for a holder of the shared lock: the data can be
-    used meanwhile. It is not re-entrant.
-
-    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
-    """
-    return _part(volume_id, _CONFIGURATION, wait)
-
-
-def naming(
-    volume_id: str, wait: float = WAIT
-) -> contextlib.AbstractContextManager[None]:
-    """Give an image the name of a volume, or delete a former one, alone.
-
-    This is a lock of its own: the volume can be used while its former image
-    on another back end is deleted, which can take hours. It is not re-entrant.
-
-    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
-    """
-    return _part(volume_id, _IMAGE_NAME, wait)
-
-
 @contextlib.contextmanager
-def _part(volume_id: str, part: str, wait: float) -> Iterator[None]:
+def _part(part: str, volume_id: str, wait: float = WAIT) -> Iterator[None]:
+    """Hold a lock of its own for a part of a volume. It is not re-entrant.
+
+    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
+    """
     with contextlib.ExitStack() as stack:
         deadline = _Deadline(volume_id, wait)
         _take_all([_name(volume_id, part)], stack, deadline)
         yield
+
+
+#: Changes the configuration of the image of a volume alone, for a holder of
+#: the shared lock: the data can be used meanwhile.
+configuring = functools.partial(_part, 'configuration')
+
+#: Gives an image the name of a volume, or deletes a former one, alone. The
+#: volume can be used while its former image on another back end is deleted,
+#: which can take hours.
+naming = functools.partial(_part, 'name')
 
 
 def warn_if_local(cluster_name: str | None) -> None:

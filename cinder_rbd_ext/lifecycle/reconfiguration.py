@@ -24,7 +24,7 @@ compare again  The record has the entries,    Keys that were changed meanwhile
 =============  =============================  ================================
 
 One service of a cluster changes an image at a time
-(:func:`~cinder_rbd_ext.volume_lock.configuring`), so that record and image
+(:data:`~cinder_rbd_ext.volume_lock.configuring`), so that record and image
 agree. No data is read or written.
 """
 
