@@ -86,9 +86,8 @@ class _Turn(threading.Event):
 class Line:
     """Runs a number of operations at the same time, and the next in order.
 
-    Projects take turns, and each keeps its own order. One project never has
-    all places, so that an operation of another project begins at once, or
-    after the shortest of those that run. A semaphore of Python keeps no order.
+    An operation of another project begins at once, or after the shortest of
+    those that run. A semaphore of Python keeps no order.
     """
 
     def __init__(self, places: int, of_project: int) -> None:

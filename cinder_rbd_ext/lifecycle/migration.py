@@ -281,12 +281,10 @@ class Migrations:
             record.forgotten(volume.id)
 
     def _check_is_unused(self, volume: protocols.Volume) -> None:
-        """Check that Cinder may copy the data of a volume.
+        """Check that Cinder may copy the data of a volume, without Nova.
 
-        Cinder copies them without Nova if the volume had no attachment when
-        the migration was requested. Changes of an instance would be lost. It
-        does not copy snapshots, nor data beyond the size in the request, and
-        deletes the former image.
+        It copies the size in the request and no snapshots, and deletes the
+        former image.
         """
         admin = context.get_admin_context()
         current = objects.Volume.get_by_id(admin, volume.id)

@@ -147,9 +147,7 @@ class Retypes:
         The sooner it is written, the shorter a kill leaves the volume in
         ``retyping``. It is not a begun retype, for which others wait.
 
-        After any failure but ``Superseded``, Cinder's manager migrates
-        the volume or writes its former status. If recovery may act on the
-        volume, this request ends instead.
+        If recovery may act on the volume after a failure, this request ends.
 
         :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
             calls before it lets others use the image
