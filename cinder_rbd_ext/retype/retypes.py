@@ -104,6 +104,7 @@ from cinder_rbd_ext.retype import trash
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
+from rbd_volume_options import qos
 from rbd_volume_options import retype_plan
 
 LOG = logging.getLogger(__name__)
@@ -290,7 +291,24 @@ class Retypes:
             return None
         if _is_attached(volume):
             return image_handles.IN_USE
-        return self._invalid_limit(new_type)
+        return self._invalid_limit(new_type) or self._slow_limit(volume.id)
+
+    def _slow_limit(self, volume_id: str) -> str | None:
+        """Return that limits of the owner make the comparison slow, if so.
+
+        It holds one of the few places. Only Ceph 16, which lacks the option,
+        applies limits to it.
+        """
+        current = record.stored_volume(volume_id)
+        slow = image_record.delaying(qos.COMPARISON, current)
+        if not (slow and self._driver.configuration.rbd_conversion_verify):
+            return None
+        with rbd.RADOSClient(self._driver) as client:
+            if client.cluster.conf_get('rbd_qos_exclude_ops') is not None:
+                return None
+        return (
+            f'these limits make it slow: {", ".join(slow)}. Remove them first'
+        )
 
     def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:
         """Return that the stock driver cannot set a limit; None if it can.
