@@ -36,6 +36,7 @@ from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import maker
 from cinder_rbd_ext.imaging import open_image
+from cinder_rbd_ext.imaging import sources
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.lifecycle import in_place
 from cinder_rbd_ext.lifecycle import migration
@@ -164,6 +165,8 @@ class RBDExtDriver(rbd.RBDDriver):
             volume_use.using(self, src_vref) as source,
             self._maker.creating(volume, source) as creation,
         ):
+            if self.configuration.rbd_max_clone_depth <= 0:
+                sources.check_full_copy(source)
             creation.undo.callback(
                 self.images.discard_clone_snapshot, source.name, volume.name
             )

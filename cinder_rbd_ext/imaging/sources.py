@@ -13,6 +13,7 @@ from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import qos
 
 CONF = cfg.CONF
 
@@ -46,6 +47,23 @@ def of_volume(
         inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
         image_record.origins(recorded) or {},
     )
+
+
+def check_full_copy(source: protocols.Volume) -> None:
+    """Check that limits of its owner do not make the copy of a volume slow.
+
+    It holds a thread of the service.
+
+    :raises OptionError: for the first limit that does
+    """
+    for key in image_record.delaying(qos.UPLOAD, source):
+        raise errors.OptionError(
+            key,
+            source.metadata[key],
+            'makes the full copy of the volume slow',
+            'no limit while the volume is copied',
+            errors.Origin.SOURCE_VOLUME,
+        )
 
 
 def is_copy(volume: protocols.Volume) -> bool:
