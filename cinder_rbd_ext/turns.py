@@ -119,7 +119,21 @@ class Line:
             exception ends it
         :raises Postponed: if too many operations wait
         """
-        self._enter(project, request, beat)
+        turn = _Turn(request is not None)
+        with self._lock:
+            most = MOST_WAITING * (1 if project in self._waiting else 2)
+            if request is not None and self._threads() >= most:
+                self._postpone(project, request)
+                raise Postponed
+            self._waiting.setdefault(project, collections.deque()).append(turn)
+            self._hand_out()
+        try:
+            while not turn.wait(INTERVAL if beat else None):
+                if beat:
+                    beat()
+        except BaseException:
+            self._give_up(project, turn)
+            raise
         try:
             yield
         finally:
@@ -152,28 +166,6 @@ class Line:
             for waiting in self._waiting.values()
             for turn in waiting
         )
-
-    def _enter(
-        self,
-        project: str,
-        request: Request | None = None,
-        beat: Callable[[], None] | None = None,
-    ) -> None:
-        turn = _Turn(request is not None)
-        with self._lock:
-            most = MOST_WAITING * (1 if project in self._waiting else 2)
-            if request is not None and self._threads() >= most:
-                self._postpone(project, request)
-                raise Postponed
-            self._waiting.setdefault(project, collections.deque()).append(turn)
-            self._hand_out()
-        try:
-            while not turn.wait(INTERVAL if beat else None):
-                if beat:
-                    beat()
-        except BaseException:
-            self._give_up(project, turn)
-            raise
 
     def _give_up(self, project: str, turn: _Turn) -> None:
         with self._lock:

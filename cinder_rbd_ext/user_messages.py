@@ -144,10 +144,9 @@ def _repeated(
         },
         limit=1,
     )
-    for message in latest:
-        if not timeutils.is_older_than(message['created_at'], _REPEATED):
-            repeated: str = message['request_id']
-            return repeated
+    for each in latest:
+        if not timeutils.is_older_than(each['created_at'], _REPEATED):
+            return str(each['request_id'])
     return None
 
 

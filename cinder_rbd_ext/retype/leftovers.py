@@ -219,7 +219,6 @@ class Leftovers:
             migration whose status was reset
         """
         mark = marker.of_volume(volume_id)
-        # Cinder may be about to save the result of a migration.
         if mark and not (mark.pool and marker.is_requested(volume_id, mark)):
             with volume_lock.exclusive(volume_id):
                 volume = record.stored_volume(volume_id)

@@ -171,14 +171,9 @@ def of_request(volume_id: str, request: str) -> Marker | None:
     except exception.VolumeNotFound:
         return None
     mark = read(volume.admin_metadata)
-    if (
-        volume.status != RETYPING
-        or mark is None
-        or mark.request != request
-        or mark.is_void
-    ):
-        return None
-    return mark
+    if volume.status == RETYPING and mark and mark.request == request:
+        return None if mark.is_void else mark
+    return None
 
 
 def is_requested(volume_id: str, mark: Marker) -> bool:

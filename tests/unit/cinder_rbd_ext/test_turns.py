@@ -97,19 +97,24 @@ class LineTest(base.TestCase):
     def test_operation_interrupted_while_it_waits_loses_no_place(self) -> None:
         """Whether or not it was already given the place."""
         for owned in (False, True):
+            held = contextlib.ExitStack()
+            held.enter_context(self.line.turn('b'))
 
-            def wait(event: Any, timeout: None, owned: bool = owned) -> None:
+            def wait(
+                event: Any,
+                timeout: None,
+                first: contextlib.ExitStack = held,
+                owned: bool = owned,
+            ) -> None:
                 if owned:
-                    self.line._leave('b')
+                    first.close()
                 raise _Interrupted
 
-            self.line._enter('b')
             with mock.patch.object(
                 threading.Event, 'wait', autospec=True, side_effect=wait
             ):
-                self.assertRaises(_Interrupted, self.line._enter, 'a')
-            if not owned:
-                self.line._leave('b')
+                self.assertRaises(_Interrupted, self.line.turn('a').__enter__)
+            held.close()
             self.assertEqual((0, 0), self.line.counts())
             self.assertEqual(1, self.line._free)
 
@@ -231,7 +236,7 @@ class PostponedTest(base.TestCase):
         with self.line.turn('x'):
             for name in ('a1', 'a2'):
                 self._begin(name)
-            future = self.pool.submit(self.line._enter, 'a')
+            future = self.pool.submit(self._wait, 'a')
             self.until(lambda: self.line.counts() == (1, 3))
         self.assertIsNone(future.result(_PATIENCE))
 
@@ -247,7 +252,8 @@ class PostponedTest(base.TestCase):
         with self.line.turn('x'):
             for name in ('a1', 'a2'):
                 self._begin(name)
-            self.assertRaises(turns.Postponed, self.line._enter, 'a', request)
+            late = self.line.turn('a', request)
+            self.assertRaises(turns.Postponed, late.__enter__)
         self.until(lambda: self.requested == ['a'])
         self.assertEqual([], failures)
 
