@@ -189,6 +189,33 @@ class VolumesController(controller.Controller):
         _disown(volume.id)
         yield
 
+    @wsgi.extends(action='os-migrate_volume_completion')
+    def complete_migration(
+        self, req: protocols.Request, id: str, body: object = None
+    ) -> Iterator[None]:
+        """Check that a server uses the new volume, for which Nova copied.
+
+        Cinder deletes the former image then. It completes its own copies
+        without this request, which could come before their end.
+        """
+        parameters = controller.part_of(body, 'os-migrate_volume_completion')
+        new_id = parameters.get('new_volume')
+        if isinstance(new_id, str) and not parameters.get('error'):
+            context = req.environ['cinder.context']
+            policy = action_policies.MIGRATE_COMPLETE_POLICY
+            volume = metadata.authorized(context, id, policy)
+            new = cinder_volume.API().get(context, new_id)
+            # Servers without an attachment ID have the volume ``attaching``.
+            old_way = new.status == 'attaching' and not new.volume_attachment
+            is_used = new.status == 'in-use' or old_way
+            if not is_used and self._reported.may_be_ours(volume):
+                raise webob.exc.HTTPBadRequest(
+                    explanation=f'No server uses volume {new.id}, which may '
+                    f'not have all data of volume {volume.id} yet. Cinder '
+                    'itself completes the migration of an unused volume.'
+                )
+        yield
+
     @wsgi.extends(action='os-extend')
     def extend(
         self, req: protocols.Request, id: str, body: object = None

@@ -6,6 +6,7 @@ from unittest import mock
 
 from cinder.db import api as db
 from cinder.volume import api as volume_api
+from cinder.volume import rpcapi
 import oslo_messaging
 
 from cinder_rbd_ext.retype import marker
@@ -482,3 +483,56 @@ class ImageMetadataTest(base.ApiTestCase):
         for body in (None, {}, {'metadata': None}, {'metadata': {'a': 1}}):
             response = self.call('POST', path, {'os-set_image_metadata': body})
             self.assertEqual(400, response.status_int, response.text)
+
+
+class MigrationCompletionTest(base.ApiTestCase):
+    """Tests for os-migrate_volume_completion, which Nova requests."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.completed = self.mock_object(
+            rpcapi.VolumeAPI,
+            'migrate_volume_completion',
+            return_value='saved',
+            autospec=True,
+        )
+
+    def _request(
+        self, status: str, volume_type: str = 'rbd', **parameters: Any
+    ) -> tuple[Any, ...]:
+        """Return a request for the completion with a new volume."""
+        volume = self.volume(
+            volume_type=volume_type, migration_status='migrating'
+        )
+        target = f'target:{volume.id}'
+        self.new = self.volume(status=status, migration_status=target)
+        body = {'new_volume': self.new.id, **parameters}
+        path = f'/volumes/{volume.id}/action'
+        return 'POST', path, {'os-migrate_volume_completion': body}
+
+    def test_copy_that_may_be_incomplete_replaces_no_volume(self) -> None:
+        """Cinder would delete the source, which alone has all data."""
+        for status in ('available', 'creating', 'error'):
+            request = self._request(status)
+            words = f'No server uses volume {self.new.id}'
+            self.refused(400, words, *request, app=self.admin)
+        request = self._request('attaching')
+        # Nova has not copied the data yet.
+        self.add_attachment(self.new.id, 'attaching')
+        self.refused(400, words[:21], *request, app=self.admin)
+        self.completed.assert_not_called()
+
+    def test_volume_with_data_that_nova_has_copied_is_completed(self) -> None:
+        """Also for a server that is attached since before attachments."""
+        for status in ('in-use', 'attaching'):
+            answer = self.ok(*self._request(status), app=self.admin)
+            self.assertEqual('saved', answer['save_volume_id'])
+
+    def test_failure_of_the_copy_is_completed(self) -> None:
+        self.ok(*self._request('available', error=True), app=self.admin)
+
+    def test_volume_of_another_driver_is_left_to_cinder(self) -> None:
+        self.ok(*self._request('available', 'fake'), app=self.admin)
+
+    def test_policy_of_cinder_applies_first(self) -> None:
+        self.refused(403, 'completion', *self._request('available'))
