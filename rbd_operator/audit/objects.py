@@ -132,11 +132,21 @@ def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
 
 
 def directory(librados: Any, ioctx: Any) -> dict[str, str]:
-    """Return the id of each image in the directory of a pool, by its name."""
-    return {
-        key.removeprefix('name_'): ownership.decoded(value)
-        for key, value in _omap(librados, ioctx, _DIRECTORY, 'name_')
-    }
+    """Return the id of each image in the directory of a pool, by its name.
+
+    Bytes that are not UTF-8 are surrogates, as in names of files.
+    """
+    try:
+        return {
+            key.removeprefix('name_'): ownership.decoded(value)
+            for key, value in _omap(librados, ioctx, _DIRECTORY, 'name_')
+        }
+    except UnicodeDecodeError:
+        # The Python binding decodes keys, and no values.
+        return {
+            value[4:].decode(errors='surrogateescape'): key.removeprefix('id_')
+            for key, value in _omap(librados, ioctx, _DIRECTORY, 'id_')
+        }
 
 
 def _omap(

@@ -136,16 +136,21 @@ class Cluster:
         forbidden: dict[str, str] = {}
         with self.connected(pool) as (connection, ioctx):
             try:
-                listed = self.librbd.RBD().list(ioctx)
+                listed = sorted(filter(wanted, self._names(ioctx)))
             except self.librbd.Error as error:
                 if not _is_permission(error):
                     raise
                 why = f'client.{self._user} may not list the images: {error}'
                 return PoolScan(pool, (), {}, (), {'': why})
-            names = sorted(filter(wanted, listed))
+            # With other names, librbd's Python binding would end the process.
+            names = [name for name in listed if _as_text(name) == name]
             readable, failed = self._read_all(
                 pool, names, progress, workers, with_usage, forbidden
             )
+            forbidden |= {
+                _as_text(name): 'its name is not UTF-8'
+                for name in set(listed) - set(names)
+            }
             trash = tuple(objects.trash(self.librados, ioctx, pool))
             broken = {
                 each.name: each
@@ -294,6 +299,17 @@ class Cluster:
         if self._cancelled.is_set():
             raise Cancelled
 
+    def _names(self, ioctx: Any) -> list[str]:
+        """Return the names of the images of a pool or namespace.
+
+        librbd's Python binding lists none if one of them is not UTF-8. That
+        one then has surrogates.
+        """
+        try:
+            return list(self.librbd.RBD().list(ioctx))
+        except UnicodeDecodeError:
+            return list(objects.directory(self.librados, ioctx))
+
     def _namespaces(
         self, connection: Any, pool: str, forbidden: dict[str, str]
     ) -> dict[str, int]:
@@ -304,7 +320,7 @@ class Cluster:
         try:
             for name in self.librbd.RBD().namespace_list(ioctx):
                 ioctx.set_namespace(name)
-                numbers[name] = len(list(self.librbd.RBD().list(ioctx)))
+                numbers[name] = len(self._names(ioctx))
                 ioctx.set_namespace('')
         except self.librbd.Error as error:
             if not _is_permission(error):
@@ -326,7 +342,7 @@ class Cluster:
         """
         if not failed:
             return
-        listed = frozenset(self.librbd.RBD().list(ioctx))
+        listed = frozenset(self._names(ioctx))
         directory = objects.directory(self.librados, ioctx)
         moved = {entry.ident: entry for entry in trash}
         for name in sorted(failed.keys() & listed):
@@ -468,6 +484,13 @@ class Cluster:
             yield connection
         finally:
             connection.shutdown()
+
+
+def _as_text(name: str) -> str:
+    """Return a name with escape sequences for bytes that are not UTF-8."""
+    return name.encode(errors='surrogateescape').decode(
+        errors='backslashreplace'
+    )
 
 
 def _is_permission(error: Exception) -> bool:

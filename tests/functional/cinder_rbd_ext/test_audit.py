@@ -5,6 +5,7 @@
 import contextlib
 import datetime
 import json
+import os
 import subprocess
 from typing import Any
 import uuid
@@ -281,6 +282,20 @@ class PermissionsTest(AuditTestCase):
         self.assertEqual(findings.FORBIDDEN, finding.kind)
         self.assertEqual(name, finding.image)
         self.assertIn('not UTF-8', finding.detail)
+        self.assertEqual(1, audited.number)
+
+    def test_image_with_a_name_that_is_no_text_is_named(self) -> None:
+        self.volume()
+        program = 'rbd', '--conf', self.cluster.conf
+        path = os.fsdecode(b'volumes/volume-\xff')
+        subprocess.run((*program, 'create', '--size=1', path), check=True)
+        remove = (*program, 'remove', '--no-progress', path)
+        self.addCleanup(subprocess.run, remove, check=True)
+        audited = self.audit()
+        (finding,) = audited.found
+        self.assertEqual(findings.FORBIDDEN, finding.kind)
+        self.assertEqual('volume-\\xff', finding.image)
+        self.assertIn('its name is not UTF-8', finding.detail)
         self.assertEqual(1, audited.number)
 
     def test_read_only_user_of_the_page_reads_everything(self) -> None:
