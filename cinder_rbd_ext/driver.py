@@ -214,6 +214,24 @@ class RBDExtDriver(rbd.RBDDriver):
                 context, volume, *args, disable_sparse=disable_sparse, **kwargs
             )
 
+    def _create_temp_volume_from_snapshot(
+        self,
+        context: protocols.Context,
+        volume: protocols.Volume,
+        *args: object,
+        **kwargs: object,
+    ) -> Any:
+        """Begin a re-image from a snapshot, whose data Cinder copies itself.
+
+        Cinder calls this for the backup of a snapshot, too.
+        """
+        if volume.status == fields.VolumeStatus.DOWNLOADING:
+            with volume_use.alone(self, volume):
+                pass
+        return super()._create_temp_volume_from_snapshot(
+            context, volume, *args, **kwargs
+        )
+
     def _get_stripe_unit(self, ioctx: bindings.Ioctx, volume_name: str) -> int:
         """Return any size: the plan of the clone replaces its order."""
         return self.settings.chunk_size
@@ -222,10 +240,9 @@ class RBDExtDriver(rbd.RBDDriver):
         self,
         volume: protocols.Volume,
         volume_type: protocols.VolumeType | None = None,
-    ) -> Update:
+    ) -> Any:
         with self._maker.setting_up(volume):
-            update: Update = super()._setup_volume(volume, volume_type)
-        return update
+            return super()._setup_volume(volume, volume_type)
 
     def update_rbd_image_qos(
         self, volume: protocols.Volume, qos_specs: dict[str, str]

@@ -11,6 +11,7 @@ read again from the database.
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
 import threading
 import time
 from typing import Any
@@ -27,6 +28,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import trash
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
@@ -80,6 +82,7 @@ def using(
 def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
     """Act as :func:`using` alone, to replace the data of the volume.
 
+    :raises VolumeLocked: if a client has its image open, too
     :raises Superseded: if it no longer has the status of the request
     """
     with _using(
@@ -92,27 +95,15 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
         check_not_copied(current)
         if current.status != volume.status:
             raise marker.Superseded(volume.id)
-        _wait_for_clients(driver, current)
+        # Its status can have been reset while a server uses it.
+        clients = functools.partial(driver.images.clients_of, current.name)
+        # The image does not exist if an earlier re-image was interrupted.
+        with contextlib.suppress(driver.rbd.ImageNotFound):
+            if trash.stays_open(current.name, clients):
+                raise volume_lock.VolumeLocked(
+                    f'Volume {volume.id}: {image_handles.IN_USE}'
+                )
         yield current
-
-
-def _wait_for_clients(
-    driver: protocols.Driver, volume: protocols.Volume
-) -> None:
-    """Wait until no client has the image of a volume open.
-
-    Its status can have been reset while a server uses it. The cluster keeps
-    the watch of a client that was killed for 30 seconds.
-
-    :raises VolumeLocked: if a client still has it open
-    """
-    until = time.monotonic() + trash.WATCHED_FOR
-    # The image does not exist if an earlier re-image was interrupted.
-    with contextlib.suppress(driver.rbd.ImageNotFound):
-        while driver.images.has_client(volume.name):
-            if not _left(until):
-                raise volume_lock.VolumeLocked(volume_id=volume.id)
-            time.sleep(_PAUSE)
 
 
 @contextlib.contextmanager
@@ -153,8 +144,7 @@ class Attaching:
         """
         with contextlib.ExitStack() as stack:
             try:
-                lock = volume_lock.shared(volume_id, _MOMENT)
-                stack.enter_context(lock)
+                stack.enter_context(volume_lock.shared(volume_id, _MOMENT))
             except volume_lock.VolumeLocked:
                 if not self._places.acquire(blocking=False):
                     raise

@@ -163,21 +163,25 @@ def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
     return None
 
 
-def has_client(image: bindings.Image, librbd: Any, own: int = 0) -> bool:
-    """Return whether another client may write to an image.
+def clients_of(image: bindings.Image, librbd: Any, own: int = 0) -> list[str]:
+    """Return the addresses of the clients that may write to an image.
 
     rbd-mirror watches a mirrored image, too, and never locks a primary one.
     One is therefore used by a client that has the exclusive lock.
 
-    :param own: number of watches of this client
+    :param own: number of watches of this client; without other clients, the
+        list is empty
     """
-    if len(list(image.watchers_list())) <= own:
-        return False
+    watchers = [each['addr'] for each in image.watchers_list()]
+    if len(watchers) <= own:
+        return []
     mirrored = image.mirror_image_get_info()['state']
     if mirrored == librbd.RBD_MIRROR_IMAGE_DISABLED:
-        return True
-    is_own = image.is_exclusive_lock_owner()
-    return not is_own and bool(image.list_lockers())
+        return watchers
+    if image.is_exclusive_lock_owner():
+        return []
+    locks = image.list_lockers() or {'lockers': []}
+    return [address for *_, address in locks['lockers']]
 
 
 @contextlib.contextmanager

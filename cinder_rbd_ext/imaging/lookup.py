@@ -64,10 +64,10 @@ class ImageLookup:
         except self._driver.rbd.ImageNotFound:
             return False
 
-    def has_client(self, name: str) -> bool:
-        """Return whether a client has an image open for writing."""
+    def clients_of(self, name: str) -> list[str]:
+        """Return the addresses of clients that may write to an image."""
         with self.opened(name, read_only=True) as image:
-            return image_handles.has_client(image, self._driver.rbd)
+            return image_handles.clients_of(image, self._driver.rbd)
 
     def pool_name(self, pool_id: int) -> str:
         """Return the name of a pool of the cluster."""

@@ -187,14 +187,12 @@ class Deletions:
                 self._driver, image
             )
             has_snapshots = any(image.list_snaps())
-        until = time.monotonic() + trash.WATCHED_FOR
-        while deletion.has_clones and image_handles.has_client(
-            image, self._driver.rbd, own=1
-        ):
+        clients = functools.partial(
+            image_handles.clients_of, image, self._driver.rbd, own=1
+        )
+        if deletion.has_clones and trash.stays_open(name, clients):
             # The stock driver would rename it under a server that uses it.
-            if time.monotonic() > until:
-                raise exception.VolumeIsBusy(volume_name=name)
-            time.sleep(trash.PAUSE)
+            raise exception.VolumeIsBusy(volume_name=name)
         self.turns.check(
             name, functools.partial(_is_slow, image, has_snapshots, deletion)
         )

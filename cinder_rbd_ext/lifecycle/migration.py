@@ -302,7 +302,7 @@ class Migrations:
             if (
                 current.status in marker.MIGRATED
                 and not current.volume_attachment
-                and not self._images.has_client(volume.name)
+                and not self._images.clients_of(volume.name)
             ):
                 return
             why = (

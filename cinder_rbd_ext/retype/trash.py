@@ -52,6 +52,20 @@ _TIMEOUT = 3
 _UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
+def stays_open(name: str, clients: Callable[[], list[str]]) -> bool:
+    """Return whether clients have an image open, and are no killed ones."""
+    until = time.monotonic() + WATCHED_FOR
+    while addresses := clients():
+        if time.monotonic() > until:
+            LOG.error(
+                'Clients have image %(name)s open: %(addresses)s',
+                {'name': name, 'addresses': ', '.join(addresses)},
+            )
+            return True
+        time.sleep(PAUSE)
+    return False
+
+
 def keep(images: swap.Images, volume_id: str) -> None:
     """Move the source to the trash, after a copy has replaced it."""
     marker.note_kept(volume_id, images.source_id)

@@ -9,8 +9,12 @@ from typing import Any
 from cinder import exception
 from cinder.db import api as db
 from cinder.objects import volume_type
+from cinder.volume import manager
+from cinder.volume import rpcapi
+from cinder.volume import volume_utils
 from cinder.volume.drivers import rbd as stock
 import fixtures
+from os_brick.initiator.connectors import rbd as connector
 from oslo_utils import units
 import rbd
 import testtools
@@ -426,6 +430,65 @@ class RevertTest(base.DriverTestCase):
         self.driver.revert_to_snapshot(self.context, volume, snapshot)
         with self.cluster.image(volume.name) as image:
             self.assertEqual(b'\0' * 5, image.read(0, 5))
+
+
+class ReimageTest(base.DriverTestCase):
+    """A re-image from a snapshot, whose data Cinder's manager copies."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                volume_utils, 'brick_get_connector_properties', lambda *_: {}
+            )
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                rpcapi.VolumeAPI, 'get_capabilities', lambda *_: {}
+            )
+        )
+        # os-brick reads it in /etc/ceph.
+        key = self.cluster.daemons.command('auth', 'get', 'client.admin')
+        self.useFixture(
+            fixtures.MockPatchObject(
+                connector.RBDConnector,
+                '_check_or_get_keyring_contents',
+                lambda *_: key,
+            )
+        )
+        source = self.made_volume()
+        with self.cluster.image(source.name) as image:
+            image.write(b'after', 0)
+        self.snapshot = self.new_snapshot(source)
+        self.volume = self.made_volume(status='downloading')
+        with self.cluster.image(self.volume.name) as image:
+            image.write(b'first', 0)
+
+    def reimage(self) -> None:
+        """Do what the manager does for a Glance image with a snapshot."""
+        service = manager.VolumeManager.__new__(manager.VolumeManager)
+        service.driver, service.db = self.driver, db
+        service.configuration = self.driver.configuration
+        service._revert_to_snapshot_generic(
+            self.context, self.volume, self.snapshot
+        )
+
+    def data(self) -> bytes:
+        with self.cluster.image(self.volume.name, read_only=True) as image:
+            return bytes(image.read(0, 5))
+
+    def test_unused_volume_gets_the_data_of_the_snapshot(self) -> None:
+        self.reimage()
+        self.assertEqual(b'after', self.data())
+
+    def test_data_of_an_image_that_a_server_has_open_are_kept(self) -> None:
+        with self.cluster.image(self.volume.name):
+            self.assertRaises(volume_lock.VolumeLocked, self.reimage)
+        self.assertEqual(b'first', self.data())
+        self.assertEqual(2, len(self.cluster.names()))
 
 
 class CutShortTest(base.DriverTestCase):

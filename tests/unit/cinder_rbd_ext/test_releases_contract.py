@@ -162,7 +162,11 @@ METHODS = {
 }
 
 #: Methods of Cinder's base class of all drivers.
-_COPY_METHODS = {'before_volume_copy', 'after_volume_copy'}
+_BASE_METHODS = {
+    'before_volume_copy': ('context', 'src_vol', 'dest_vol', 'remote'),
+    'after_volume_copy': ('context', 'src_vol', 'dest_vol', 'remote'),
+    '_create_temp_volume_from_snapshot': ('context', 'volume', 'snapshot'),
+}
 
 CLAUSES = (
     *(
@@ -174,9 +178,17 @@ CLAUSES = (
             'cinder.volume.driver',
             f'BaseVD.{name}',
             _DRIVER,
-            ('context', 'src_vol', 'dest_vol', 'remote'),
+            takes,
         )
-        for name in sorted(_COPY_METHODS)
+        for name, takes in _BASE_METHODS.items()
+    ),
+    # The driver checks the volume in the first, before the second.
+    contract.Clause(
+        'cinder.volume.manager',
+        'VolumeManager._revert_to_snapshot_generic',
+        _DRIVER,
+        ('ctxt', 'volume', 'snapshot'),
+        ('_create_temp_volume_from_snapshot', '_copy_volume_data'),
     ),
     contract.Clause(
         _RBD,
@@ -270,4 +282,4 @@ class ContractTest(base.TestCase):
             and hasattr(stock.RBDDriver, name)
             and not (name.startswith('__') and name != '__init__')
         }
-        self.assertEqual(_COPY_METHODS, overridden - set(METHODS))
+        self.assertEqual(set(_BASE_METHODS), overridden - set(METHODS))

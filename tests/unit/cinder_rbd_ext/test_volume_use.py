@@ -19,6 +19,7 @@ from cinder import objects
 from cinder.tests.unit import utils as cinder_utils
 from cinder.volume.drivers import rbd
 import ddt
+import fixtures
 from oslo_config import cfg
 import sqlalchemy
 from sqlalchemy import event
@@ -26,8 +27,10 @@ from sqlalchemy import event
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import trash
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
@@ -41,7 +44,7 @@ _SHARED = (
     'connect',
     'flatten',
 )
-_ALONE = ('revert', 'reimage', 'delete', 'migrate')
+_ALONE = ('revert', 'reimage', 'reimage_from_snapshot', 'delete', 'migrate')
 
 
 class UseTestCase(base.DriverTestCase):
@@ -57,6 +60,8 @@ class UseTestCase(base.DriverTestCase):
     def operate(self, name: str) -> Any:
         """Run an operation of the driver on the volume."""
         snapshot = self.snapshot
+        if name == 'reimage_from_snapshot':
+            self.update(self.volume, {'status': 'downloading'})
         if name == 'create_snapshot':
             snapshot = cinder_utils.create_snapshot(
                 self.context, self.volume.id
@@ -84,6 +89,11 @@ class UseTestCase(base.DriverTestCase):
             ),
             'reimage': lambda: self.driver.copy_image_to_volume(
                 self.context, self.volume, None, 'image', True
+            ),
+            'reimage_from_snapshot': lambda: (
+                self.driver._create_temp_volume_from_snapshot(
+                    self.context, self.volume, snapshot
+                )
             ),
             'delete': lambda: self.driver.delete_volume(self.volume),
             'migrate': lambda: self.driver.migrate_volume(
@@ -186,6 +196,22 @@ class OperationsTest(UseTestCase):
         with mock.patch.object(rbd.RBDDriver, stock, autospec=True) as replace:
             self.assertRaises(marker.Superseded, self.operate, name)
         replace.assert_not_called()
+
+    @ddt.data('revert', 'reimage', 'reimage_from_snapshot')
+    def test_only_the_log_names_the_clients_of_an_image(
+        self, name: str
+    ) -> None:
+        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
+        log = self.useFixture(fixtures.FakeLogger())
+        with mock.patch.object(
+            lookup.ImageLookup, 'clients_of', lambda *_: ['203.0.113.5:0/9']
+        ):
+            error = self.assertRaises(
+                volume_lock.VolumeLocked, self.operate, name
+            )
+        self.assertIn('a client has the RBD image open', str(error))
+        self.assertNotIn('203.0.113.5', str(error))
+        self.assertIn('203.0.113.5:0/9', log.output)
 
     def test_snapshot_refers_to_the_volume_in_the_database(self) -> None:
         old = self.snapshot.volume

@@ -105,16 +105,21 @@ class ClientTest(base.TestCase):
     """A mirrored image has a watch of rbd-mirror, which is no client."""
 
     @ddt.data(
-        # Watches, mirrored, own lock, owners of the lock, whether it has one.
-        (0, False, False, 0, False),
-        (1, False, False, 0, True),
-        (1, True, False, 0, False),
-        (1, True, False, 1, True),
-        (1, True, True, 1, False),
+        # Watches, mirrored, own lock, owners of the lock, clients.
+        (0, False, False, 0, []),
+        (1, False, False, 0, ['watch']),
+        (1, True, False, 0, []),
+        (1, True, False, 1, ['lock']),
+        (1, True, True, 1, []),
     )
     @ddt.unpack
     def test_lock_tells_the_clients_of_a_mirrored_image(
-        self, watches: int, mirrored: bool, own: bool, owners: int, used: bool
+        self,
+        watches: int,
+        mirrored: bool,
+        own: bool,
+        owners: int,
+        clients: list[str],
     ) -> None:
         image = mock.Mock(
             spec=[
@@ -124,8 +129,9 @@ class ClientTest(base.TestCase):
                 'list_lockers',
             ]
         )
-        image.watchers_list.return_value = [{}] * watches
+        image.watchers_list.return_value = [{'addr': 'watch'}] * watches
         image.mirror_image_get_info.return_value = {'state': 2 - mirrored}
         image.is_exclusive_lock_owner.return_value = own
-        image.list_lockers.return_value = [{}] * owners
-        self.assertIs(used, image_handles.has_client(image, _Librbd))
+        locks = {'lockers': [('client.1', 'auto 1', 'lock')]}
+        image.list_lockers.return_value = locks if owners else []
+        self.assertEqual(clients, image_handles.clients_of(image, _Librbd))
