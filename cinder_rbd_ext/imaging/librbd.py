@@ -66,7 +66,15 @@ class Librbd(open_image.Delegate):
         *args: object,
         **kwargs: object,
     ) -> open_image.Image:
-        """Open an image, outside the thread that runs all of eventlet."""
+        """Open an image, outside the thread that runs all of eventlet.
+
+        :raises ImageNotFound: also for a name that is no text, as in the
+            reference to an image to manage. librbd's Python binding would then
+            close an image that it has not opened, which ends the process.
+        """
+        for text in (name, kwargs.get('snapshot')):
+            if text is not None and not _is_encodable(text):
+                raise self._wrapped.ImageNotFound(f'{text!r} is not a name')
         opened = releases.off_main_thread(self._wrapped.Image)
         lock = None
         if name is not None and not kwargs.get('read_only'):
@@ -173,6 +181,14 @@ class Librbd(open_image.Delegate):
                 LOG.debug('Image %s does not exist', name)
         except self._wrapped.Error:
             LOG.exception('Could not remove the incomplete image %s', name)
+
+
+def _is_encodable(name: Any) -> bool:
+    try:
+        str.encode(name)
+    except (TypeError, UnicodeEncodeError):
+        return False
+    return True
 
 
 class RBD(open_image.Delegate):

@@ -228,6 +228,16 @@ class ManageTest(base.DriverTestCase):
     def _manage(self, volume: Any) -> None:
         self.driver.manage_existing(volume, {'source-name': 'found'})
 
+    def test_name_that_is_no_text_is_an_invalid_reference(self) -> None:
+        """librbd's Python binding would end the process."""
+        for name in ('\ud800', 5):
+            self.assertRaises(
+                exception.ManageExistingInvalidReference,
+                self.driver.manage_existing_get_size,
+                self.new_volume(),
+                {'source-name': name},
+            )
+
     def test_what_is_there_is_recorded(self) -> None:
         volume = self.new_volume()
         self._manage(volume)

@@ -27,6 +27,28 @@ class ModuleTest(librbd_case.LibrbdTestCase):
             self.assertEqual(1 << 30, image.size())
         self.assertEqual([], self.cluster.open_images)
 
+    def test_name_with_which_the_binding_ends_the_process_is_not_found(
+        self,
+    ) -> None:
+        """An administrator can name any image to manage."""
+        self.parent()
+        opened = self.useFixture(
+            fixtures.MockPatchObject(self.fake, 'Image', autospec=True)
+        ).mock
+        for name, how in (
+            ('\ud800', {}),
+            (5, {}),
+            ('parent', {'snapshot': '\ud800'}),
+        ):
+            self.assertRaises(
+                self.fake.ImageNotFound,
+                self.module.Image,
+                self.ioctx,
+                name,
+                **how,
+            )
+        opened.assert_not_called()
+
     def test_default_striping(self) -> None:
         self.assertIsNone(self.module.default_striping(self.ioctx))
         config = self.cluster.pools['volumes'].config
