@@ -302,9 +302,11 @@ class Recovery:
         diff, _ = volume_types.volume_types_diff(
             admin, volume.volume_type_id, type_id
         )
-        stock = functools.partial(self._stock, volume, new_type, diff)
+        # Without a type, replication is enabled again if it was disabled.
+        changed = new_type if is_swapped else None
+        stock = functools.partial(self._stock, volume, changed, diff)
         update = self._retypes.complete(volume, new_type, decided, stock)
-        _save(admin, volume, type_id, update or {})
+        _save(admin, volume, type_id, (is_swapped and update) or {})
         if not is_swapped:
             retypes.refuse(volume, _INTERRUPTED)
 

@@ -6,9 +6,12 @@ from cinder import exception
 from cinder.objects import fields
 import ddt
 import fixtures
+import rbd
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
@@ -66,6 +69,31 @@ class ReplicationTest(base.DriverTestCase):
                 volume,
                 snapshot,
             )
+
+    def test_interrupted_retype_leaves_the_volume_mirrored(self) -> None:
+        """Cinder's record says that it is."""
+        self.driver.host = 'test_host'
+        self.useFixture(fixtures.MockPatchObject(marker, 'STALE', new=0.0))
+        volume = self.made_volume(base.ASKED, self.replicated)
+        features, data = (
+            self.features_of(volume),
+            volume.replication_driver_data,
+        )
+        self.update(
+            volume, {'status': 'retyping', 'previous_status': 'available'}
+        )
+        mark = marker.Marker('req-1', self.make_type(), 'id of the image')
+        marker.begin(volume.id, mark)
+        self.driver._disable_replication(volume)
+        self.driver._recovery.recover_all()
+        volume = record.stored_volume(volume.id)
+        self.assertEqual('available', volume.status)
+        self.assertEqual(self.replicated, volume.volume_type_id)
+        self.assertEqual(data, volume.replication_driver_data)
+        self.assertEqual(features, self.features_of(volume))
+        with self.cluster.image(volume.name, read_only=True) as image:
+            mirrored = image.mirror_image_get_info()['state']
+        self.assertEqual(rbd.RBD_MIRROR_IMAGE_ENABLED, mirrored)
 
     def test_journaling_is_not_passed_on(self) -> None:
         source = self.made_volume(base.ASKED, self.replicated)

@@ -89,6 +89,18 @@ class RecoveryTest(base.DriverTestCase):
         self.assertEqual('in-use', self.volume.status)
         self.assertIsNone(marker.of_volume(self.volume.id))
 
+    def test_features_that_multiattach_disabled_are_not_forgotten(
+        self,
+    ) -> None:
+        shared = self.make_type(multiattach='<is> True')
+        self.volume = self.made_volume(volume_type=shared)
+        saved = self.volume.provider_location
+        self._interrupted()
+        self.driver._recovery.recover_all()
+        self.volume.refresh()
+        self.assertEqual('in-use', self.volume.status)
+        self.assertEqual(saved, self.volume.provider_location)
+
     def test_volume_whose_type_is_no_longer_valid_gets_its_former_status(
         self,
     ) -> None:
