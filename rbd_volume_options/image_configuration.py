@@ -21,6 +21,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
@@ -109,9 +110,15 @@ def of_image(image: bindings.Image) -> dict[str, Any]:
 
 
 def not_inherited(image: bindings.Image) -> set[str]:
-    """Return the entries of an image that its clones must not inherit."""
+    """Return the entries of an image that its clones must not inherit.
+
+    Also that it was given away, which would keep them from being purged.
+    """
+    stored = dict(image.metadata_list())
     names = {CACHE_OVERRIDE, *_entries()}
-    return names & dict(image.metadata_list()).keys()
+    if stored.get(ownership.KEY, '').startswith(ownership.RELEASED):
+        names.add(ownership.KEY)
+    return names & stored.keys()
 
 
 def family_of(entry: str) -> str:

@@ -74,14 +74,16 @@ class ImageLookup:
         with rbd.RADOSClient(self._driver) as client:
             return str(client.cluster.pool_reverse_lookup(pool_id))
 
-    def mark(self, name: str, pool: str | None = None) -> None:
-        """Write the mark of this cloud to an image, if the cloud has an ID.
+    def mark(
+        self, name: str, pool: str | None = None, always: bool = False
+    ) -> None:
+        """Write the mark of this cloud to an image: with an ID, or ``always``.
 
         A failure is logged: an image without a mark is never removed as a
         leftover, and ``cinder-rbd-ext audit --mark`` writes it later.
         """
         cloud_id = self._driver.settings.cloud_id
-        if not cloud_id:
+        if not (cloud_id or always):
             return
         try:
             self._write_mark(name, cloud_id, pool)

@@ -56,7 +56,7 @@ def taking_over(
             disk=changes.disk_of_managed(metadata),
         )
         undo.pop_all()
-    driver.images.mark(volume.name)
+    driver.images.mark(volume.name, always=True)
 
 
 def check_snapshot(reference: Any) -> None:

@@ -48,6 +48,28 @@ class MarksTest(base.DriverTestCase):
         self.marking.manage_existing(again, {'source-name': volume.name})
         self.assertEqual(_CLOUD, self.owner_of(again))
 
+    def test_image_that_comes_back_to_a_cloud_without_id_is_purged(
+        self,
+    ) -> None:
+        """A clone inherits that the image was given away."""
+        driver = self.make_driver(
+            enable_deferred_deletion=True, deferred_deletion_delay=0
+        )
+        given = self.made_volume(driver=driver)
+        driver.unmanage(given)
+        clone = self.new_volume(source_volid=given.id)
+        driver.create_cloned_volume(clone, given)
+        given.destroy()
+        again = self.new_volume()
+        driver.manage_existing(again, {'source-name': given.name})
+        for volume in (clone, again):
+            self.assertEqual('', self.owner_of(volume))
+        for volume in (clone, again):
+            self.delete_with_record(volume, driver)
+            driver._trash_purge()
+        trash = rbd.RBD().trash_list(self.cluster.ioctx())
+        self.assertEqual([], [each['name'] for each in trash])
+
     def test_cloud_without_an_id_releases_its_images_as_well(self) -> None:
         """Cinder's record of it is later that of a deleted volume."""
         volume = self.made_volume()

@@ -4,6 +4,7 @@ from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import image_configuration
+from rbd_volume_options import ownership
 from tests.fakes import fake_option
 from tests.unit.cinder_rbd_ext import base
 
@@ -43,3 +44,16 @@ class ConfigurationTest(base.DriverTestCase):
             self.assertEqual(
                 {_ENTRY}, image_configuration.not_inherited(image)
             )
+
+    def test_only_the_mark_of_an_image_that_was_given_away_is_removed(
+        self,
+    ) -> None:
+        for owner, names in (
+            (ownership.RELEASED, {ownership.KEY}),
+            ('cloud', set()),
+        ):
+            self.metadata[ownership.KEY] = ownership.mark(owner, 3, 'abc')
+            with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
+                self.assertEqual(
+                    names, image_configuration.not_inherited(image)
+                )
