@@ -74,6 +74,9 @@ class Leftovers:
             return
         if images.complete_swap(mark.copy_id):
             trash.keep(images, volume_id)
+        elif not self._driver.images.exists(volume.name):
+            # The back end has another pool, or has failed over.
+            return
         else:
             trash.discard(images, wait)
         self._correct_keys(volume)

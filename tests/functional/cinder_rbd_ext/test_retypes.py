@@ -786,6 +786,16 @@ class InterruptedTest(RetypeTestCase):
         rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, self.kept)
         self.recovered(is_new=True)
 
+    def test_swap_is_completed_after_a_time_with_another_pool(self) -> None:
+        """The back end had failed over, or its pool was wrong."""
+        ioctx = self.cluster.ioctx()
+        rbd.RBD().rename(ioctx, self.volume.name, self.kept)
+        for pool, status in ('volumes2', 'error'), ('volumes', 'retyping'):
+            self.driver.configuration.rbd_pool = pool
+            self.update(self.volume, {'status': status})
+            self.driver._recovery.recover_all()
+        self.recovered(is_new=True)
+
     def test_copy_with_two_names_is_renamed(self) -> None:
         ioctx = self.cluster.ioctx()
         rbd.RBD().rename(ioctx, self.volume.name, self.kept)
