@@ -93,6 +93,19 @@ def disable(
     return present
 
 
+def update_features(image: bindings.Image, mask: int, enabled: bool) -> None:
+    """Enable or disable those features of which the image has the opposite.
+
+    librbd refuses the others. It disables journaling itself with mirroring.
+
+    :param mask: the features, as bits
+    """
+    has = image.features()
+    differing = mask & (~has if enabled else has)
+    if differing:
+        image.update_features(differing, enabled)
+
+
 def snapshot_names(image: bindings.Image) -> list[str]:
     """Return the names of the snapshots that can be opened by name.
 

@@ -145,12 +145,12 @@ class Image(Delegate):
             kwargs['allow_shrink'] = False
         self._wrapped.resize(size, *args, **kwargs)
 
-    def update_features(self, *args: object, **kwargs: object) -> None:
+    def update_features(self, mask: int, enabled: bool) -> None:
         """Enable or disable features, which then differ from the plan."""
         creation = self._librbd.creations.get(self._name)
         if creation is not None:
             creation.state = None
-        self._wrapped.update_features(*args, **kwargs)
+        image_handles.update_features(self._wrapped, mask, enabled)
 
     def copy(
         self,

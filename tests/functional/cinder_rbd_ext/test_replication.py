@@ -2,7 +2,10 @@
 
 """Replicated volume types with real mirroring, on one cluster."""
 
+from typing import Any
+
 from cinder import exception
+from cinder import objects
 from cinder.objects import fields
 import ddt
 import fixtures
@@ -31,6 +34,11 @@ class ReplicationTest(base.DriverTestCase):
     def _stop_mirroring(self) -> None:
         self.cluster.empty()
         self.rbd('mirror', 'pool', 'disable', 'volumes')
+
+    def is_mirrored(self, volume: Any) -> bool:
+        with self.cluster.image(volume.name, read_only=True) as image:
+            state = image.mirror_image_get_info()['state']
+        return bool(state == rbd.RBD_MIRROR_IMAGE_ENABLED)
 
     # A clone can be mirrored only if its parent is mirrored.
     @ddt.data(creation_paths.Create, creation_paths.FullCopy)
@@ -70,6 +78,21 @@ class ReplicationTest(base.DriverTestCase):
                 snapshot,
             )
 
+    def test_retype_ends_the_replication(self) -> None:
+        """librbd disables journaling before the stock driver does."""
+        volume = self.made_volume(base.ASKED, self.replicated)
+        plain = objects.VolumeType.get_by_id(self.admin, self.make_type())
+        with self.retyping(volume):
+            moved, update = self.driver.retype(
+                self.context, volume, plain, {}, None
+            )
+        self.assertTrue(moved)
+        self.assertEqual(
+            fields.ReplicationStatus.DISABLED, update['replication_status']
+        )
+        self.assertNotIn('journaling', self.features_of(volume))
+        self.assertFalse(self.is_mirrored(volume))
+
     def test_interrupted_retype_leaves_the_volume_mirrored(self) -> None:
         """Cinder's record says that it is."""
         self.driver.host = 'test_host'
@@ -84,16 +107,15 @@ class ReplicationTest(base.DriverTestCase):
         )
         mark = marker.Marker('req-1', self.make_type(), 'id of the image')
         marker.begin(volume.id, mark)
-        self.driver._disable_replication(volume)
+        with self.cluster.image(volume.name) as image:
+            image.mirror_image_disable(False)
         self.driver._recovery.recover_all()
         volume = record.stored_volume(volume.id)
         self.assertEqual('available', volume.status)
         self.assertEqual(self.replicated, volume.volume_type_id)
         self.assertEqual(data, volume.replication_driver_data)
         self.assertEqual(features, self.features_of(volume))
-        with self.cluster.image(volume.name, read_only=True) as image:
-            mirrored = image.mirror_image_get_info()['state']
-        self.assertEqual(rbd.RBD_MIRROR_IMAGE_ENABLED, mirrored)
+        self.assertTrue(self.is_mirrored(volume))
 
     def test_journaling_is_not_passed_on(self) -> None:
         source = self.made_volume(base.ASKED, self.replicated)

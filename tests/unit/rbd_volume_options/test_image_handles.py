@@ -43,6 +43,19 @@ class ImagesTestCase(base.TestCase):
             yield image
 
 
+class ChangesTest(ImagesTestCase):
+    def test_features_that_are_as_wanted_already_are_not_changed(self) -> None:
+        image = self.image(features=_LAYERING | _LOCK)
+        for mask, enabled, wanted in (
+            (_WITH_MAP, True, _WITH_MAP),
+            (_WITH_MAP, True, _WITH_MAP),
+            (feature_bits.MAP, False, _LAYERING | _LOCK),
+            (feature_bits.MAP, False, _LAYERING | _LOCK),
+        ):
+            image_handles.update_features(image, mask, enabled)
+            self.assertEqual(wanted, image.features())
+
+
 class StateTest(ImagesTestCase):
     def _state(self, image: Any) -> plan.ImageState:
         return image_handles.state_of(image, self.pool_name)  # type: ignore[arg-type]
