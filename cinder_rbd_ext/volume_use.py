@@ -342,13 +342,8 @@ def _is_requested(volume_id: str) -> bool:
     sources: list[dict[str, Any]] = [{'source_volid': volume_id}]
     if snapshots:
         sources.append({'snapshot_id': [each.id for each in snapshots]})
+    creating = {'status': fields.VolumeStatus.CREATING}
     return any(
-        len(
-            objects.VolumeList.get_all(
-                admin,
-                limit=1,
-                filters={'status': fields.VolumeStatus.CREATING, **source},
-            )
-        )
+        objects.VolumeList.get_all(admin, limit=1, filters=creating | source)
         for source in sources
     )

@@ -360,8 +360,7 @@ class MetadataController(controller.Controller):
         """Check items that are added."""
         items = controller.part_of(body, 'metadata')
         policy = stock.CREATE_POLICY
-        changes = Changes(self._reported)
-        yield from changes.added(req, volume_id, items, policy)
+        yield from Changes(self._reported).added(req, volume_id, items, policy)
 
     @wsgi.extends
     def update(

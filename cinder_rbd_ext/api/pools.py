@@ -186,8 +186,7 @@ class ReportedPools:
     def holding(self, volume: protocols.Volume) -> Pool | None:
         """Return the pool that holds a volume; None if it is unknown."""
         name = volume.service_topic_queue
-        suitable = self._found(lambda pool: pool.name == name)
-        return suitable[0] if suitable else None
+        return next(iter(self._found(lambda pool: pool.name == name)), None)
 
     def may_be_ours(self, volume: protocols.Volume) -> bool:
         """Return whether the pool that holds a volume may have our driver."""

@@ -72,9 +72,13 @@ class Librbd(open_image.Delegate):
             reference to an image to manage. librbd's Python binding would then
             close an image that it has not opened, which ends the process.
         """
+        text: Any
         for text in (name, kwargs.get('snapshot')):
-            if text is not None and not _is_encodable(text):
-                raise self._wrapped.ImageNotFound(f'{text!r} is not a name')
+            try:
+                str.encode('' if text is None else text)
+            except (TypeError, UnicodeEncodeError) as error:
+                reason = f'{text!r} is not a name'
+                raise self._wrapped.ImageNotFound(reason) from error
         opened = releases.off_main_thread(self._wrapped.Image)
         lock = None
         if name is not None and not kwargs.get('read_only'):
@@ -181,14 +185,6 @@ class Librbd(open_image.Delegate):
                 LOG.debug('Image %s does not exist', name)
         except self._wrapped.Error:
             LOG.exception('Could not remove the incomplete image %s', name)
-
-
-def _is_encodable(name: Any) -> bool:
-    try:
-        str.encode(name)
-    except (TypeError, UnicodeEncodeError):
-        return False
-    return True
 
 
 class RBD(open_image.Delegate):

@@ -113,6 +113,5 @@ class ImageLookup:
         """Remove the snapshot of the source for a clone that failed."""
         snapshot = clone + wire.CLONE_SNAPSHOT
         with self.opened(source) as image:
-            if all(s['name'] != snapshot for s in image.list_snaps()):
-                return
-            image_handles.remove_snapshot(image, snapshot)
+            if any(s['name'] == snapshot for s in image.list_snaps()):
+                image_handles.remove_snapshot(image, snapshot)
