@@ -27,34 +27,6 @@ _MIGRATION = 'MIGRATION'
 Remove = Callable[[Any, Any, str], None]
 
 
-class Deferral:
-    """Moves an image to the trash where the stock driver would remove it.
-
-    :param delay: seconds until the image may be purged
-    :ivar has_snapshots: whether the image still has snapshots, such as those
-        that were removed while they had clones; false if unknown
-    """
-
-    def __init__(self, librbd: Any, delay: int) -> None:
-        self._librbd = librbd
-        self._delay = delay
-        self.has_snapshots = False
-
-    def remove(
-        self, rbd: bindings.RBD, ioctx: bindings.Ioctx, name: str
-    ) -> None:
-        """Move an image to the trash.
-
-        An image with snapshots is refused the first time, as by librbd, and
-        the stock driver then flattens the clones. In the trash, the image
-        could not be purged until the clones are deleted.
-        """
-        if self.has_snapshots:
-            self.has_snapshots = False
-            raise self._librbd.ImageHasSnapshots(f'{name} has snapshots')
-        rbd.trash_move(ioctx, name, self._delay)
-
-
 class Purge:
     """The purge of a pool's trash.
 

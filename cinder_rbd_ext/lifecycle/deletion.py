@@ -42,15 +42,19 @@ _DELETING = 'deleting'
 class _Deletion:
     """The deletion of a volume.
 
+    :ivar is_deferred: whether the image is moved to the trash
     :ivar reference: the snapshot from which its image was cloned
     :ivar has_clones: whether the image is kept for its clones; also true if it
         was not found
+    :ivar has_snapshots: whether the image still has snapshots, such as those
+        that were removed while they had clones; false if it was not found
     """
 
     sources: clone_sources.CloneSources
-    deferral: removals.Deferral | None = None
+    is_deferred: bool
     reference: clone_sources.Reference | None = None
     has_clones: bool = True
+    has_snapshots: bool = False
     is_found: bool = False
 
 
@@ -113,17 +117,14 @@ class Deletions:
         self, volume: protocols.Volume, client: protocols.Client
     ) -> Iterator[None]:
         """Delete a volume, then the sources that only it required."""
-        deletion = _Deletion(self._clone_sources(client))
+        is_deferred = self._driver.configuration.enable_deferred_deletion
+        deletion = _Deletion(self._clone_sources(client), is_deferred)
+        removers = self._driver.librbd.removers
         with contextlib.ExitStack() as stack:
             self._current[volume.name] = deletion
             stack.callback(self._current.pop, volume.name)
-            settings = self._driver.configuration
-            if settings.enable_deferred_deletion:
-                deletion.deferral = removals.Deferral(
-                    self._driver.rbd, settings.deferred_deletion_delay
-                )
-                removers = self._driver.librbd.removers
-                removers[volume.name] = deletion.deferral.remove
+            if is_deferred:
+                removers[volume.name] = functools.partial(self._move, deletion)
                 stack.callback(removers.pop, volume.name)
             yield
         if not deletion.is_found and not self._under_way.get(volume.name):
@@ -147,6 +148,25 @@ class Deletions:
                     self._complete(client, kept)
             if deletion.has_clones:
                 deletion.sources.settle(volume.name + wire.DELETED_SOURCE)
+
+    def _move(
+        self,
+        deletion: _Deletion,
+        rbd: bindings.RBD,
+        ioctx: bindings.Ioctx,
+        name: str,
+    ) -> None:
+        """Move an image to the trash where the stock driver would remove it.
+
+        An image with snapshots is refused the first time, as by librbd, and
+        the stock driver then flattens the clones. In the trash, the image
+        could not be purged until the clones are deleted.
+        """
+        if deletion.has_snapshots:
+            deletion.has_snapshots = False
+            raise self._driver.rbd.ImageHasSnapshots(f'{name} has snapshots')
+        delay = self._driver.configuration.deferred_deletion_delay
+        rbd.trash_move(ioctx, name, delay)
 
     def _complete(self, client: protocols.Client, name: str) -> None:
         """Complete an earlier removal of an image, if it was interrupted.
@@ -175,8 +195,7 @@ class Deletions:
         deletion = self._current.get(name)
         if deletion is None:
             return
-        deletion.is_found = True
-        has_snapshots = True
+        deletion.is_found = deletion.has_snapshots = True
         with self._clean_up(name):
             deletion.sources.drop_unneeded(image)
             deletion.has_clones = any(
@@ -186,19 +205,15 @@ class Deletions:
             deletion.reference = clone_sources.reference_of(
                 self._driver, image
             )
-            has_snapshots = any(image.list_snaps())
+            deletion.has_snapshots = any(image.list_snaps())
         clients = functools.partial(
             image_handles.clients_of, image, self._driver.rbd, own=1
         )
         if deletion.has_clones and trash.stays_open(name, clients):
             # The stock driver would rename it under a server that uses it.
             raise exception.VolumeIsBusy(volume_name=name)
-        self.turns.check(
-            name, functools.partial(_is_slow, image, has_snapshots, deletion)
-        )
-        if deletion.deferral is not None:
-            deletion.deferral.has_snapshots = has_snapshots
-        elif not has_snapshots:
+        self.turns.check(name, functools.partial(_is_slow, image, deletion))
+        if not deletion.is_deferred and not deletion.has_snapshots:
             with self._clean_up(name):
                 image_handles.rebuild_map(image)
 
@@ -334,16 +349,14 @@ def _request_again(ctxt: protocols.Context, volume_id: str) -> None:
         )
 
 
-def _is_slow(
-    image: bindings.Image, has_snapshots: bool, deletion: _Deletion
-) -> bool:
+def _is_slow(image: bindings.Image, deletion: _Deletion) -> bool:
     if deletion.has_clones:
         # The stock driver only renames the image.
         return False
-    if has_snapshots:
+    if deletion.has_snapshots:
         # It flattens the clones of deleted snapshots.
         return True
-    if deletion.deferral is not None:
+    if deletion.is_deferred:
         return False
     if deletion.reference is not None and deletion.reference.is_deleted:
         # The source, of any size, is removed with its last clone.

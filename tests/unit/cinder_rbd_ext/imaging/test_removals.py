@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Test removals of images, deferred ones and purges of the trash."""
+"""Test removals of images and purges of the trash."""
 
 from collections.abc import Iterator
 import errno
@@ -14,39 +14,6 @@ from tests.fakes import fake_images
 from tests.unit import base
 
 _IOCTX: Any = None
-
-
-class _Rbd:
-    """Records the calls for an image that has snapshots."""
-
-    def __init__(self) -> None:
-        self.called: list[str] = []
-
-    def trash_move(self, ioctx: Any, name: str, delay: int) -> None:
-        self.called.append(f'move for {delay}')
-
-
-class DeferralTest(base.TestCase):
-    def test_uninspected_image_is_moved_to_trash(self) -> None:
-        """An image is moved, too, if it could not be inspected."""
-        rbd: Any = _Rbd()
-        deferral = removals.Deferral(fake_images, 7)
-        deferral.remove(rbd, _IOCTX, 'volume')
-        self.assertEqual(['move for 7'], rbd.called)
-
-    def test_clones_are_flattened_first(self) -> None:
-        rbd: Any = _Rbd()
-        deferral = removals.Deferral(fake_images, 7)
-        deferral.has_snapshots = True
-        self.assertRaises(
-            fake_images.ImageHasSnapshots,
-            deferral.remove,
-            rbd,
-            _IOCTX,
-            'volume',
-        )
-        deferral.remove(rbd, _IOCTX, 'volume')
-        self.assertEqual(['move for 7'], rbd.called)
 
 
 class PurgeTest(base.TestCase):

@@ -375,6 +375,32 @@ class ClonesOfDeletedTest(base.DriverTestCase):
         self.assertNotIn(self.clone.name, self.cluster.names())
 
 
+class DeferredTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.override_backend('deferred_deletion_delay', 7)
+        self.rbd = mock.Mock(spec=['trash_move'])
+
+    def _move(self, has_snapshots: bool) -> None:
+        sources: Any = None
+        deferred = deletion._Deletion(sources, is_deferred=True)
+        deferred.has_snapshots = has_snapshots
+        move = functools.partial(
+            self.driver.deletions._move, deferred, self.rbd, None, 'volume'
+        )
+        if has_snapshots:
+            self.assertRaises(fake_images.ImageHasSnapshots, move)
+        move()
+        self.rbd.trash_move.assert_called_once_with(None, 'volume', 7)
+
+    def test_uninspected_image_is_moved_to_trash(self) -> None:
+        """An image is moved, too, if it could not be inspected."""
+        self._move(has_snapshots=False)
+
+    def test_clones_are_flattened_first(self) -> None:
+        self._move(has_snapshots=True)
+
+
 @ddt.ddt
 class PostponedTest(base.DriverTestCase):
     """Cinder's volume manager, with a deletion that is postponed."""
