@@ -43,8 +43,8 @@ RELEASED = outcomes.Reason(
 )
 NEVER_RECORDED = outcomes.Reason(
     'never-recorded',
-    'it has the mark of the cloud, but no record of its owner was found, not '
-    'even a deleted one',
+    'it has the mark of the cloud, but no record of its owner was found, nor '
+    'of the time of its deletion',
     'Give --cinder-config and --glance-config. If a database was restored '
     'from a dump, recover the record. If old records were purged or archived, '
     'list <pool>/<id> in the file of --approve.',
@@ -369,15 +369,11 @@ class Evidence:
                 pools = records.pools_of_image(
                     row.locations, self.known.cluster, name.ident
                 )
-                return (
-                    word if pool in pools else '',
-                    row.deleted_at,
-                    row.project,
-                )
+                is_proof = pool in pools and row.deleted_at
+                return word if is_proof else '', row.deleted_at, row.project
         if name.owner is _Owner.SERVER_DISK:
             since = self.cloud.server_deleted(name.ident)
-            is_proof = since and name.owner in owners
-            return word if is_proof else '', since, ''
+            return word if since and name.owner in owners else '', since, ''
         return '', None, ''
 
     def _of_volume(
@@ -389,8 +385,11 @@ class Evidence:
             is_here = pool in map(self._pool_of, row.backends)
             # Cinder's record of an unmanaged volume is that of a deleted one.
             # Our driver marks an image that it unmanages.
-            is_proof = is_here and (
-                name.owner is not _Owner.VOLUME or row.has_record
+            # Without its time, nothing shows that the image is older.
+            is_proof = (
+                is_here
+                and row.deleted_at
+                and (name.owner is not _Owner.VOLUME or row.has_record)
             )
             text = f'deleted record of volume {name.ident}'
             return text if is_proof else '', row.deleted_at, row.project
@@ -434,7 +433,7 @@ class Evidence:
         else:
             rows = [backup] if backup and backup.volume == image.ident else []
         for each in rows if is_here else ():
-            if each.is_deleted:
+            if each.is_deleted and each.deleted_at:
                 return Proof(
                     f'deleted record of {name.owner.value} {name.ident}',
                     each.deleted_at,

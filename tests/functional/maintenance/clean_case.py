@@ -109,7 +109,7 @@ class Services:
         self,
         ident: str,
         deleted: bool = True,
-        at: str = _EARLY,
+        at: str | None = _EARLY,
         name_id: str = '',
         host: str = HOST,
         is_recorded: bool = True,

@@ -135,6 +135,8 @@ class CleanTest(clean_case.CleanTestCase):
         keep[released] = 'unmanaged'
         keep[self.deleted('', is_recorded=False)] = 'owner-unknown'
         keep[self.deleted('')] = 'owner-unknown'
+        # Somebody has changed the column ``deleted`` only.
+        keep[self.deleted(at=None)] = 'never-recorded'
         # The stock driver of that back end has unmanaged it.
         keep[self.deleted(host='host@two#two')] = 'owner-unknown'
         keep[self.deleted('', host='host@two#two')] = 'owner-unknown'

@@ -34,6 +34,8 @@ _DELETED = databases.Row(
     has_record=True,
 )
 _OF_STOCK = dataclasses.replace(_DELETED, has_record=False)
+# As ``UPDATE volumes SET deleted = 1`` leaves it.
+_TIMELESS = dataclasses.replace(_DELETED, deleted_at=None)
 
 
 @ddt.ddt
@@ -136,6 +138,8 @@ class EvidenceTest(base.TestCase):
         ('', {'row': _DELETED}, evidence.UNKNOWN),
         # A database of yesterday lacks the volumes of today.
         (_OURS, {}, evidence.NEVER_RECORDED),
+        # The image may have been restored since.
+        (_OURS, {'row': _TIMELESS}, evidence.NEVER_RECORDED),
     )
     @ddt.unpack
     def test_anything_else_proves_nothing(
@@ -222,6 +226,21 @@ class EvidenceTest(base.TestCase):
         name = names.Name(names.Owner.GLANCE_IMAGE, facts.OTHER)
         error = self.assertRaises(outcomes.Refused, self.proof, _OURS, name)
         self.assertIs(evidence.NEVER_RECORDED, error.reason)
+
+    @ddt.data((_NEWEST, True), (None, False))
+    @ddt.unpack
+    def test_deleted_image_without_the_time_of_deletion_is_not_proven(
+        self, deleted_at: datetime.datetime | None, is_proof: bool
+    ) -> None:
+        self.image_rows[facts.OTHER] = databases.Row(
+            True, deleted_at, locations=(f'rbd://fsid/volumes/{facts.OTHER}',)
+        )
+        name = names.Name(names.Owner.GLANCE_IMAGE, facts.OTHER)
+        if is_proof:
+            self.assertIn('deleted record', self.proof(name=name).text)
+            return
+        error = self.assertRaises(outcomes.Refused, self.proof, name=name)
+        self.assertIs(evidence.UNKNOWN, error.reason)
 
     def test_volume_of_the_stock_driver_is_not_marked(self) -> None:
         """The driver would leave the mark when it unmanages the volume."""
@@ -351,13 +370,14 @@ class EvidenceTest(base.TestCase):
         proofs: Any = self.made()
         image = names.Name(names.Owner.BACKUP_IMAGE, facts.OTHER)
         snapshot = names.Name(names.Owner.BACKUP, facts.IDENT)
-        for volume, pool, is_proof in (
-            (facts.OTHER, 'backups', True),
-            (facts.IDENT, 'backups', False),
-            (facts.OTHER, 'of the copied pool', False),
+        for volume, pool, deleted_at, is_proof in (
+            (facts.OTHER, 'backups', _NEWEST, True),
+            (facts.IDENT, 'backups', _NEWEST, False),
+            (facts.OTHER, 'of the copied pool', _NEWEST, False),
+            (facts.OTHER, 'backups', None, False),
         ):
             proofs.stored.backup.return_value = databases.Row(
-                True, volume=volume, container=pool
+                True, deleted_at, volume=volume, container=pool
             )
             arguments = ('backups', image, snapshot, {image.owner})
             if is_proof:
