@@ -37,6 +37,7 @@ LABELS: dict[str, Any] = {
     'deep-flatten-missing': _('snapshots keep the parent after a flatten'),
     'slow-deletion': _('slow deletion'),
     'not-readable': _('not readable'),
+    'back-end-not-audited': _('back end that was not audited'),
     'cannot-be-opened': _('image that cannot be opened'),
     'id-object-lost': _('lost ID object of an image'),
     'interrupted-trash-move': _('name of an image in the trash'),

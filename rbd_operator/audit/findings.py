@@ -158,6 +158,13 @@ FORBIDDEN = Kind(
     'Use a Ceph user that may read it, or select other pools with --pool.',
 )
 
+UNAUDITED = Kind(
+    'back-end-not-audited',
+    _ERROR,
+    'Start or enable its cinder-volume (openstack volume service list). If it '
+    'reports a pool, check that Ceph has this pool, with the application rbd.',
+)
+
 ID_LOST = Kind(
     'id-object-lost',
     _ERROR,
@@ -237,7 +244,7 @@ KINDS: dict[str, Kind] = {
 class Finding:
     """Something that an operator should look at.
 
-    :ivar pool: Ceph pool; Cinder's pool for a volume without an image
+    :ivar pool: Ceph pool; Cinder's pool for a back end that does not report
     :ivar image: name of the image, with ``@snapshot`` for a snapshot; empty
         for a pool
     :ivar detail: what was found

@@ -137,6 +137,34 @@ def ghosts(scans: Iterable[scan.PoolScan], known: records.Records) -> _Found:
             )
 
 
+def unaudited(
+    scans: Iterable[scan.PoolScan], known: records.Records, is_whole: bool
+) -> _Found:
+    """Yield the back ends whose volumes may have lost their images.
+
+    Cinder shows no back end whose service is down or disabled.
+
+    :param is_whole: whether all pools were scanned
+    """
+    scanned = {each.pool for each in scans}
+    numbers = collections.Counter(
+        volume.pool
+        for volume in known.volumes.values()
+        if volume.must_have_image and volume.pool
+    )
+    for backend in sorted(numbers.keys() - known.elsewhere):
+        pool = known.backends.get(backend)
+        if pool in scanned or (pool and not is_whole):
+            continue
+        why = 'Ceph has no such pool' if pool else 'it does not report'
+        yield findings.Finding(
+            findings.UNAUDITED,
+            pool or backend,
+            '',
+            f'{numbers[backend]} volumes of {backend}: {why}',
+        )
+
+
 def _elsewhere(pools: Iterable[str]) -> str:
     """Return what to do with a volume whose image is in another pool.
 

@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int], None]
 
 def run(
     cluster: scan.Cluster,
-    pools: Iterable[str],
+    pools: Iterable[str] | None,
     read_records: Callable[[], records.Records | None],
     progress: Progress = lambda pool, done, total: None,
     workers: int = scan.WORKERS,
@@ -31,7 +31,7 @@ def run(
 ) -> report.Report:
     """Audit pools and return the report.
 
-    :param pools: names of Ceph pools
+    :param pools: names of Ceph pools; None for all with the application rbd
     :param read_records: returns the cloud's records. It is called after the
         scan: an image that the scan found has a record by then if it belongs
         to a resource.
@@ -51,7 +51,7 @@ def run(
             workers,
             with_usage=with_usage,
         )
-        for pool in dict.fromkeys(pools)
+        for pool in dict.fromkeys(cluster.pools() if pools is None else pools)
     ]
     known = read_records()
     suspected: list[findings.Finding] = []
@@ -68,6 +68,7 @@ def run(
             or each.volume not in lost
         ]
         suspected += ghosts
+        suspected += rules.unaudited(scans, known, pools is None)
     if list_objects:
         suspected += _of_objects(cluster, scans, progress, objects_per_second)
     confirmed = [

@@ -64,7 +64,7 @@ def audited(
 
     return run.run(
         cluster,
-        parsed_args.pool or cluster.pools(),
+        parsed_args.pool,
         read_records,
         progress,
         parsed_args.workers,

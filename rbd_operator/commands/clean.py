@@ -268,9 +268,7 @@ class Plan(maintenance.Command):
             functools.partial(records.of_cloud, cloud, cluster.fsid())
         )
         with progress.shown(self.app.stderr) as show:
-            audited = run.run(
-                cluster, parsed_args.pool or cluster.pools(), read, show
-            )
+            audited = run.run(cluster, parsed_args.pool, read, show)
         known = read()
         header = plans.Header(
             cluster.fsid(),

@@ -200,7 +200,12 @@ def _of_findings(audited: report.Report) -> Iterator[Sample]:
                 # Nothing is known about the pool; 0 would be wrong.
                 continue
             labels = (each.pool, kind.code, kind.severity.name.lower())
-            yield Sample(FINDINGS, numbers[each.pool, kind.code], labels)
+            number = numbers.pop((each.pool, kind.code), 0)
+            yield Sample(FINDINGS, number, labels)
+    # Those of back ends have pools that were not scanned.
+    for (pool, code), number in sorted(numbers.items()):
+        severity = findings.KINDS[code].severity.name.lower()
+        yield Sample(FINDINGS, number, (pool, code, severity))
 
 
 def _label(owner: names.Owner) -> str:

@@ -179,6 +179,32 @@ class RulesTest(base.TestCase):
         ghosts = rules.ghosts([facts.pool()], known)
         self.assertEqual(number, len(list(ghosts)))
 
+    @ddt.data(
+        ({}, True, []),
+        ({'pool': 'host@lvm#lvm'}, True, []),
+        ({'pool': 'host@lost#lost'}, True, ['lost']),
+        # --pool leaves it out.
+        ({'pool': 'host@lost#lost'}, False, []),
+        # Its service is down, disabled or new to the scheduler.
+        ({'pool': 'host@down#down'}, False, ['host@down#down']),
+        ({'pool': 'host@down#down', 'status': 'error'}, False, []),
+        ({'pool': ''}, True, []),
+    )
+    @ddt.unpack
+    def test_volumes_whose_images_were_not_looked_for_are_counted(
+        self, values: dict[str, Any], is_whole: bool, pools: list[str]
+    ) -> None:
+        known = facts.known(
+            facts.volume(**values),
+            facts.volume(facts.OTHER, **values),
+            backends={facts.CINDER_POOL: 'volumes', 'host@lost#lost': 'lost'},
+            elsewhere=frozenset({'host@lvm#lvm'}),
+        )
+        unaudited = list(rules.unaudited([facts.pool()], known, is_whole))
+        self.assertEqual(pools, [each.pool for each in unaudited])
+        for each in unaudited:
+            self.assertIn(f'2 volumes of {values["pool"]}', each.detail)
+
     def test_volume_whose_image_is_in_another_pool_must_not_be_deleted(
         self,
     ) -> None:

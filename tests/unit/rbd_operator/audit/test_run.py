@@ -33,6 +33,18 @@ class RunTest(base.TestCase):
         audited = run.run(self.cluster, pools, facts.known)
         self.assertEqual(1, audited.number)
 
+    def test_pool_that_ceph_has_lost_is_named_if_all_are_audited(
+        self,
+    ) -> None:
+        known = facts.known(
+            facts.volume(pool='host@lost#lost'),
+            backends={'host@lost#lost': 'lost'},
+        )
+        code = 'back-end-not-audited'
+        reported = run.run(self.cluster, None, lambda: known).found
+        self.assertIn(code, [each.kind.code for each in reported])
+        self.assertNotIn(code, self.kinds(known))
+
     def test_volume_that_was_deleted_after_the_scan(self) -> None:
         def read_records() -> records.Records:
             self.pool.images.clear()

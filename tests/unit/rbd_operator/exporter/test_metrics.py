@@ -132,6 +132,11 @@ class MetricsTest(base.TestCase):
         )
         self.assertEqual(2, sum(values[key] for key in shown))
 
+    def test_back_end_without_a_pool_has_a_finding(self) -> None:
+        lost = findings.Finding(findings.UNAUDITED, 'host@down#down', '')
+        key = ('rbd_audit_findings', lost.pool, lost.kind.code, 'error')
+        self.assertEqual(1, self.values(some=(lost,))[key])
+
     def test_pool_that_may_not_be_read_has_a_finding_and_no_counts(
         self,
     ) -> None:
