@@ -168,13 +168,16 @@ def _omap(
 
 
 def id_of(librados: Any, ioctx: Any, name: str) -> tuple[str, int] | None:
-    """Return the id in the ID object of an image, and the object's version."""
+    """Return the id in the ID object of an image, and the object's version.
+
+    None if there is no such object, or it is damaged.
+    """
     try:
         content = ioctx.read(f'rbd_id.{name}')
-    except librados.ObjectNotFound:
+        # The object is empty if its creation was interrupted.
+        ident = ownership.decoded(content) if content else ''
+    except (librados.ObjectNotFound, ValueError):
         return None
-    # The object is empty if its creation was interrupted.
-    ident = ownership.decoded(content) if content else ''
     return ident, ioctx.get_last_version()
 
 

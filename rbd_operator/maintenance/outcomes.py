@@ -23,6 +23,8 @@ UNANSWERED: tuple[type[Exception], ...] = (
     exceptions.SDKException,
     keystone.ClientException,
 )
+#: Errors that concern one image. Its metadata may be no text.
+OF_ONE_IMAGE = (*UNANSWERED, UnicodeDecodeError)
 
 
 class Status(enum.Enum):

@@ -138,7 +138,7 @@ def _examined(
         if error.reason is evidence.UNKNOWN:
             return dataclasses.replace(refused, status=outcomes.Status.UNKNOWN)
         return refused
-    except (librbd.Error, librados.Error, *outcomes.UNANSWERED) as error:
+    except (librbd.Error, librados.Error, *outcomes.OF_ONE_IMAGE) as error:
         return dataclasses.replace(
             about, status=outcomes.Status.FAILED, detail=str(error)
         )

@@ -139,7 +139,7 @@ class Runner:
             self.cluster.librados.Error,
             outcomes.NotVerified,
             scan.NotConnected,
-            *outcomes.UNANSWERED,
+            *outcomes.OF_ONE_IMAGE,
         ) as error:
             is_forbidden = getattr(error, 'errno', 0) == errno.EPERM
             return dataclasses.replace(

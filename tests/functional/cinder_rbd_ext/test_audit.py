@@ -394,6 +394,13 @@ class PlantedTest(AuditTestCase):
         self.cluster.ioctx().remove_object(f'rbd_header.{ident}')
         self.check(findings.HALF_REMOVED, name)
 
+    def test_damaged_id_object_is_as_a_lost_one(self) -> None:
+        key = f'rbd_id.{(name := self.volume())}'
+        ioctx = self.cluster.ioctx()
+        self.addCleanup(ioctx.write_full, key, ioctx.read(key))
+        ioctx.write_full(key, b'\x08\x00')
+        self.check(findings.ID_LOST, name)
+
     def test_reports_expired_trash_only(self) -> None:
         ioctx = self.cluster.ioctx()
         expired, kept = self.make('expired'), self.make('kept')

@@ -91,6 +91,23 @@ class TrashTest(clean_case.CleanTestCase):
         self.assertIs(outcomes.Status.DONE, outcome.status, str(outcome))
         self.assertNotIn(f'volumes trash {ident}', self.content())
 
+    def test_image_with_metadata_that_is_no_text_stops_no_other(self) -> None:
+        """The audit does not open what is in the trash."""
+        damaged, expired = self.deleted(), self.deleted()
+        self.services.delete_now()
+        header = f'rbd_header.{self.id_of(damaged)}'
+        self.trashed(damaged)
+        ident = self.trashed(expired)
+        with rados.WriteOpCtx() as operation:
+            ioctx = self.ceph.ioctx()
+            ioctx.set_omap(operation, ('metadata_a',), (b'\xff',))
+            ioctx.operate_write_op(operation, header)
+        planned = self.plan()
+        outcome = planned.pop(f'volumes/{damaged}')
+        self.assertIs(outcomes.Status.FAILED, outcome.status, str(outcome))
+        self.apply(planned)
+        self.assertNotIn(f'volumes trash {ident}', self.content())
+
 
 @ddt.ddt
 class FullTest(clean_case.CleanTestCase):

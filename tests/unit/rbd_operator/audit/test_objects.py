@@ -88,6 +88,10 @@ class ObjectsTest(untrusted.TestCase):
         self.pool.objects['rbd_id.a'] = b''
         self.assertEqual(('', 1), objects.id_of(self.pool, self.pool, 'a'))
 
+    def test_damaged_id_is_none(self) -> None:
+        self.pool.objects['rbd_id.a'] = b'\x08\x00'
+        self.assertIsNone(objects.id_of(self.pool, self.pool, 'a'))
+
     def is_gone(self) -> bool:
         where = (self.pool, self.pool, 'volumes')
         return objects.is_gone(*where, 'a@snapshot', 'abc')

@@ -141,6 +141,8 @@ class MadeTest(base.TestCase):
             raise stubs.ImageNotFound('no such parent')
         if image == 'unanswered':
             raise outcomes.NotAnswered('The database')
+        if image == 'not text':
+            raise UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'no text')
         return dataclasses.replace(_ITEM, image=image, project=f'of {image}')
 
     def made(self, *images: str, **wanted: Any) -> list[tuple[str, str]]:
@@ -170,13 +172,14 @@ class MadeTest(base.TestCase):
                 ('owner unknown', 'unknown'),
                 ('failed', 'forbidden'),
                 ('failed', 'unanswered'),
+                ('failed', 'not text'),
                 ('unchanged', 'gone'),
                 ('failed', 'incomplete'),
                 ('item', 'one'),
             ],
             self.made(
-                *('unknown', 'forbidden', 'unanswered', 'gone'),
-                *('incomplete', 'one'),
+                *('unknown', 'forbidden', 'unanswered', 'not text'),
+                *('gone', 'incomplete', 'one'),
             ),
         )
 

@@ -28,6 +28,9 @@ from tests.unit.rbd_operator.maintenance import stubs
 _Status = outcomes.Status
 
 
+_NO_TEXT = UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'no text')
+
+
 @dataclasses.dataclass
 class _Change:
     outcome: outcomes.Outcome
@@ -106,6 +109,7 @@ class RunTest(base.TestCase):
             self.change('e', stubs.ImageNotFound('gone')),
             self.change('f', requests.HTTPError('503')),
             self.change('g', stubs.ImageNotFound('no such snapshot')),
+            self.change('h', _NO_TEXT),
         )
         self.assertEqual(
             [
@@ -116,10 +120,11 @@ class RunTest(base.TestCase):
                 (_Status.UNCHANGED, 'deleted since the scan'),
                 (_Status.FAILED, '503'),
                 (_Status.FAILED, 'no such snapshot'),
+                (_Status.FAILED, str(_NO_TEXT)),
             ],
             [(each.status, each.detail) for each in ended],
         )
-        self.assertEqual(('volumes', 7, 7), self.progress[-1])
+        self.assertEqual(('volumes', 8, 8), self.progress[-1])
 
     def test_user_who_may_not_change_the_image_is_told_what_is_needed(
         self,
