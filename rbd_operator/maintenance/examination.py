@@ -475,6 +475,8 @@ class Examiner:
             at.pool, owner, name, self._owners_in(at)
         )
         volume = self._proofs.volume(owner.ident)
+        if volume is None and owner.owner is names.Owner.VOLUME:
+            raise _Refused(CHANGED, f'Cinder has no volume {owner.ident}')
         if volume and (busy := decisions.obstacle_of_status(volume)):
             # A retype reads all snapshots. It only reads, so that no watch
             # shows it.

@@ -108,6 +108,8 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         ('group', examination.IN_GROUP),
         ('mirrored', examination.MIRRORED),
         ('prepared', examination.MIGRATING),
+        # Another service answers 404, or the user may not see the volume.
+        ('unseen', examination.CHANGED),
     )
     @ddt.unpack
     def test_snapshot_stays_while_another_operation_needs_it(
@@ -118,6 +120,8 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
             self.proofs.volume.return_value = facts.volume(migrating=True)
         elif what == 'retyping':
             self.proofs.volume.return_value = facts.volume(status=what)
+        elif what == 'unseen':
+            self.proofs.volume.return_value = None
         elif what == 'group':
             self.image.group = lambda: {'name': 'daily'}
         elif what == 'mirrored':
