@@ -318,7 +318,7 @@ class Plan(maintenance.Command):
                 )
         rows = self.rows(maintenance.dry(examined))
         if not audited.is_complete:
-            self.status = self.status or exit_status.INCOMPLETE
+            self.status = exit_status.INCOMPLETE
         return rows
 
 

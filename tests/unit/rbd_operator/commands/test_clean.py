@@ -112,6 +112,13 @@ class CleanTest(commands.CommandTestCase):
         self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
         self.assertIn(f'Image volumes/{_ORPHAN} was not', self.err.getvalue())
         self.path.unlink()
+        # What was refused as well does not hide it.
+        other = f'volume-{uuid.uuid4()}'
+        self.pool.images.append(other)
+        self.examined.side_effect = outcomes.Refused(examination.IN_USE)
+        self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
+        self.assertIn('1 refused', self.err.getvalue())
+        self.path.unlink()
         self.pool.forbidden = stubs.PermissionError('listing')
         self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
         self.assertIn('Pool volumes was not', self.err.getvalue())
