@@ -179,7 +179,9 @@ def _marked(
     cluster = ceph_cluster.connected(parsed_args)
     now = records.CloudNow(cloud)
     number = changed = unanswered = 0
-    copies = evidence.copied_disks(audited.scans)
+    copies = evidence.copied_disks(
+        image for scanned in audited.scans for image in scanned.found
+    )
     for scanned in audited.scans:
         with cluster.connected(scanned.pool) as (_, ioctx):
             for image in evidence.unmarked(scanned, known, stored, copies):

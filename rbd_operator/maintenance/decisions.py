@@ -2,6 +2,7 @@
 
 """Rules that allow or forbid changes of object maps."""
 
+from collections.abc import Container
 from collections.abc import Mapping
 import dataclasses
 import enum
@@ -175,12 +176,17 @@ def contradicts(
 
 
 def obstacle_of_owner(
-    target: selection.Target, known: records.Records
+    target: selection.Target,
+    known: records.Records,
+    copies: Container[str] = (),
 ) -> Obstacle | None:
     """Return why an image does not belong to the owner in its name.
 
     Pools can have copies with the same names, also of other clouds. Nova does
-    not tell in which pool the disks of its servers are.
+    not tell in which pool the disks of its servers are, and projects may
+    choose the IDs of Glance images, also of one that they never upload.
+
+    :param copies: names of the disks of servers that several pools have
     """
     image, volume = target.image, target.volume
     pool = known.backends.get(volume.pool) if volume else None
@@ -194,9 +200,14 @@ def obstacle_of_owner(
             return OTHER_POOL, f'the volume is in {pool or volume.pool}'
         return None
     name = names.of_image(image.name)
-    pools = known.located.get(name.ident) or {image.pool}
-    if name.owner is names.Owner.GLANCE_IMAGE and image.pool not in pools:
-        return OTHER_POOL, f'the image is in {", ".join(sorted(pools))}'
+    if image.name in copies:
+        return OTHER_POOL, 'several pools have the disk; use --pool'
+    # Empty if Glance does not show the locations.
+    if name.owner is names.Owner.GLANCE_IMAGE and known.located:
+        pools = known.located.get(name.ident, frozenset())
+        if image.pool not in pools:
+            where = ', '.join(sorted(pools)) or 'no pool of this cluster'
+            return OTHER_POOL, f'the image is in {where}'
     return None
 
 

@@ -124,15 +124,14 @@ def unmarked(
             yield image
 
 
-def copied_disks(scans: Iterable[scan.PoolScan]) -> frozenset[str]:
+def copied_disks(scanned: Iterable[images.Image]) -> frozenset[str]:
     """Return the names of the disks of servers that several pools have.
 
     Nova does not tell which of them is the disk, and which is a copy.
     """
     numbers = collections.Counter(
         image.name
-        for scanned in scans
-        for image in scanned.found
+        for image in scanned
         if names.of_image(image.name).owner is _Owner.SERVER_DISK
     )
     return frozenset(name for name, number in numbers.items() if number > 1)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -21,6 +22,7 @@ from rbd_operator.audit import records
 from rbd_operator.audit import scan
 from rbd_operator.maintenance import alive
 from rbd_operator.maintenance import decisions
+from rbd_operator.maintenance import evidence
 from rbd_operator.maintenance import object_maps
 from rbd_operator.maintenance import outcomes
 from rbd_operator.maintenance import recorded
@@ -149,7 +151,7 @@ class MapChange:
 
 def planned(
     action: decisions.Action,
-    targets: Iterable[selection.Target],
+    targets: Sequence[selection.Target],
     known: records.Records,
     cluster: scan.Cluster,
     current: Current,
@@ -162,10 +164,11 @@ def planned(
     :param record: corrects Cinder's record; None without access to Cinder's
         database
     """
+    copies = evidence.copied_disks(target.image for target in targets)
     for target in targets:
         about = _about(target)
         plan = decisions.plan(action, target)
-        obstacle = decisions.obstacle_of_owner(target, known)
+        obstacle = decisions.obstacle_of_owner(target, known, copies)
         if not obstacle and (plan or action is not decisions.Action.DISABLE):
             obstacle = decisions.obstacle(
                 action, target, known.types, record is not None

@@ -147,8 +147,10 @@ class ObstacleTest(base.TestCase):
             decisions.POOL_UNKNOWN,
         ),
         (None, {'name': facts.OTHER}, decisions.OTHER_POOL),
-        (None, {'name': facts.IDENT}, None),
+        # A project has chosen its ID, and has not uploaded it.
+        (None, {'name': facts.IDENT}, decisions.OTHER_POOL),
         (None, {'name': f'{facts.OTHER}_disk'}, None),
+        (None, {'name': f'{facts.IDENT}_disk'}, decisions.OTHER_POOL),
         (
             None,
             {'name': f'{facts.OTHER}_disk', 'owner': 'another'},
@@ -168,10 +170,14 @@ class ObstacleTest(base.TestCase):
             elsewhere=frozenset({'host@lvm#lvm'}),
             located={facts.OTHER: frozenset({'images'})},
         )
-        obstacle = decisions.obstacle_of_owner(
-            _target(volume, **values), known
-        )
+        target = _target(volume, **values)
+        copies = frozenset({f'{facts.IDENT}_disk'})
+        obstacle = decisions.obstacle_of_owner(target, known, copies)
         self.assertIs(reason, obstacle and obstacle[0])
+
+    def test_glance_may_show_no_location(self) -> None:
+        target = _target(name=facts.IDENT)
+        self.assertIsNone(decisions.obstacle_of_owner(target, facts.known()))
 
     def test_type_may_forbid_the_map(self) -> None:
         specs = {'rbd:features': 'layering', 'multiattach': '<is> True'}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 from typing import Any
 from unittest import mock
 
@@ -67,6 +68,19 @@ class ObjectMapsTest(base.TestCase):
             self.image.calls,
         )
         self.record.assert_not_called()
+
+    def test_disk_that_several_pools_have_is_refused(self) -> None:
+        """Nova does not tell which of them is a copy."""
+        disk = facts.image(f'{facts.OTHER}_disk')
+        copy = dataclasses.replace(disk, pool='copies')
+        other = facts.image(f'{facts.IDENT}_disk')
+        results = self.planned(
+            _Action.DISABLE, *map(selection.Target, (disk, copy, other))
+        )
+        self.assertEqual(
+            ['other-pool', 'other-pool', ''],
+            [getattr(each, 'outcome', each).code for each in results],
+        )
 
     def test_disable_removes_features(self) -> None:
         self.image.there = facts.MAPPED
