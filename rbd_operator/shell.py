@@ -315,8 +315,9 @@ class Shell(app.App):
         if not service.is_administrators():
             raise exceptions.CommandError(
                 'The user is not an administrator of the cloud: Cinder '
-                'refuses the list of back ends. Use the cloud or the OS_* '
-                'variables of an administrator.'
+                'refuses the list of back ends, or the volumes of other '
+                'projects. Use the cloud or the OS_* variables of an '
+                'administrator.'
             )
         return cloud
 

@@ -13,6 +13,7 @@ from rbd_operator.audit import records
 from rbd_operator.maintenance import retypes
 from rbd_volume_options import wire
 
+_OK = 200
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _TOO_MANY = 429
@@ -39,10 +40,18 @@ class VolumeService:
     def is_administrators(self) -> bool:
         """Return whether the user is an administrator of the cloud.
 
-        Cinder lists the volumes of all projects to administrators only.
+        Cinder lists the volumes of all projects to administrators only, and
+        shows the hosts of volumes to them. The policy of a cloud can show the
+        back ends to others, such as its monitoring.
         """
         response = self._storage.get('/scheduler-stats/get_pools')
-        return bool(response.status_code != _FORBIDDEN)
+        if response.status_code == _FORBIDDEN:
+            return False
+        response = self._storage.get('/volumes/detail?all_tenants=1&limit=1')
+        return response.status_code != _OK or all(
+            'os-vol-host-attr:host' in each
+            for each in response.json().get('volumes', ())
+        )
 
     def clusters(self) -> frozenset[str]:
         """Return the fsids of the Ceph clusters of the running back ends.

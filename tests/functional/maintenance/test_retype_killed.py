@@ -57,6 +57,7 @@ class Cinder(http.server.ThreadingHTTPServer):
                 'id': ident,
                 'status': status,
                 'volume_type': self.types[ident],
+                'os-vol-host-attr:host': 'host@rbd#rbd',
             }
 
     def retype(self, ident: str) -> int:

@@ -39,7 +39,12 @@ class _Cinder:
             return _response(200, {'volume_types': types})
         if path.startswith('/volumes/detail'):
             volumes = [
-                {'id': ident, 'volume_type': name, 'status': 'in-use'}
+                {
+                    'id': ident,
+                    'volume_type': name,
+                    'status': 'in-use',
+                    'os-vol-host-attr:host': 'host@rbd#rbd',
+                }
                 for ident, name in (('1', 'fast'), ('2', 'b'), ('3', 'fast'))
             ]
             return _response(200, {'volumes': volumes})

@@ -67,6 +67,18 @@ class VolumeServiceTest(base.TestCase):
             service = _service(fake_cloud.response(status))
             self.assertIs(expected, service.is_administrators())
 
+    @ddt.data(
+        ([], True),
+        ([{'os-vol-host-attr:host': None}], True),
+        ([{'id': 'of its project'}], False),
+    )
+    @ddt.unpack
+    def test_others_do_not_see_the_hosts_of_volumes(
+        self, volumes: list[dict[str, Any]], expected: bool
+    ) -> None:
+        service = _service(fake_cloud.response(200, {'volumes': volumes}))
+        self.assertIs(expected, service.is_administrators())
+
     def test_clusters_are_those_of_the_back_ends_that_report_one(self) -> None:
         pools = [
             {'name': str(number), 'capabilities': report}
