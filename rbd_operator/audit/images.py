@@ -203,12 +203,24 @@ def used_bytes(
 def _modified(image: Any, name: str) -> datetime.datetime | None:
     if names.of_image(name).owner is not names.Owner.GLANCE_IMAGE:
         return None
-    return utc(image.modify_timestamp())
+    return latest(image.modify_timestamp())
 
 
 def utc(time: datetime.datetime) -> datetime.datetime:
     """Return a time of librbd with its zone."""
     return time.replace(tzinfo=datetime.timezone.utc)
+
+
+def latest(time: datetime.datetime) -> datetime.datetime:
+    """Return the time of a write or an access with its zone.
+
+    Ceph's binding returns it as local time, unlike all other times of an
+    image, and that of newer releases in UTC. Without a zone, it is the later
+    of both.
+    """
+    if time.tzinfo:
+        return time
+    return max(utc(time), time.astimezone(datetime.timezone.utc))
 
 
 def _blocked(address: str, blocklist: Mapping[str, str]) -> str:

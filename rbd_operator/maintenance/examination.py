@@ -337,8 +337,8 @@ class Examiner:
             image.size(),
             [
                 images.utc(image.create_timestamp()),
-                images.utc(image.modify_timestamp()),
-                images.utc(image.access_timestamp()),
+                images.latest(image.modify_timestamp()),
+                images.latest(image.access_timestamp()),
                 *(
                     images.utc(image.get_snap_timestamp(s['id']))
                     for s in snapshots

@@ -3,13 +3,16 @@
 """What stands in the way of a removal, on a real cluster."""
 
 import dataclasses
+import datetime
 import signal
+import time
 
 import ddt
 import fixtures
 import rados
 import rbd
 
+from rbd_operator.audit import images
 from rbd_operator.maintenance import outcomes
 from tests.functional import filling
 from tests.functional import interruptions
@@ -53,6 +56,24 @@ class SnapshotTest(clean_case.CleanTestCase):
         (outcome,) = self.apply(planned).values()
         self.assertEqual('in-group', outcome.code, str(outcome))
         self.assertIn(f'volumes/{self.leftover}', self.content())
+
+
+@ddt.ddt
+class ZoneTest(clean_case.CleanTestCase):
+    """An operator whose local time is not UTC."""
+
+    @ddt.data('EST5', 'CET-1')
+    def test_times_are_read_in_any_zone(self, zone: str) -> None:
+        """Ceph's binding returns those of clients as local times."""
+        self.addCleanup(time.tzset)
+        self.useFixture(fixtures.EnvironmentVariable('TZ', zone))
+        time.tzset()
+        began = datetime.datetime.now(datetime.timezone.utc)
+        began -= datetime.timedelta(seconds=2)
+        with self.ceph.image(self.deleted(), read_only=True) as image:
+            self.assertGreater(images.utc(image.create_timestamp()), began)
+            for read in (image.modify_timestamp, image.access_timestamp):
+                self.assertGreater(images.latest(read()), began)
 
 
 class TrashTest(clean_case.CleanTestCase):

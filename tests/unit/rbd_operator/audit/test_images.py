@@ -2,7 +2,11 @@
 
 import dataclasses
 import datetime
+import time
 from unittest import mock
+
+import ddt
+import fixtures
 
 from rbd_operator.audit import images
 from rbd_volume_options import layout
@@ -11,6 +15,7 @@ from tests.unit.rbd_operator.audit import facts
 from tests.unit.rbd_operator.audit import stubs
 
 
+@ddt.ddt
 class ReadTest(base.TestCase):
     """A plain image; the functional tests cover other images."""
 
@@ -30,6 +35,21 @@ class ReadTest(base.TestCase):
         self.assertEqual('', image.data_pool)
         self.assertEqual({'rbd_cache': 'false'}, image.overrides)
         self.assertIs(False, image.migrating)
+
+    @ddt.data('EST5', 'UTC', 'CET-1')
+    def test_write_is_no_older_than_it_is_in_any_zone(self, zone: str) -> None:
+        """Ceph's binding returns a local time, or one with its zone."""
+        self.addCleanup(time.tzset)
+        self.useFixture(fixtures.EnvironmentVariable('TZ', zone))
+        time.tzset()
+        seconds = 1767312000
+        aware = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+        local = datetime.datetime.fromtimestamp(seconds)
+        self.assertEqual(aware, images.latest(aware))
+        self.assertGreaterEqual(images.latest(local), aware)
+        self.assertGreaterEqual(
+            images.latest(aware.replace(tzinfo=None)), aware
+        )
 
     def test_last_write_is_read_of_images_of_glance(self) -> None:
         pool = stubs.Pool(facts.IDENT, 'one')
