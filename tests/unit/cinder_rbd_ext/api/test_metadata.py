@@ -297,6 +297,11 @@ class MetadataTest(base.ApiTestCase):
             response = self.call('PUT', path, body)
             self.assertEqual(400, response.status_int, response.text)
 
+    def test_quotes_in_a_key_do_not_end_the_warning(self) -> None:
+        headers: dict[str, str] = {}
+        metadata.tell(headers, 'unknown key "rbd:x"')
+        self.assertEqual('299 - "unknown key \'rbd:x\'"', headers['Warning'])
+
 
 class ImageConfigurationTest(base.ApiTestCase):
     """Changes that the driver applies to the image at once."""

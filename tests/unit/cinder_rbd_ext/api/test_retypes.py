@@ -18,12 +18,12 @@ class RetypesTest(base.ApiTestCase):
         self.reported = pools.ReportedPools()
 
     def _check(
-        self, volume: Any, new_type: str, may_migrate: bool = False
+        self, volume: Any, new_type: str, may_migrate: bool = False, **how: Any
     ) -> str | None:
         target = objects.VolumeType.get_by_id(
             self.admin_context, self.types[new_type]
         )
-        return retypes.check(volume, target, may_migrate, self.reported)
+        return retypes.check(volume, target, may_migrate, self.reported, **how)
 
     def _refused(self, words: str, *args: Any) -> None:
         error = self.assertRaises(webob.exc.HTTPBadRequest, self._check, *args)
@@ -66,6 +66,22 @@ class RetypesTest(base.ApiTestCase):
         volume.status = 'in-use'
         self._refused('migration_policy to on-demand', volume, 'rbd')
         self._refused('delete the snapshots', volume, 'rbd', True)
+
+    def test_pool_is_named_to_callers_who_may_see_pools(self) -> None:
+        for pool in ('ec', 'secret'):
+            self.add_type(pool, {**base.TYPES['rbd'], 'rbd:data_pool': pool})
+        made = {**base.MADE, 'rbd:data_pool': 'ec'}
+        volume = self.volume(made=made, volume_type='ec', host='host@rbd#rbd')
+        volume.status = 'in-use'
+        for shows_pools in (True, False):
+            error = self.assertRaises(
+                webob.exc.HTTPBadRequest,
+                self._check,
+                *(volume, 'secret'),
+                shows_pools=shows_pools,
+            )
+            shown = 'secret' in error.explanation
+            self.assertIs(shows_pools, shown, error.explanation)
 
     def test_layout_that_the_new_type_keeps_from_tenants(self) -> None:
         self.add_type(
