@@ -119,9 +119,7 @@ class CreationTest(base.TestCase):
         self.creation.undo.callback(fail)
         self.creation.fail()
         self.assertEqual(['snapshot'], self.done)
-        self.assertIn(
-            'Could not undo the creation of image', self.log.output
-        )
+        self.assertIn('Could not undo the creation of image', self.log.output)
         self.assertIn('no connection', self.log.output)
 
     def test_clean_up_is_left_to_undo_until_it_runs(self) -> None:

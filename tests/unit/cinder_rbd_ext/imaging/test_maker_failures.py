@@ -232,9 +232,7 @@ class UndoFailsTest(FailureTestCase):
         ):
             self.assertIs(error, self.cause(path.make))
         self.cluster.forgive()
-        self.assertIn(
-            'Could not undo the creation of image', self.log.output
-        )
+        self.assertIn('Could not undo the creation of image', self.log.output)
 
     def test_of_one_step_leaves_the_others(self) -> None:
         """Remove the clone even if its snapshot cannot be removed."""
@@ -249,6 +247,4 @@ class UndoFailsTest(FailureTestCase):
             [f'{path.volume.name}.clone_snap'],
             self.snapshots_of(path.source.name),
         )
-        self.assertIn(
-            'Could not undo the creation of image', self.log.output
-        )
+        self.assertIn('Could not undo the creation of image', self.log.output)
