@@ -181,6 +181,13 @@ def _debian(session: nox.Session, suite: str, part: str) -> None:
     return _end(session, status.returncode)
 
 
+def _cluster(session: nox.Session) -> None:
+    """Start the cluster of functional tests for those of another release."""
+    venv = venvs.for_tests(RELEASE, 'functional')
+    command = [venv.program('python'), '-m', 'tests.functional.ceph']
+    subprocess.run(command, env=venv.environ())
+
+
 def _platform(session: nox.Session, suite: str) -> None:
     """Run the tests of a cloud on another release of Debian."""
     if (RESULTS / 'sandbox').exists():
@@ -259,3 +266,6 @@ def materials(session: nox.Session) -> None:
 _part('platform', DEBIAN, _debian, 'trixie', 'functional')
 _part('platform-forky', DEBIAN[1:], _debian, 'forky', 'functional')
 _part('packages', DEBIAN, _debian, 'trixie', 'packages')
+_part('cluster', [], _cluster)
+_part('cluster-trixie', [], _debian, 'trixie', 'cluster')
+_part('cluster-forky', [], _debian, 'forky', 'cluster')

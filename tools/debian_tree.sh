@@ -57,13 +57,16 @@ function mount_tree {
         mount_once --bind "$path" "$root$path"
     done
     # Settings for package indexes: files, and the files that variables name.
-    # Not folders to write to and not a cluster: these belong to the machine.
+    # Not folders to write to: these belong to the machine.
     local ours='PIP_|UV_|SSL_CERT|REQUESTS_CA|RBD_TEST_|OS_TEST|\w+_proxy='
-    local but='(PIP|UV)_CACHE_DIR|RBD_TEST_(CEPH|NAMES|RESULTS)'
+    local but='(PIP|UV)_CACHE_DIR|RBD_TEST_(NAMES|RESULTS)'
     mapfile -d '' -t environ < <(env --null |
         grep --null-data --extended-regexp --ignore-case "^($ours)" |
         grep --null-data --extended-regexp --invert-match "^($but)")
     files=(/etc/{hosts,pip.conf,resolv.conf,ssl/certs/ca-certificates.crt})
+    # The keys of a cluster are next to its ceph.conf.
+    [[ ! ${RBD_TEST_CEPH_CONF:-} ]] ||
+        files+=("$(dirname "$RBD_TEST_CEPH_CONF")")
     for path in "${files[@]}" "${environ[@]#*=}"; do
         if [[ $path == /* && -d $path ]]; then
             mkdir --parents "$root$path"

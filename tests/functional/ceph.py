@@ -9,6 +9,8 @@ import functools
 import os
 import pathlib
 import shutil
+import signal
+import sys
 import tempfile
 from typing import Any
 import unittest
@@ -150,16 +152,39 @@ class SharedCluster:
             rbd.RBD().remove(self.ioctx(pool), name)
 
 
-@functools.cache
-def shared_cluster() -> SharedCluster:
-    """Return the cluster of this process; start it on the first call."""
-    conf = os.environ.get(CONF_VARIABLE)
-    if conf:
-        return SharedCluster(conf)
+def _start() -> ceph.CephCluster:
     # Not below TMPDIR, which a test fixture may have changed: the path must be
     # short, because of sockets, and outlive the test.
     root = pathlib.Path(tempfile.mkdtemp(prefix='ceph-', dir='/var/tmp'))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     cluster = ceph.CephCluster(root, pools=POOLS)
     cluster.start()
+    return cluster
+
+
+@functools.cache
+def shared_cluster() -> SharedCluster:
+    """Return the cluster of this process; start it on the first call."""
+    if conf := os.environ.get(CONF_VARIABLE):
+        return SharedCluster(conf)
+    cluster = _start()
     return SharedCluster(str(cluster.conf), cluster)
+
+
+def _serve() -> None:
+    """Start a cluster for the tests of other processes; wait for Ctrl-C."""
+    cluster = _start()
+    if 'aes256k' in cluster.command('mon', 'dump', '--format', 'json'):
+        # Clients before this type of key can connect, as to an upgraded
+        # cluster.
+        cluster.command('mon', 'set', 'auth_allowed_ciphers', 'aes,aes256k')
+        rotate = ('auth', 'rotate', '--key-type=aes', 'client.admin')
+        cluster.keyring.write_text(cluster.command(*rotate))
+    print(cluster.command('version') + f'{CONF_VARIABLE}={cluster.conf}')
+    sys.stdout.flush()
+    signal.pause()
+
+
+if __name__ == '__main__':
+    with contextlib.suppress(KeyboardInterrupt):
+        _serve()

@@ -24,7 +24,8 @@ need_tree "$suite" "$root"
 rm -rf "$root/srv"
 mkdir --parents "$root/srv/results"
 cp --recursive --preserve "$checkout" "$root/srv/tree"
-mount_tree "$root"
+# A cluster has the same path outside.
+mount_tree "$root" /var/tmp
 
 environ+=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LANG=C.UTF-8
     XDG_CACHE_HOME=/var/cache RBD_TEST_RESULTS=/srv/results)
