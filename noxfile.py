@@ -163,6 +163,12 @@ def _program(session: nox.Session, module: str, *options: str) -> None:
     _end(session)
 
 
+def _wait(command: list[str], env: dict[str, str]) -> int:
+    """Run a command, which removes its cluster itself after Ctrl-C."""
+    with subprocess.Popen(command, env=env) as child:
+        return child.wait()
+
+
 def _debian(session: nox.Session, suite: str, part: str) -> None:
     """Run a part on another release of Debian, in a separate folder."""
     if INSIDE:
@@ -175,17 +181,17 @@ def _debian(session: nox.Session, suite: str, part: str) -> None:
         tree.export(pathlib.Path(scratch))
         command = [str(ROOT / 'tools/runner/debian.sh'), suite, str(root)]
         command += [scratch, part, '--', *session.posargs]
-        status = subprocess.run(command, env=env)
+        status = _wait(command, env)
     for path in (root / 'srv' / 'results').glob('*/*.*'):
         shutil.copy(path, _saved(session, path.stem).parent)
-    return _end(session, status.returncode)
+    return _end(session, status)
 
 
 def _cluster(session: nox.Session) -> None:
     """Start the cluster of functional tests for those of another release."""
     venv = venvs.for_tests(RELEASE, 'functional')
     command = [venv.program('python'), '-m', 'tests.functional.ceph']
-    subprocess.run(command, env=venv.environ())
+    _wait(command, venv.environ())
 
 
 def _platform(session: nox.Session, suite: str) -> None:
