@@ -347,6 +347,9 @@ class CopyTest(RetypeTestCase):
         trash.remove_expired(self.driver, is_full=True)
         self.assertEqual(kept, self.trashed())
         self.assertIn('has no image', log.output)
+        self.assertRaises(
+            exception.VolumeBackendAPIException, self.driver.unmanage, volume
+        )
 
     def test_kept_source_of_a_migrated_volume_is_removed(self) -> None:
         """Its back end has another pool, which the scheduler reports."""
