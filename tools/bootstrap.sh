@@ -26,19 +26,24 @@ function need_venv {
 }
 
 # need_programs FOLDER CONSTRAINTS DISTRIBUTION...
-# The environment is complete when it contains its stamp.
+# The environment is complete when it contains its stamp. Commands that start at
+# the same time wait for the first one.
 function need_programs {
     local boot=$1 pins=$2 wanted
     shift 2
     wanted="$UV $* $(cksum <"$pins")"
-    if [[ -e $boot/stamp && $(<"$boot/stamp") == "$wanted" ]]; then
-        return
-    fi
-    need_venv
-    /usr/bin/python3 -m venv --clear "$boot"
-    "$boot/bin/pip" --quiet --disable-pip-version-check install \
-        --no-cache-dir "$UV"
-    "$boot/bin/uv" pip install --quiet --compile-bytecode \
-        --python "$boot/bin/python" --constraints "$pins" "$@"
-    echo "$wanted" >"$boot/stamp"
+    mkdir --parents "$(dirname "$boot")"
+    (
+        flock 9
+        if [[ -e $boot/stamp && $(<"$boot/stamp") == "$wanted" ]]; then
+            exit
+        fi
+        need_venv
+        /usr/bin/python3 -m venv --clear "$boot"
+        "$boot/bin/pip" --quiet --disable-pip-version-check install \
+            --no-cache-dir "$UV"
+        "$boot/bin/uv" pip install --quiet --compile-bytecode \
+            --python "$boot/bin/python" --constraints "$pins" "$@"
+        echo "$wanted" >"$boot/stamp"
+    ) 9>"$boot.lock"
 }
