@@ -488,18 +488,21 @@ class Rounds:
             check=False,
         )
         try:
-            named = {
-                row['Image']: row['Kind'] for row in json.loads(done.stdout)
-            }
+            findings = [
+                (row['Kind'], str(row)) for row in json.loads(done.stdout)
+            ]
         except ValueError:
             self._show(f'  the audit failed: {done.stderr[-500:]}')
             return
         for name, entries in self._leaked.items():
-            idents = {i for each in entries for i in _IDENT.findall(each)}
+            # An entry has the ID of a volume, or of an image alone.
+            idents = {
+                ident
+                for each in entries
+                for ident in _IDENT.findall(each) or _OBJECT.findall(each)
+            }
             for ident in sorted(idents):
-                kinds = [
-                    kind for image, kind in named.items() if ident in image
-                ]
+                kinds = [kind for kind, text in findings if ident in text]
                 self._show(f'  {name}: {ident}: audit says {kinds}')
 
 
