@@ -23,8 +23,9 @@ from sandbox_cloud.suite import SuiteVenv
 _TEMPLATES = pathlib.Path(__file__).parent / 'templates'
 # Programs that replace programs of the system with the same name.
 _SHIMS = pathlib.Path(__file__).parent / 'shims'
-# Cinder's services use native threads instead of eventlet.
-_THREADS = 'OS_CINDER_DISABLE_EVENTLET_PATCHING'
+# Cinder's services use native threads instead of eventlet; glibc has fewer
+# arenas for the memory of threads.
+_PASSED = ('OS_CINDER_DISABLE_EVENTLET_PATCHING', 'MALLOC_ARENA_MAX')
 _SYSTEM_PATH = '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 
@@ -56,9 +57,9 @@ class Runtime:
         """
         folders = (self.state.bin, _SHIMS, self.venv.path / 'bin')
         path = ':'.join(map(str, (*folders, _SYSTEM_PATH)))
-        threads = os.environ.get(_THREADS)
+        passed = {k: v for k in _PASSED if (v := os.environ.get(k))}
         return {
-            **({_THREADS: threads} if threads else {}),
+            **passed,
             'HOME': str(self.state.data / 'home'),
             'LANG': 'C.UTF-8',
             'PATH': path,
