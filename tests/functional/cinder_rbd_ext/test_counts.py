@@ -126,8 +126,9 @@ class CountsTest(base.DriverTestCase):
         name = f'existing-{uuid.uuid4()}'
         self.rbd('create', '--size', '1G', f'volumes/{name}')
         volume = self._loaded()
+        # One of the contexts replaces the mark of an image that was given away.
         self._costs(
-            (3, 2, 4),
+            (4, 2, 4),
             self.driver.manage_existing,
             volume,
             {'source-name': name},
