@@ -205,6 +205,13 @@ class DriverTestCase(test.TestCase):
         (driver or self.driver).create_snapshot(snapshot)
         return snapshot
 
+    def check_not_reverted(
+        self, refusal: type[Exception], volume: Any, snapshot: Any
+    ) -> None:
+        """Check that the driver refuses to revert a volume to a snapshot."""
+        revert = self.driver.revert_to_snapshot
+        self.assertRaises(refusal, revert, self.context, volume, snapshot)
+
     # Actual state
 
     def layout_of(self, volume: Any, pool: str = 'volumes') -> dict[str, int]:

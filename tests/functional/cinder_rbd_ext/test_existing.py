@@ -399,13 +399,7 @@ class RevertTest(base.DriverTestCase):
             image.write(b'after', 0)
         # A server that reads only does not have librbd's exclusive lock.
         with self.cluster.image(volume.name) as image:
-            self.assertRaises(
-                volume_lock.VolumeLocked,
-                self.driver.revert_to_snapshot,
-                self.context,
-                volume,
-                snapshot,
-            )
+            self.check_not_reverted(volume_lock.VolumeLocked, volume, snapshot)
             self.assertEqual(b'after', image.read(0, 5))
 
     def test_revert_waits_for_the_watch_of_a_killed_client(self) -> None:
@@ -428,13 +422,7 @@ class RevertTest(base.DriverTestCase):
             image.write(b'after', 0)
         path = f'volumes/{volume.name}'
         self.rbd('migration', 'prepare', path, path)
-        self.assertRaises(
-            exceptions.ImageMigrating,
-            self.driver.revert_to_snapshot,
-            self.context,
-            volume,
-            snapshot,
-        )
+        self.check_not_reverted(exceptions.ImageMigrating, volume, snapshot)
         self.rbd('migration', 'execute', path)
         self.rbd('migration', 'commit', path)
         self.driver.revert_to_snapshot(self.context, volume, snapshot)

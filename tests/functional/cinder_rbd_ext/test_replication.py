@@ -70,13 +70,7 @@ class ReplicationTest(base.DriverTestCase):
             self.driver.revert_to_snapshot(self.context, volume, snapshot)
         with self.cluster.image(volume.name) as opened:
             opened.write(b'x', 0)
-            self.assertRaises(
-                volume_lock.VolumeLocked,
-                self.driver.revert_to_snapshot,
-                self.context,
-                volume,
-                snapshot,
-            )
+            self.check_not_reverted(volume_lock.VolumeLocked, volume, snapshot)
 
     def test_retype_ends_the_replication(self) -> None:
         """librbd disables journaling before the stock driver does."""
