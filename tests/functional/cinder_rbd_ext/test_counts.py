@@ -126,7 +126,7 @@ class CountsTest(base.DriverTestCase):
         name = f'existing-{uuid.uuid4()}'
         self.rbd('create', '--size', '1G', f'volumes/{name}')
         volume = self._loaded()
-        # One of the contexts replaces the mark of an image that was given away.
+        # One context replaces the mark of an image that was given away.
         self._costs(
             (4, 2, 4),
             self.driver.manage_existing,
