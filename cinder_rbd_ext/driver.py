@@ -285,7 +285,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 info['data'].update(items)
                 return info
         except volume_lock.VolumeLocked as error:
-            raise exceptions.AttachmentRefused(str(error)) from error
+            raise exceptions.AttachmentRefused(reason=str(error)) from error
 
     def remove_export(
         self, context: protocols.Context, volume: protocols.Volume

@@ -52,7 +52,3 @@ class InvalidBackendOptions(exception.InvalidConfigurationValue):
 
 class AttachmentRefused(exception.InvalidVolume):
     """An attachment cannot have its mode; ``reason`` is for tenants."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason=reason)
-        self.reason = reason

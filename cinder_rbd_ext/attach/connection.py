@@ -107,7 +107,8 @@ def pass_on_refusal() -> None:
     """
     handled = sys.exc_info()[1]
     if isinstance(handled, exceptions.AttachmentRefused):
-        raise exception.InvalidVolume(reason=handled.reason) from handled
+        reason = handled.kwargs['reason']
+        raise exception.InvalidVolume(reason=reason) from handled
 
 
 def _agreed(
@@ -204,7 +205,7 @@ def _refusal(
     volume: protocols.Volume, error: errors.OptionError
 ) -> exceptions.AttachmentRefused:
     user_messages.tell_attachment_refused(volume, error)
-    return exceptions.AttachmentRefused(f'not attached: {error}')
+    return exceptions.AttachmentRefused(reason=f'not attached: {error}')
 
 
 def _cache_override(
