@@ -68,11 +68,6 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
     write(volume_id, {wire.RECORD_CONFIGURING: ','.join(sorted(families))})
 
 
-def configured(volume_id: str, configuration: Mapping[str, Any]) -> None:
-    """Record the configuration that the driver gave an image, by key."""
-    write(volume_id, *image_record.of_configuration(configuration))
-
-
 def accepted(
     volume_id: str, metadata: Mapping[str, str], removed: Iterable[str] = ()
 ) -> None:

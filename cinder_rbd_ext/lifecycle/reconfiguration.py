@@ -205,7 +205,7 @@ class Reconfigurations:
             image_configuration.change(
                 image, wanted, former, self._stock_entries(target.volume_type)
             )
-        record.configured(volume.id, wanted)
+        record.write(volume.id, *image_record.of_configuration(wanted))
         LOG.info(
             'The image of volume %(id)s is configured with %(wanted)s',
             {'id': volume.id, 'wanted': wanted or 'no options'},

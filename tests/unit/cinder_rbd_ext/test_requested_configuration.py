@@ -6,6 +6,7 @@ from cinder import objects
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 
@@ -61,7 +62,7 @@ class RequestedConfigurationTest(base.DriverTestCase):
         volume = self.new_volume(_HINT)
         settings = self.driver.settings
         self.assertEqual(_HINT, self._target(volume).difference(settings))
-        record.configured(volume.id, _HINT)
+        record.write(volume.id, *image_record.of_configuration(_HINT))
         self.assertIsNone(self._target(volume).difference(settings))
         record.configuring(volume.id, {'compression_hint'})
         self.assertEqual(_HINT, self._target(volume).difference(settings))

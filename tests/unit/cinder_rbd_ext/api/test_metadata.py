@@ -12,6 +12,7 @@ import fixtures
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import pools
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
@@ -324,10 +325,8 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.called.append(volume.id)
         hint = volume.metadata.get(keys.COMPRESSION_HINT)
         if self.applies:
-            record.configured(
-                volume.id,
-                {keys.COMPRESSION_HINT: hint} if hint else self.limits,
-            )
+            values = {keys.COMPRESSION_HINT: hint} if hint else self.limits
+            record.write(volume.id, *image_record.of_configuration(values))
 
     def _warning(self, method: str, path: str, body: Any) -> str | None:
         response = self.call(method, f'/volumes/{self.id}{path}', body)
@@ -474,7 +473,8 @@ class ImageConfigurationTest(base.ApiTestCase):
         """An operator can have removed the entries of the image."""
         self.set_specs('rbd', rbd__iops_limit='100')
         volume = self.volume()
-        record.configured(volume.id, {'rbd:iops_limit': 100})
+        values = {'rbd:iops_limit': 100}
+        record.write(volume.id, *image_record.of_configuration(values))
         self.applies = False
         body: Any = {'metadata': {}}
         request = 'POST', f'/volumes/{volume.id}/metadata', body
