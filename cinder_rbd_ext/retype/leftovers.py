@@ -193,7 +193,7 @@ class Leftovers:
         if mark.is_stale or not marker.is_unsaved(volume, mark):
             self.settle(volume_id, wait=trash.WATCHED_FOR)
         left = marker.of_volume(volume_id)
-        if left is None:
+        if left is None or not left.pool:
             return
         if not marker.is_unsaved(volume, left) and not marker.has_service(
             left.left
