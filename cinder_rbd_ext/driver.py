@@ -515,11 +515,13 @@ class RBDExtDriver(rbd.RBDDriver):
         if self.images.exists(volume.name):
             self.configurations.release(volume)
             self.images.release(volume.name)
-        elif trash.kept(self, volume.name):
+        elif volume_use.is_unfinished(
+            record.stored_volume(volume.id)
+        ) or trash.kept(self, volume.name):
             # It would be removed without the record of the volume.
             raise exception.VolumeBackendAPIException(
                 data=f'RBD image {volume.name} does not exist. Restore it, or '
-                'its former image, which is in the trash, and try again'
+                'its former image, in the trash or another pool, and try again'
             )
 
     def _get_image_status(self, image_name: str) -> Update:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from cinder import exception
 from cinder.db import api as db
 
 from cinder_rbd_ext.retype import leftovers
@@ -20,13 +21,19 @@ class SettledTest(base.DriverTestCase):
         self.assertEqual({'a': 'b'}, dict(metadata))
         self.assertIsNone(marker.of_volume(volume.id))
 
-    def test_request_leaves_the_marker_of_a_retype_without_image(self) -> None:
+    def test_marker_of_a_retype_without_its_image_stays(self) -> None:
         """The pool is wrong. In the right one, a swap may be half done."""
         volume = self.made_volume()
         written = marker.write(volume.id, marker.Marker('r-1', 'type', '123'))
         self.driver.configuration.rbd_pool = 'volumes2'
         self.driver._retypes.leftovers.settle_other('r-2', volume.id)
         self.assertEqual(written, marker.of_volume(volume.id))
+        # Half of a swap would be removed as that of a deleted volume.
+        self.assertRaises(
+            exception.VolumeBackendAPIException, self.driver.unmanage, volume
+        )
+        marker.forget(volume.id)
+        self.driver.unmanage(volume)
 
     def test_removal_that_fails_is_logged(self) -> None:
         with leftovers.attempting('the-volume'):
