@@ -325,6 +325,11 @@ class Migrations:
         None if Cinder must copy it.
         """
         source_id = swap.image_id(self._driver, volume.name)
+        if volume.status == marker.RETYPING and (
+            slow := self._retypes.slow_limit(volume.id)
+        ):
+            # Tenants request any number, and each holds a place.
+            raise _refusal(volume, slow)
         mark = self._marker(request_id, volume, host, source_id)
         reason = self._no_access(mark.pool)
         if not reason:

@@ -291,9 +291,9 @@ class Retypes:
             return None
         if _is_attached(volume):
             return image_handles.IN_USE
-        return self._invalid_limit(new_type) or self._slow_limit(volume.id)
+        return self._invalid_limit(new_type) or self.slow_limit(volume.id)
 
-    def _slow_limit(self, volume_id: str) -> str | None:
+    def slow_limit(self, volume_id: str) -> str | None:
         """Return that limits of the owner make the comparison slow, if so.
 
         It holds one of the few places. Only Ceph 16, which lacks the option,
