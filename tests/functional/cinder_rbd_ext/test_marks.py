@@ -55,13 +55,13 @@ class MarksTest(base.DriverTestCase):
         driver = self.make_driver(
             enable_deferred_deletion=True, deferred_deletion_delay=0
         )
-        given = self.made_volume(driver=driver)
-        driver.unmanage(given)
-        clone = self.new_volume(source_volid=given.id)
-        driver.create_cloned_volume(clone, given)
-        given.destroy()
+        released = self.made_volume(driver=driver)
+        driver.unmanage(released)
+        clone = self.new_volume(source_volid=released.id)
+        driver.create_cloned_volume(clone, released)
+        released.destroy()
         again = self.new_volume()
-        driver.manage_existing(again, {'source-name': given.name})
+        driver.manage_existing(again, {'source-name': released.name})
         for volume in (clone, again):
             self.assertEqual('', self.owner_of(volume))
         for volume in (clone, again):
