@@ -5,10 +5,16 @@
 import configparser
 import gzip
 import os
+import pathlib
 import subprocess
+import sys
 import tarfile
 
 import setuptools
+
+sys.path.append(str(pathlib.Path(__file__).parent / 'tools'))
+
+import compiled
 
 
 def set_version_of_shallow_clone() -> None:
@@ -90,6 +96,7 @@ class Distribution(setuptools.Distribution):
 
 
 set_version_of_shallow_clone()
+compiled.write()
 setuptools.setup(
     setup_requires=['pbr>=6.1.1'], pbr=True, distclass=Distribution
 )

@@ -6,8 +6,8 @@ Usage: python tools/catalogues.py
 
 Run it with the programs of the tests' environment after a string was changed.
 It writes for each domain a template (``.pot``) and, for each language that
-has a catalogue, the catalogue (``.po``) and what services load (``.mo``). New
-strings are empty in a catalogue: translate them, and run it again.
+has one, the catalogue (``.po``). New strings are empty in a catalogue:
+translate them. :mod:`compiled` writes what services load.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 from babel.messages import catalog
 from babel.messages import extract
 from babel.messages import frontend
-from babel.messages import mofile
 from babel.messages import pofile
 from django.utils.translation import template
 
@@ -188,8 +187,6 @@ def main() -> int:
             if set(strings(known)) != set(strings(new)):
                 known.update(new, no_fuzzy_matching=True)
                 _write(path, known)
-            with path.with_suffix('.mo').open('wb') as file:
-                mofile.write_mo(file, known)
             for string in missing(known):
                 print(f'{path.relative_to(ROOT)}: {string!r}')
                 status = 1

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write the files that are derived from the definitions of the options."""
+"""Write the files that are derived from the definitions of the options.
+
+The metadata definitions are in git, because services load them from a
+checkout. The pages include the others, which Sphinx's configuration writes.
+"""
 
 import json
 import pathlib
@@ -40,22 +44,32 @@ def _table() -> str:
     return _TABLE + ''.join(rows)
 
 
-def documents() -> dict[str, str]:
-    """Return the text of each file, by its path."""
-    return {'doc/source/user/keys-table.inc': _table(), **_json()}
+def _text(document: object) -> str:
+    return json.dumps(document, indent=2) + '\n'
 
 
-def _json() -> dict[str, str]:
+def definitions() -> dict[str, str]:
+    """Return the text of each file that git has, by its path."""
+    path = 'etc/metadefs/rbd-volume-options.json'
+    return {path: _text(published.metadefs())}
+
+
+def included() -> dict[str, str]:
+    """Return the text of each file that pages include, by its path."""
     return {
-        path: json.dumps(document, indent=2) + '\n'
-        for path, document in (
-            ('doc/source/api/options.json', published.response_schema()),
-            ('doc/source/api/keys.json', published.keys_schema()),
-            ('etc/metadefs/rbd-volume-options.json', published.metadefs()),
-        )
+        'doc/source/user/keys-table.inc': _table(),
+        'doc/source/api/options.json': _text(published.response_schema()),
+        'doc/source/api/keys.json': _text(published.keys_schema()),
     }
 
 
+def write(documents: dict[str, str]) -> None:
+    """Write files that do not have their text yet."""
+    for name, text in documents.items():
+        path = ROOT / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
 if __name__ == '__main__':
-    for name, text in documents().items():
-        (ROOT / name).write_text(text)
+    write(definitions())

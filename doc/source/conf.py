@@ -8,6 +8,9 @@ import sys
 from cliff import sphinxext
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'ext'))
+sys.path.append(str(pathlib.Path(__file__).parents[2] / 'tools'))
+
+import published
 
 project = 'RBD volume options'
 copyright = 'RBD volume options contributors'
@@ -67,8 +70,7 @@ man_pages = [
         ('nova-rbd-cache', 'check RBD cache modes on a compute host'),
     )
 ]
-# In the footer of the man pages. They are kept in doc/man, so it must not
-# change with the day of the build.
+# In the footer of the man pages: equal sources make equal pages.
 today = project
 
 config_generator_config_file = [
@@ -120,4 +122,5 @@ class ProgramCommands(sphinxext.AutoprogramCliffDirective):
 
 def setup(app):
     """Have Sphinx call what is defined here."""
+    published.write(published.included())
     app.add_directive('program-commands', ProgramCommands)

@@ -114,10 +114,3 @@ class CataloguesTestCase(base.TestCase):
             if '>' not in quote:
                 matching = [x for x in texts if re.fullmatch(x, quote)]
                 self.assertNotEqual([], matching, quote)
-
-    def test_wheel_has_them(self) -> None:
-        """The wheel includes the files because git tracks them."""
-        for domain in catalogues.DOMAINS:
-            path = self._german(domain).with_suffix('.mo')
-            name = str(path.relative_to(tree.ROOT))
-            self.assertIn(name, tree.files())

@@ -44,7 +44,6 @@ print(json.dumps(result))
 
 #: Folders of the tree that are installed below the prefix, and their targets.
 _DATA = {
-    'doc/man': 'share/man/man1',
     'etc/metadefs': 'share/rbd-volume-options/metadefs',
     'etc/monitoring': 'share/rbd-volume-options/monitoring',
     'etc/systemd': 'lib/systemd/system',
@@ -60,8 +59,14 @@ class BuiltTestCase(base.TestCase):
         self.built = self.useFixture(built.BuiltDistribution()).built
 
     def _in_packages(self) -> set[str]:
+        """Return the files of the packages, and those that a build makes."""
         starts = tuple(f'{package}/' for package in tree.PACKAGES)
-        return {name for name in tree.files() if name.startswith(starts)}
+        files = {name for name in tree.files() if name.startswith(starts)}
+        return files | {
+            str(pathlib.PurePath(name).with_suffix('.mo'))
+            for name in files
+            if name.endswith('.po')
+        }
 
     def _held(self, wheel: pathlib.Path) -> set[str]:
         with zipfile.ZipFile(wheel) as archive:

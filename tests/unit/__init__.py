@@ -2,6 +2,9 @@
 
 import os
 
+import compiled
+
 # Trio, which Selenium needs, has a plug-in for hypothesis. It cannot be
 # imported after eventlet has replaced the sockets.
 os.environ['HYPOTHESIS_NO_PLUGINS'] = '1'
+compiled.write()

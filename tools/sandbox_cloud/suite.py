@@ -22,14 +22,14 @@ _BINDINGS = (
 )
 # The build requirements of our wheel, and the command line clients.
 _TOOLS = (
-    *('pbr', 'setuptools', 'wheel'),
+    *('babel', 'pbr', 'setuptools', 'wheel'),
     *('openstacksdk', 'python-openstackclient', 'python-cinderclient'),
     *('pymysql', 'python-memcached', 'pymemcache', 'pyuwsgi'),
 )
 # The sources of a wheel, besides the packages that setup.cfg lists.
 _BUILD_FILES = (
     *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
-    *('requirements.txt', 'DESCRIPTION.rst', 'LICENSE'),
+    *('requirements.txt', 'DESCRIPTION.rst', 'LICENSE', 'tools/compiled.py'),
     'etc/metadefs/rbd-volume-options.json',
 )
 

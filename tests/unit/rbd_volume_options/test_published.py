@@ -23,7 +23,7 @@ class PublishedTestCase(base.TestCase):
         self.addCleanup(sys.path.remove, str(_ROOT / 'tools'))
         import published as tool
 
-        for path, text in tool.documents().items():
+        for path, text in tool.definitions().items():
             self.assertEqual(text, (_ROOT / path).read_text(), path)
 
     def test_schema_of_responses_is_valid_and_refuses_incomplete_ones(
