@@ -25,14 +25,14 @@ import filled_pool
 import rados
 import rbd
 
-from rbd_operator.audit import images as image_facts
-from rbd_operator.audit import records
-from rbd_operator.audit import report
-from rbd_operator.audit import run
-from rbd_operator.audit import scan
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import sizes
+from rbd_volume_tools.audit import images as image_facts
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import run
+from rbd_volume_tools.audit import scan
 
 _CINDER_POOL = 'host@rbd#rbd'
 

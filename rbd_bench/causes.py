@@ -12,10 +12,10 @@ from typing import Any
 from rbd_bench import plan
 from rbd_bench import published
 from rbd_bench import summary
-from rbd_command_line import ceph_options
-from rbd_command_line import findings
-from rbd_command_line import versions
 from rbd_volume_options import cache_modes
+from rbd_volume_tools.command_line import ceph_options
+from rbd_volume_tools.command_line import findings
+from rbd_volume_tools.command_line import versions
 
 Finding = findings.Finding
 #: Returns whether a finding affects a combination with these values.

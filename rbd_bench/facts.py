@@ -15,9 +15,9 @@ import time
 from typing import Any
 
 from rbd_bench import qemu
-from rbd_command_line import ceph_options
 from rbd_volume_options import layout
 from rbd_volume_options import wire
+from rbd_volume_tools.command_line import ceph_options
 
 _Tree = Mapping[int, Mapping[str, Any]]
 

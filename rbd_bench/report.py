@@ -26,10 +26,10 @@ from rbd_bench import stored
 from rbd_bench import striping
 from rbd_bench import summary
 from rbd_bench import winners
-from rbd_command_line import whole_file
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
+from rbd_volume_tools.command_line import whole_file
 
 NAMES = {'report.html': 'report.html.j2', 'report.md': 'report.md.j2'}
 PLOTS = 'plots'

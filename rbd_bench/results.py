@@ -16,7 +16,7 @@ from typing import Any
 from rbd_bench import fields
 from rbd_bench import plan
 from rbd_bench import stored
-from rbd_command_line import whole_file
+from rbd_volume_tools.command_line import whole_file
 
 FILE = 'results.json'
 #: Raw output of fio, one file for each measurement.

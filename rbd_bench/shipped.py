@@ -11,7 +11,7 @@ from rbd_bench import fields
 from rbd_bench import plan
 from rbd_bench import results
 from rbd_bench import stored
-from rbd_command_line import whole_file
+from rbd_volume_tools.command_line import whole_file
 
 _SUFFIX = '.yaml'
 

@@ -16,10 +16,8 @@ PACKAGES = (
     'nova_rbd_cache',
     'horizon_volume_opts',
     'glance_store_objmap',
-    'rbd_volume_client',
-    'rbd_operator',
+    'rbd_volume_tools',
     'rbd_bench',
-    'rbd_command_line',
     'rbd_tempest_plugin',
 )
 

@@ -13,9 +13,9 @@ from cliff import lister
 from rbd_bench.commands import bench_cloud
 from rbd_bench.commands import bench_session
 from rbd_bench.commands import libraries
-from rbd_command_line import ceph_arguments
-from rbd_command_line import columns
-from rbd_command_line import printable
+from rbd_volume_tools.command_line import ceph_arguments
+from rbd_volume_tools.command_line import columns
+from rbd_volume_tools.command_line import printable
 
 _LIMIT = '10G'
 

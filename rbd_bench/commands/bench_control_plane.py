@@ -18,9 +18,9 @@ from cliff import lister
 from osc_lib import exceptions
 
 from rbd_bench.commands import libraries
-from rbd_command_line import printable
-from rbd_command_line import progress
-from rbd_command_line import running
+from rbd_volume_tools.command_line import printable
+from rbd_volume_tools.command_line import progress
+from rbd_volume_tools.command_line import running
 
 _FOLDER = 'bench-control-plane'
 #: Options that override settings of the plan.

@@ -11,11 +11,11 @@ from typing import Any
 from osc_lib import exceptions
 
 from rbd_bench.commands import bench_cloud
-from rbd_command_line import ceph_connection
-from rbd_command_line import printable
-from rbd_command_line import progress
-from rbd_command_line import running
 from rbd_volume_options import sizes
+from rbd_volume_tools.command_line import ceph_connection
+from rbd_volume_tools.command_line import printable
+from rbd_volume_tools.command_line import progress
+from rbd_volume_tools.command_line import running
 
 #: Options of the connection that creates and removes images. The measured
 #: programs have connections of their own.

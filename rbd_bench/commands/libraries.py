@@ -8,8 +8,8 @@ import logging
 
 from osc_lib import exceptions
 
-from rbd_command_line import printable
 from rbd_volume_options import errors
+from rbd_volume_tools.command_line import printable
 
 #: The extra of the distribution that installs the libraries.
 _EXTRA = 'rbd-volume-options[bench]'

@@ -9,7 +9,7 @@ import pathlib
 from typing import Any
 
 from rbd_bench import fields
-from rbd_command_line import whole_file
+from rbd_volume_tools.command_line import whole_file
 
 FILE = 'plan.yaml'
 _MOST = 1000

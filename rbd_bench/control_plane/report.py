@@ -12,7 +12,7 @@ from typing import Any
 from rbd_bench.control_plane import plan
 from rbd_bench.control_plane import ratios
 from rbd_bench.control_plane import tasks
-from rbd_command_line import whole_file
+from rbd_volume_tools.command_line import whole_file
 
 RESULTS = 'control-plane.json'
 REPORT = 'control-plane.md'

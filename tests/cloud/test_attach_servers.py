@@ -8,7 +8,7 @@ from typing import Any
 
 from osc_lib import exceptions
 
-from rbd_volume_client import attach
+from rbd_volume_tools.client import attach
 from sandbox_cloud import state
 from tests.cloud import base
 from tests.cloud import test_cache_modes

@@ -20,7 +20,6 @@ class CinderPackageTest(debian.PackageTestCase, test_cinder.CinderTest):
     leads_to: ClassVar[tuple[str, ...]] = (
         'cinder_rbd_ext',
         'rbd_tempest_plugin',
-        'rbd_volume_client',
     )
 
 
@@ -50,12 +49,12 @@ class NovaPackageTest(debian.PackageTestCase, test_nova.NovaTest):
     leads_to: ClassVar[tuple[str, ...]] = ('nova_rbd_cache',)
 
 
-class OperatorPackageTest(debian.Packaged, base.TestCase):
+class ToolsPackageTest(debian.Packaged, base.TestCase):
     """The commands of operators, and their units."""
 
     # The packages are built first.
     timeout = 900
-    package: ClassVar[str] = 'python3-rbd-operator'
+    package: ClassVar[str] = 'python3-rbd-volume-tools'
 
     def _units(self) -> list[str]:
         folder = pathlib.Path('/usr/lib/systemd/system')
@@ -74,6 +73,6 @@ class OperatorPackageTest(debian.Packaged, base.TestCase):
         self.assertEqual([], list(wanted.rglob('cinder-rbd-ext-*')))
         # The driver is in another package.
         self.assertNotIn('python3-cinder-rbd-ext', self.fresh.distributions())
-        self.assertEqual({'rbd_bench', 'rbd_operator'}, set(self.owners()))
+        self.assertEqual({'rbd_bench', 'rbd_volume_tools'}, set(self.owners()))
         self.purge()
         self.assertEqual([], self._units())

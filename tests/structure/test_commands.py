@@ -10,7 +10,7 @@ from unittest import mock
 import ddt
 
 from nova_rbd_cache import shell as nova_shell
-from rbd_operator import shell as cinder_shell
+from rbd_volume_tools import shell as cinder_shell
 from tests import tree
 from tests.unit import base
 from tests.unit.rbd_bench import installed_commands

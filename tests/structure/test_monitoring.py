@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema
 import yaml
 
-from rbd_operator.audit import findings
-from rbd_operator.audit import images
-from rbd_operator.exporter import metrics
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.exporter import metrics
 from tests import tree
 from tests.unit import base
 

@@ -13,7 +13,7 @@ from unittest import mock
 import ddt
 import fixtures
 
-from rbd_operator import shell
+from rbd_volume_tools import shell
 from tests import tree
 from tests.unit import base
 

@@ -13,7 +13,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGE = _ROOT / 'doc/source/admin/troubleshooting.rst'
 _PACKAGES = (
     *('rbd_volume_options', 'cinder_rbd_ext', 'nova_rbd_cache'),
-    *('horizon_volume_opts', 'glance_store_objmap', 'rbd_operator'),
+    *('horizon_volume_opts', 'glance_store_objmap', 'rbd_volume_tools'),
 )
 # A title that consists of a message only.
 _TITLE = re.compile(r'^``([^`]+)``\n-+$', re.MULTILINE)

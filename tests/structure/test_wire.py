@@ -38,11 +38,11 @@ _OTHER_MEANING = {
         'nova_rbd_cache/recovery.py',
         'instance_uuid',
     ): "field of Cinder's request",
-    ('rbd_operator/audit/images.py', 'name'): "librbd's item",
-    ('rbd_operator/audit/images.py', 'pool'): "librbd's item",
-    ('rbd_operator/audit/images.py', 'image'): "librbd's item",
+    ('rbd_volume_tools/audit/images.py', 'name'): "librbd's item",
+    ('rbd_volume_tools/audit/images.py', 'pool'): "librbd's item",
+    ('rbd_volume_tools/audit/images.py', 'image'): "librbd's item",
     (
-        'rbd_volume_client/volume_rbd.py',
+        'rbd_volume_tools/client/volume_rbd.py',
         'reason',
     ): 'field of a volume type',
     (
@@ -67,12 +67,12 @@ _OTHER_MEANING = {
         'invalid',
     ): 'text of a cell',
     (
-        'rbd_command_line/ceph_options.py',
+        'rbd_volume_tools/command_line/ceph_options.py',
         'rbd_default_features',
     ): 'option of Ceph',
     ('rbd_bench/plan.py', 'cache_mode'): 'axis of a plan',
-    ('rbd_volume_client/attach.py', 'cache_mode'): 'column of a table',
-    ('rbd_volume_client/create.py', 'Glance image'): 'help text',
+    ('rbd_volume_tools/client/attach.py', 'cache_mode'): 'column of a table',
+    ('rbd_volume_tools/client/create.py', 'Glance image'): 'help text',
     ('rbd_tempest_plugin/config.py', 'cache_mode'): "Tempest's option",
     (
         'rbd_tempest_plugin/config.py',

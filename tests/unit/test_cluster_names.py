@@ -23,16 +23,16 @@ import fixtures
 import requests
 import sqlalchemy
 
-from rbd_operator.audit import images
-from rbd_operator.audit import names
-from rbd_operator.audit import records
-from rbd_operator.audit import scan
-from rbd_operator.maintenance import databases
-from rbd_operator.maintenance import decisions
-from rbd_operator.maintenance import evidence
-from rbd_operator.maintenance import selection
 from rbd_volume_options import layout
 from rbd_volume_options import wire
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.command_line import databases
+from rbd_volume_tools.fleet import decisions
+from rbd_volume_tools.fleet import selection
 
 _CLUSTER, _HOSTS = 'cluster@rbd', ('one@rbd', 'two@rbd')
 _CLOUD = '2c9d7f4e-6a51-4d0c-9f43-0a5a3f1f8b11'

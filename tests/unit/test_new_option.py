@@ -18,10 +18,10 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import attributes
 from rbd_tempest_plugin import schemas
-from rbd_volume_client import create
-from rbd_volume_client import volume_rbd
 from rbd_volume_options import published
 from rbd_volume_options import wire
+from rbd_volume_tools.client import create
+from rbd_volume_tools.client import volume_rbd
 from tests.fakes import fake_option
 from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base

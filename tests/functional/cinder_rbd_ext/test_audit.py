@@ -15,16 +15,16 @@ import rados
 import rbd
 import testtools
 
-from rbd_operator.audit import findings
-from rbd_operator.audit import images
-from rbd_operator.audit import names
-from rbd_operator.audit import records
-from rbd_operator.audit import report
-from rbd_operator.audit import rules
-from rbd_operator.audit import run
-from rbd_operator.audit import scan
 from rbd_volume_options import features
 from rbd_volume_options import wire
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import rules
+from rbd_volume_tools.audit import run
+from rbd_volume_tools.audit import scan
 from tests.functional import ceph
 
 _MIB = 2**20

@@ -28,7 +28,7 @@ _PROGRAM = """
 import sys
 from importlib import metadata
 metadata.version = lambda name: '1'
-from rbd_operator import program
+from rbd_volume_tools import program
 from tests.unit.rbd_bench import installed_commands
 with installed_commands.InstalledCommands():
     sys.exit(program.main())

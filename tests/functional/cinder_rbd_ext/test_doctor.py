@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functional tests of rbd_operator.doctor on a Ceph cluster."""
+"""Functional tests of rbd_volume_tools.doctor on a Ceph cluster."""
 
 from collections.abc import Mapping
 import json
@@ -12,11 +12,11 @@ import rados
 import rbd
 import testtools
 
-from rbd_command_line import findings
-from rbd_operator.doctor import cinder_parts
-from rbd_operator.doctor import configuration
-from rbd_operator.doctor import pools
-from rbd_operator.doctor import run
+from rbd_volume_tools.command_line import configuration
+from rbd_volume_tools.command_line import findings
+from rbd_volume_tools.doctor import cinder_parts
+from rbd_volume_tools.doctor import pools
+from rbd_volume_tools.doctor import run
 from tests.functional import ceph
 
 _USER = 'doctor'

@@ -27,7 +27,7 @@ _PROGRAM = """
 import sys
 from importlib import metadata
 metadata.version = lambda name: '1'
-from rbd_operator import program
+from rbd_volume_tools import program
 sys.exit(program.main())
 """
 _Values = dict[tuple[str, ...], float]

@@ -11,8 +11,8 @@ import fixtures
 import rbd
 
 from cinder_rbd_ext import volume_lock
-from rbd_operator.audit import objects
-from rbd_operator.audit import scan
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import scan
 from tests.functional import filling
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import connections

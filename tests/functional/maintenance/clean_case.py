@@ -26,24 +26,24 @@ import rbd
 import sqlalchemy
 import testtools
 
-from rbd_operator.audit import names
-from rbd_operator.audit import objects
-from rbd_operator.audit import records
-from rbd_operator.audit import run as audit
-from rbd_operator.audit import scan
-from rbd_operator.maintenance import databases
-from rbd_operator.maintenance import evidence
-from rbd_operator.maintenance import examination
-from rbd_operator.maintenance import health
-from rbd_operator.maintenance import journal
-from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import pace
-from rbd_operator.maintenance import plans
-from rbd_operator.maintenance import removal
-from rbd_operator.maintenance import run
 from rbd_volume_options import features
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
+from rbd_volume_tools.audit import changes as run
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import run as audit
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import plans
+from rbd_volume_tools.clean import removal
+from rbd_volume_tools.command_line import databases
+from rbd_volume_tools.command_line import health
+from rbd_volume_tools.command_line import journal
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.command_line import pace
 from tests.functional import ceph
 from tests.functional import interruptions
 

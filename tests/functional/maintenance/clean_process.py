@@ -14,20 +14,20 @@ import threading
 import rados
 import rbd
 
-from rbd_operator.audit import names
-from rbd_operator.audit import records
-from rbd_operator.audit import run as audit
-from rbd_operator.audit import scan
-from rbd_operator.commands import maintenance
-from rbd_operator.maintenance import databases
-from rbd_operator.maintenance import evidence
-from rbd_operator.maintenance import examination
-from rbd_operator.maintenance import journal
-from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import pace
-from rbd_operator.maintenance import plans
-from rbd_operator.maintenance import removal
-from rbd_operator.maintenance import run
+from rbd_volume_tools.audit import changes as run
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import maintenance
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import run as audit
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import plans
+from rbd_volume_tools.clean import removal
+from rbd_volume_tools.command_line import databases
+from rbd_volume_tools.command_line import journal
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.command_line import pace
 
 _DELAY = datetime.timedelta(days=1)
 

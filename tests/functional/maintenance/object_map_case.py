@@ -17,8 +17,8 @@ import fixtures
 import rbd
 import testtools
 
-from rbd_operator.audit import records
 from rbd_volume_options import features
+from rbd_volume_tools.audit import records
 from tests import tree
 from tests.functional import ceph
 from tests.functional.maintenance import operator_commands

@@ -32,12 +32,12 @@ from unittest import mock
 
 import requests
 
-from rbd_operator import shell
-from rbd_operator.audit import names
-from rbd_operator.audit import records
-from rbd_operator.audit import scan
-from rbd_operator.maintenance import alive
-from rbd_operator.maintenance import object_maps
+from rbd_volume_tools import shell
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.fleet import alive
+from rbd_volume_tools.fleet import object_maps
 
 
 def as_json(known: records.Records) -> str:

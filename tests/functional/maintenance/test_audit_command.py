@@ -15,8 +15,8 @@ import uuid
 import rados
 import rbd
 
-from rbd_operator.audit import scan
 from rbd_volume_options import ownership
+from rbd_volume_tools.audit import scan
 from tests import tree
 from tests.functional.maintenance import object_map_case
 

@@ -10,11 +10,11 @@ import uuid
 import rados
 import rbd
 
-from rbd_operator.audit import objects
-from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import removal
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.clean import removal
+from rbd_volume_tools.command_line import outcomes
 from tests.functional import interruptions
 from tests.functional.maintenance import clean_case
 

@@ -15,9 +15,9 @@ import rados
 import rbd
 import testtools
 
-from rbd_operator.audit import objects
 from rbd_volume_options import features
 from rbd_volume_options import ownership
+from rbd_volume_tools.audit import objects
 from tests import tree
 from tests.functional import ceph
 from tests.functional import interruptions

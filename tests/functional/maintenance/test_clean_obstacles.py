@@ -12,8 +12,8 @@ import fixtures
 import rados
 import rbd
 
-from rbd_operator.audit import images
-from rbd_operator.maintenance import outcomes
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.command_line import outcomes
 from tests.functional import filling
 from tests.functional import interruptions
 from tests.functional.maintenance import clean_case

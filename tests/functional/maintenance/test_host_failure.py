@@ -14,9 +14,9 @@ import rados
 import rbd
 import testtools
 
-from rbd_operator.audit import findings
-from rbd_operator.audit import run
-from rbd_operator.audit import scan
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import run
+from rbd_volume_tools.audit import scan
 from tests.functional import ceph
 
 _MIB = 2**20

@@ -8,13 +8,13 @@ import time
 import rados
 import rbd
 
-from rbd_operator.audit import records
-from rbd_operator.audit import scan
-from rbd_operator.maintenance import decisions
-from rbd_operator.maintenance import map_changes
-from rbd_operator.maintenance import outcomes
-from rbd_operator.maintenance import selection
 from rbd_volume_options import wire
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.fleet import decisions
+from rbd_volume_tools.fleet import map_changes
+from rbd_volume_tools.fleet import selection
 from tests.functional.maintenance import object_map_case
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies
 
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
-from rbd_operator.audit import findings
-from rbd_operator.audit import images as audited
-from rbd_operator.audit import report
-from rbd_operator.audit import rules
 from rbd_volume_options import features
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import images as audited
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import rules
 from tests.unit import untrusted
-from tests.unit.rbd_operator.audit import facts
+from tests.unit.rbd_volume_tools.audit import facts
 
 _ONE = '11111111-1111-4111-8111-111111111111'
 _OTHER = '22222222-2222-4222-8222-222222222222'

@@ -5,7 +5,7 @@
 from django.utils import translation
 
 from horizon_volume_opts.admin_images import findings
-from rbd_operator.audit import findings as audited
+from rbd_volume_tools.audit import findings as audited
 from tests.unit import base
 
 

@@ -16,7 +16,7 @@ from django.utils import translation
 from horizon_volume_opts.admin_images import conversions
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import views
-from rbd_operator import shell
+from rbd_volume_tools import shell
 from tests import tree
 from tests.unit import base
 from tests.unit.horizon_volume_opts.admin_images import fake_cinder

@@ -13,7 +13,7 @@ import ddt
 import fixtures
 
 from rbd_bench import results
-from rbd_operator import shell
+from rbd_volume_tools import shell
 from tests.unit import base
 from tests.unit.rbd_bench import installed_commands
 from tests.unit.rbd_bench import samples

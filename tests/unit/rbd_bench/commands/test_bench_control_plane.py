@@ -15,7 +15,7 @@ import fixtures
 from rbd_bench import processes
 from rbd_bench import results
 from rbd_bench.control_plane import rally
-from rbd_operator import shell
+from rbd_volume_tools import shell
 from tests.unit import base
 from tests.unit.rbd_bench import installed_commands
 from tests.unit.rbd_bench.control_plane import stand_in

@@ -16,7 +16,7 @@ from rbd_bench import facts
 from rbd_bench import results
 from rbd_bench import session
 from rbd_bench.commands import bench_session
-from rbd_operator import shell
+from rbd_volume_tools import shell
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base

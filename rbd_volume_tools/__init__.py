@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""All commands: for operators, and for users."""

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""An audit, from the scan of the pools to the report."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import datetime
+import functools
+import time
+
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import rules
+from rbd_volume_tools.audit import scan
+
+#: Called with a pool, its number of images read so far, and the total.
+Progress = Callable[[str, int, int], None]
+
+
+def run(
+    cluster: scan.Cluster,
+    pools: Iterable[str] | None,
+    read_records: Callable[[], records.Records | None],
+    progress: Progress = lambda pool, done, total: None,
+    workers: int = scan.WORKERS,
+    with_usage: bool = False,
+    list_objects: bool = False,
+    objects_per_second: int | None = None,
+) -> report.Report:
+    """Audit pools and return the report.
+
+    :param pools: names of Ceph pools; None for all with the application rbd
+    :param read_records: returns the cloud's records. It is called after the
+        scan: an image that the scan found has a record by then if it belongs
+        to a resource.
+    :param with_usage: whether to read the used space of images
+    :param list_objects: whether to list all objects of the cluster, to find
+        data without a header
+    :param objects_per_second: limit of the listing; None for no limit
+    :raises rados.Error: if a pool cannot be read
+    :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
+    """
+    taken = datetime.datetime.now(datetime.timezone.utc)
+    began = time.monotonic()
+    scans = [
+        cluster.scan(
+            pool,
+            functools.partial(progress, pool),
+            workers,
+            with_usage=with_usage,
+        )
+        for pool in dict.fromkeys(cluster.pools() if pools is None else pools)
+    ]
+    known = read_records()
+    suspected: list[findings.Finding] = []
+    for each in scans:
+        suspected += rules.of_pool(each, known, taken)
+    if known is not None:
+        ghosts = list(rules.ghosts(scans, known))
+        lost = {each.volume for each in ghosts}
+        # The only image of a volume is no second one.
+        suspected = [
+            each
+            for each in suspected
+            if each.kind is not findings.SECOND_IMAGE
+            or each.volume not in lost
+        ]
+        suspected += ghosts
+        suspected += rules.unaudited(scans, known, pools is None)
+    if list_objects:
+        suspected += _of_objects(cluster, scans, progress, objects_per_second)
+    confirmed = [
+        *_confirmed(cluster, suspected),
+        *_unchanged(cluster, scans, suspected),
+    ]
+    return report.make(
+        taken, time.monotonic() - began, scans, confirmed, known
+    )
+
+
+def _of_objects(
+    cluster: scan.Cluster,
+    scans: Iterable[scan.PoolScan],
+    progress: Progress,
+    per_second: int | None,
+) -> Iterator[findings.Finding]:
+    """Yield what only a list of all objects shows."""
+    listed = cluster.inventory(
+        lambda pool, number: progress(f'objects of {pool}', number, number),
+        per_second,
+    )
+    for pool, why in listed.unlisted.items():
+        yield findings.Finding(
+            findings.FORBIDDEN, pool, '', f'the list of its objects: {why}'
+        )
+    for pool, ident, number in cluster.lost_data(listed):
+        yield findings.Finding(
+            findings.DATA_ALONE,
+            pool,
+            f'rbd_data.{ident}',
+            f'{number} objects',
+            ident=ident,
+        )
+    for each in scans:
+        if each.is_forbidden:
+            continue
+        for ident in cluster.lost_headers(each.pool, listed):
+            yield findings.Finding(
+                findings.HEADER_ALONE,
+                each.pool,
+                f'rbd_header.{ident}',
+                ident=ident,
+            )
+
+
+#: Kinds that a deletion between the scan and the query of the records can
+#: cause.
+_TRANSIENT = frozenset(
+    {
+        findings.ORPHAN_VOLUME,
+        findings.ORPHAN_IMAGE,
+        findings.ORPHAN_DISK,
+        findings.ORPHAN_SNAPSHOT,
+        findings.ORPHAN_BACKUP,
+        findings.CLONE_SNAPSHOT,
+        findings.DELETED_SOURCE,
+        findings.CONTRADICTION,
+        findings.RETYPE_LEFT,
+        findings.ORPHAN_BACKUP_IMAGE,
+        findings.SECOND_IMAGE,
+        findings.INTERRUPTED_UPLOAD,
+    }
+)
+#: Kinds of images and snapshots that a creation in this time can cause.
+_MISSING = frozenset({findings.GHOST, findings.LOST_SNAPSHOT})
+
+
+def _confirmed(
+    cluster: scan.Cluster, suspected: Iterable[findings.Finding]
+) -> Iterator[findings.Finding]:
+    """Yield the findings that a second scan confirms, on one connection.
+
+    Since the scan, images and snapshots may have been deleted and volumes
+    created.
+    """
+    by_pool: dict[str, list[findings.Finding]] = {}
+    for each in suspected:
+        if each.kind in _MISSING | _TRANSIENT:
+            by_pool.setdefault(each.pool, []).append(each)
+        elif each.kind is not findings.CONFIGURATION:
+            yield each
+    for pool, doubtful in by_pool.items():
+        existing = cluster.existing(pool, {each.image for each in doubtful})
+        for each in doubtful:
+            if (each.kind in _MISSING) is not (each.image in existing):
+                yield each
+
+
+def _unchanged(
+    cluster: scan.Cluster,
+    scans: Iterable[scan.PoolScan],
+    suspected: Iterable[findings.Finding],
+) -> Iterator[findings.Finding]:
+    """Yield the findings about configuration that a second scan confirms.
+
+    It changes while an image is in use: it must have been the same before and
+    after the records were read.
+    """
+    for scanned in scans:
+        doubtful = [
+            each
+            for each in suspected
+            if each.kind is findings.CONFIGURATION
+            and each.pool == scanned.pool
+        ]
+        if not doubtful:
+            continue
+        now = cluster.overrides(scanned.pool, {x.image for x in doubtful})
+        before = {image.name: image.overrides for image in scanned.found}
+        for each in doubtful:
+            if now.get(each.image) == before[each.image]:
+                yield each

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Removes leftovers that the audit finds.
+
+Each is examined again immediately before its removal. What differs from the
+plan by then is refused.
+
+What holds before each step, and what a kill leaves:
+
+``TRASH``
+    Nothing uses the image, and it is proven to be this cloud's. librbd moves
+    it to the trash, where its data stays for the delay. A kill during the move
+    leaves an entry in the trash and perhaps the name, which the audit finds as
+    ``interrupted-trash-move``; the same plan completes it.
+``FINISH``
+    The image is in the trash, and its name still stands. librbd resumes its
+    own move; otherwise, the name is removed with the test that it belongs to
+    the id in the trash. No data is touched.
+``PURGE``
+    The mover's delay has passed and the entry is old. Snapshots without
+    clones are removed one by one, as long as the image stays in the trash,
+    then the image; librbd itself refuses it before its delay. A kill leaves
+    the entry in the state REMOVING, perhaps without a header, or one with
+    fewer snapshots. The next plan has it.
+``SNAPSHOT``
+    The snapshot has no clones and its owner is deleted. One call of librbd,
+    which breaks no lock: a volume has the image.
+``NAME``
+    There is no header and no data object of any number in any pool, so that
+    the name leads to nothing. The ID object is removed if it has not changed,
+    then the entry of the directory if name and id belong together. A kill in
+    between leaves the entry, which the next plan has.
+"""
+
+from collections.abc import Callable
+from collections.abc import Container
+import dataclasses
+from typing import Any
+
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.clean import examination
+from rbd_volume_tools.command_line import outcomes
+
+
+@dataclasses.dataclass(frozen=True)
+class Removal:
+    """The removal of an item of a plan.
+
+    :ivar size: 0, because a removal reads no data of the image
+    """
+
+    item: examination.Item
+    examiner: examination.Examiner
+    size: int = 0
+
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The item, planned."""
+        kind = findings.KINDS[self.item.kind]
+        lock = '; needs --break-stale-locks' if self.item.stale_lock else ''
+        return outcomes.Outcome(
+            outcomes.Status.PLANNED,
+            self.item.pool,
+            self.item.image,
+            self.item.ident,
+            detail=f'{examination.WAYS[kind].value}; {self.item.proof}{lock}',
+            project=self.item.project,
+        )
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Examine the leftover again, remove it and describe the removal.
+
+        :raises Refused: if it has changed, or must not be removed
+        """
+        item, librbd = self.item, self.examiner.cluster.librbd
+        kind = findings.KINDS[item.kind]
+        way = examination.WAYS[kind]
+        is_resumed = (
+            way is examination.Way.TRASH and self._entry(ioctx) is not None
+        )
+        if is_resumed:
+            # An earlier run was killed during the move.
+            kind, way = findings.HALF_TRASHED, examination.Way.FINISH
+        seen = self.examiner.examine(
+            ioctx, kind, item.pool, item.image, item.ident, ours, is_resumed
+        )
+        self._require_same(
+            seen, {'kind', 'last_sign'} if is_resumed else set()
+        )
+        if seen.stale_lock:
+            self._break_lock(ioctx)
+        delay = int(self.examiner.rules.delay.total_seconds())
+        if way is examination.Way.TRASH:
+            librbd.RBD().trash_move(ioctx, item.image, delay)
+            done = f'moved to the trash for {self.examiner.rules.delay}'
+        elif way is examination.Way.FINISH:
+            done = self._finish(ioctx, delay)
+        elif way is examination.Way.PURGE:
+            self._purge(ioctx)
+            done = f'deleted {item.ident}'
+        elif way is examination.Way.SNAPSHOT:
+            _, _, snapshot = item.image.partition('@')
+            # Another image may get the name now.
+            with librbd.Image(ioctx, image_id=item.ident) as image:
+                _remove_snapshots(librbd, image, (snapshot,))
+            done = 'deleted the snapshot'
+        else:
+            objects.forget_name(
+                self.examiner.cluster.librados, ioctx, item.image, item.ident
+            )
+            done = f'deleted the name of {item.ident}'
+        return f'{done}; {item.proof}'
+
+    def _entry(self, ioctx: Any) -> objects.Trashed | None:
+        return objects.trash_entry(
+            self.examiner.cluster.librados,
+            ioctx,
+            self.item.pool,
+            self.item.ident,
+        )
+
+    def _require_in_trash(self, ioctx: Any) -> None:
+        """Check that nobody restores the image while it loses its snapshots.
+
+        :raises Refused: otherwise
+        """
+        entry = self._entry(ioctx)
+        if entry is None or entry.state is objects.State.RESTORING:
+            raise outcomes.Refused(examination.CHANGED, 'it has been restored')
+
+    def _require_same(self, seen: examination.Item, ignored: set[str]) -> None:
+        if not seen.stale_lock:
+            # The lock was broken, or is that of an earlier, killed run, which
+            # librbd breaks.
+            ignored = {*ignored, 'stale_lock'}
+        changed = [
+            field.name
+            for field in dataclasses.fields(examination.Item)
+            if field.name not in ignored
+            and getattr(seen, field.name) != getattr(self.item, field.name)
+        ]
+        if changed:
+            raise outcomes.Refused(examination.CHANGED, ', '.join(changed))
+
+    def _break_lock(self, ioctx: Any) -> None:
+        """Break the lock of a client that is gone, which is blocklisted."""
+        if not self.examiner.rules.breaks_locks:
+            raise outcomes.Refused(
+                examination.STALE_LOCK, self.item.stale_lock
+            )
+        how = {'image_id': self.item.ident}
+        with self.examiner.cluster.librbd.Image(ioctx, **how) as image:
+            for client, cookie, address in list(
+                (image.list_lockers() or {'lockers': []})['lockers']
+            ):
+                if address == self.item.stale_lock:
+                    image.break_lock(client, cookie)
+
+    def _finish(self, ioctx: Any, delay: int) -> str:
+        librados = self.examiner.cluster.librados
+        stored = objects.id_of(librados, ioctx, self.item.image)
+        for other in (
+            objects.directory(librados, ioctx).get(self.item.image, ''),
+            stored[0] if stored else '',
+        ):
+            if other not in ('', self.item.ident):
+                # librbd would move that image.
+                raise outcomes.Refused(
+                    examination.CHANGED, f'the name belongs to {other} now'
+                )
+        entry = self._entry(ioctx)
+        if entry and not entry.is_settled:
+            # librbd finds the image by the state of its entry.
+            rbd = self.examiner.cluster.librbd.RBD()
+            rbd.trash_move(ioctx, self.item.image, delay)
+        elif objects.directory(librados, ioctx).get(self.item.image):
+            objects.forget_name(
+                librados, ioctx, self.item.image, self.item.ident
+            )
+        return 'completed the move to the trash'
+
+    def _purge(self, ioctx: Any) -> None:
+        librbd = self.examiner.cluster.librbd
+        if self.item.snapshots:
+            with librbd.Image(ioctx, image_id=self.item.ident) as image:
+                _remove_snapshots(
+                    librbd,
+                    image,
+                    self.item.snapshots,
+                    lambda: self._require_in_trash(ioctx),
+                )
+        librbd.RBD().trash_remove(ioctx, self.item.ident, False)
+
+
+def _remove_snapshots(
+    librbd: Any,
+    image: Any,
+    chosen: Container[str],
+    require: Callable[[], None] = lambda: None,
+) -> None:
+    """Remove snapshots by their ids.
+
+    librbd finds only snapshots of users by their names, not those in its
+    trash, where they are until their last clone is removed.
+
+    :param chosen: their names
+    :param require: called before each removal
+    """
+    for each in list(image.list_snaps()):
+        name = each['name']
+        if name not in chosen:
+            continue
+        require()
+        is_user = each['namespace'] == librbd.RBD_SNAP_NAMESPACE_TYPE_USER
+        if is_user and image.is_protected_snap(name):
+            image.unprotect_snap(name)
+        image.remove_snap_by_id(each['id'])

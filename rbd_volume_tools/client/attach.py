@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command ``openstack volume rbd attach``."""
+
+import argparse
+import dataclasses
+from typing import Any
+
+from openstack import utils
+import openstack.exceptions
+from osc_lib import exceptions
+from osc_lib.command import command
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+from rbd_volume_tools.command_line import answers
+from rbd_volume_tools.command_line import columns
+from rbd_volume_tools.command_line import printable
+
+#: The first microversion of Nova that attaches multi-attach volumes, and
+#: volumes to shelved servers.
+_COMPUTE = '2.60'
+_OFFLOADED = 'SHELVED_OFFLOADED'
+#: The columns of the result.
+COLUMNS = (
+    'server_id',
+    'volume_id',
+    'device',
+    'attachment_id',
+    'asked_cache_mode',
+    'cache_mode',
+)
+
+Record = dict[str, Any]
+
+_INSTEAD = (
+    'Without it the result of an attachment cannot be read. Use "openstack '
+    'volume set --property rbd:cache_mode=MODE" and "openstack server add '
+    'volume"'
+)
+
+
+class NotAttached(exceptions.CommandError):
+    """The volume was not attached to the server; the text has the reason."""
+
+
+@dataclasses.dataclass
+class Attachment:
+    """The attachment of a volume to a server.
+
+    :ivar storage: Cinder's API
+    :ivar compute: Nova's API
+    """
+
+    storage: Any
+    compute: Any
+    volume_id: str
+    server_id: str
+
+    def volume(self) -> Record:
+        """Return the current state of the volume."""
+        volume: Record = answers.record(
+            self.storage.get(f'/volumes/{self.volume_id}')
+        )['volume']
+        return volume
+
+    def set_mode(self, mode: str) -> None:
+        """Set the requested cache mode of the volume.
+
+        :raises CommandError: if Cinder refuses the mode, with Cinder's message
+        """
+        body = {'metadata': {keys.CACHE_MODE: mode}}
+        path = f'/volumes/{self.volume_id}/metadata'
+        answers.record(self.storage.post(path, json=body))
+
+    def put_back(self, mode: str | None) -> None:
+        """Restore the mode that was requested before; None to unset it."""
+        if mode is not None:
+            self.set_mode(mode)
+            return
+        path = f'/volumes/{self.volume_id}/metadata/{keys.CACHE_MODE}'
+        response = self.storage.delete(path)
+        if response.status_code >= 400:
+            answers.record(response)
+
+    def request(self, device: str | None) -> None:
+        """Request the attachment from Nova, which performs it asynchronously.
+
+        :raises NotAttached: if Nova refuses
+        """
+        body = {'volumeId': self.volume_id}
+        if device:
+            body['device'] = device
+        try:
+            answers.record(
+                self.compute.post(
+                    f'/servers/{self.server_id}/os-volume_attachments',
+                    json={'volumeAttachment': body},
+                    microversion=_COMPUTE,
+                )
+            )
+        except exceptions.CommandError as error:
+            raise NotAttached(str(error)) from error
+
+    def wait(self, seconds: int, refused_before: Record | None) -> Record:
+        """Wait until the volume is attached; return the volume.
+
+        :param refused_before: the last refusal that was recorded before
+        :raises NotAttached: if the attachment fails
+        :raises CommandError: if the timeout expires
+        """
+        try:
+            for _ in utils.iterate_timeout(seconds, 'late', wait=1):
+                volume = self.volume()
+                if self.of_server(volume):
+                    return volume
+                if not self._is_pending():
+                    # The reason may have been recorded after the last query.
+                    raise NotAttached(_reason(self.volume(), refused_before))
+        except openstack.exceptions.ResourceTimeout as error:
+            raise exceptions.CommandError(
+                f'Volume {self.volume_id} was not attached within {seconds} '
+                f'seconds. Its status is '
+                f'{printable.text(self.volume()["status"])}, and Nova may '
+                f'still attach it'
+            ) from error
+        raise AssertionError('iterate_timeout returned')
+
+    def of_server(self, volume: Record) -> Record | None:
+        """Return the attachment to the server from the data of a volume."""
+        for each in volume['attachments']:
+            if each['server_id'] == self.server_id:
+                attachment: Record = each
+                return attachment
+        return None
+
+    def _is_pending(self) -> bool:
+        """Return whether Nova lists the volume as a volume of the server."""
+        path = f'/servers/{self.server_id}/os-volume_attachments'
+        response = self.compute.get(f'{path}/{self.volume_id}')
+        if response.status_code == 404:
+            return False
+        answers.record(response)
+        return True
+
+    def is_offloaded(self) -> bool:
+        """Return whether the server is on no host (shelved offloaded)."""
+        server = answers.record(
+            self.compute.get(f'/servers/{self.server_id}')
+        )['server']
+        return bool(server['status'] == _OFFLOADED)
+
+
+def _reason(volume: Record, refused_before: Record | None) -> str:
+    """Return why a volume was not attached, if the reason is known."""
+    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+    if refused and refused != refused_before:
+        reason = printable.text(refused[wire.ATTACH_REFUSED_REASON])
+        return f'Volume {volume["id"]} was not attached: {reason}'
+    return (
+        f'Volume {volume["id"]} was not attached, but Cinder did not refuse '
+        f'it. See "openstack server event list" and the log of nova-compute'
+    )
+
+
+class AttachRBDVolume(command.ShowOne):
+    """Attach a volume to a server, with a cache mode.
+
+    Shows the cache mode of the attachment. It is empty if the compute host
+    selected the mode. If the volume is not attached, the previous mode of the
+    volume is restored.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        add = parser.add_argument
+        add('server', metavar='<server>', help='Server (name or ID)')
+        add('volume', metavar='<volume>', help='Volume (name or ID)')
+        add(
+            '--cache-mode',
+            choices=[mode.value for mode in cache_modes.CacheMode],
+            help=(
+                'Cache mode to set on the volume, for this attachment and '
+                'later ones. Default: the mode that is set on the volume.'
+            ),
+        )
+        add('--device', metavar='<device>', help='Device, such as /dev/vdb')
+        add(
+            '--wait',
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help=(
+                'Wait until the volume is attached. With --no-wait the '
+                'command does not show a refusal by the compute host, and '
+                'does not restore the previous mode. Default: --wait.'
+            ),
+        )
+        add(
+            '--timeout',
+            metavar='<seconds>',
+            type=int,
+            default=300,
+            help='Maximum time to wait. Default: 300.',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        cloud = self.app.client_manager.sdk_connection
+        answers.need_extension(cloud.block_storage, _INSTEAD)
+        volume = cloud.block_storage.find_volume(
+            parsed_args.volume, ignore_missing=False
+        )
+        server = cloud.compute.find_server(
+            parsed_args.server, ignore_missing=False
+        )
+        attachment = Attachment(
+            cloud.block_storage, cloud.compute, volume.id, server.id
+        )
+        return COLUMNS, columns.row(*attach(attachment, parsed_args))
+
+
+def attach(
+    attachment: Attachment, parsed_args: argparse.Namespace
+) -> tuple[Any, ...]:
+    """Set the mode, attach the volume and return the result."""
+    before = attachment.volume()
+    asked_before = before['metadata'].get(keys.CACHE_MODE)
+    mode = parsed_args.cache_mode
+    changes = mode is not None and mode != asked_before
+    if changes:
+        attachment.set_mode(mode)
+    try:
+        attachment.request(parsed_args.device)
+        volume = before
+        if parsed_args.wait and not attachment.is_offloaded():
+            volume = attachment.wait(
+                parsed_args.timeout, before.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+            )
+    except NotAttached as error:
+        if changes:
+            _put_back(attachment, asked_before, error)
+        raise
+    made = attachment.of_server(volume) or {}
+    ident = made.get('attachment_id')
+    return (
+        attachment.server_id,
+        attachment.volume_id,
+        made.get('device'),
+        ident,
+        mode or asked_before,
+        (volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
+    )
+
+
+def _put_back(
+    attachment: Attachment, mode: str | None, why: NotAttached
+) -> None:
+    """Undo the change of the mode, and report a failure to do so."""
+    try:
+        attachment.put_back(mode)
+    except exceptions.CommandError as error:
+        raise NotAttached(
+            f'{why}. Could not restore {keys.CACHE_MODE} of the volume to '
+            f'{printable.value(mode)}: {error}'
+        ) from error

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack volume rbd``: options of volume types and of volumes."""
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse
+
+from osc_lib.command import command
+
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import keys
+from rbd_volume_options import precedence
+from rbd_volume_options import registry
+from rbd_volume_options import sizes
+from rbd_volume_options import wire
+from rbd_volume_tools.command_line import answers
+from rbd_volume_tools.command_line import columns
+
+Record = dict[str, Any]
+Row = tuple[Any, ...]
+Table = tuple[tuple[str, ...], list[Row]]
+
+_HINT = (
+    f'{answers.NOT_LOADED}: showing the values that the volume and its type '
+    f'request, not those of the RBD image. If a request was refused, the '
+    f'reason is in the log of cinder-volume.'
+)
+
+#: The origin of values that the type of a volume may have set.
+_HIDDEN = 'unknown (you may not see the volume type)'
+#: The statuses of a volume that may have no image.
+_WITHOUT_IMAGE = ('creating', 'downloading', 'error')
+
+
+def rows_of_type(told: Record) -> Iterator[Row]:
+    """Return a row for each key of a type, or one row with the reason."""
+    name = told['name']
+    if not told[wire.SUPPORTED]:
+        yield columns.row(name, None, None, told['reason'], None, None)
+    for key, each in told['options'].items():
+        yield (
+            *columns.row(name, key, each[wire.SETTABLE]),
+            columns.allowed(each),
+            columns.value(each['default'], key),
+            columns.value(each[wire.DEFAULT_FROM]),
+        )
+
+
+class RBDOptions(command.Lister):
+    """Show the RBD volume options that a volume type offers.
+
+    Shows which keys you may set on volumes of the type, the allowed values,
+    and the default of each key with its source.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'type',
+            metavar='<volume-type>',
+            nargs='?',
+            help='Volume type (name or ID). Default: all that you can see.',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Table:
+        api = self.app.client_manager.sdk_connection.block_storage
+        answers.need_extension(api)
+        if parsed_args.type:
+            told = [_type(api, parsed_args.type)]
+        else:
+            told = answers.record(api.get(wire.ROUTE))['volume_types']
+        headers = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
+        return headers, [row for each in told for row in rows_of_type(each)]
+
+
+def _type(api: Any, name: str) -> Record:
+    """Return the options that a volume type offers."""
+    volume_type: Record = answers.record(_answer(api, name))['volume_type']
+    return volume_type
+
+
+def _type_of_volume(api: Any, name: str) -> Record | None:
+    """Return the same; None if the user may not see the type.
+
+    A project can have volumes of a private type that is not, or no longer,
+    shared with it.
+    """
+    response = _answer(api, name)
+    if response.status_code == 404:
+        return None
+    volume_type: Record = answers.record(response)['volume_type']
+    return volume_type
+
+
+def _answer(api: Any, name: str) -> Any:
+    return api.get(f'{wire.ROUTE}/{parse.quote(name, safe="")}')
+
+
+class ShowRBDVolume(command.Lister):
+    """Show layout, image features and cache mode of a volume.
+
+    Shows the source of each value, the cache mode of each attachment, and why
+    the volume or its last attachment was refused. If the API extension is not
+    loaded, shows the requested values only.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            'volume', metavar='<volume>', help='Volume (name or ID)'
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Table:
+        api = self.app.client_manager.sdk_connection.block_storage
+        ident = api.find_volume(parsed_args.volume, ignore_missing=False).id
+        volume = answers.record(api.get(f'/volumes/{ident}'))['volume']
+        if answers.has_extension(api):
+            told = _type_of_volume(api, volume['volume_type'])
+            rows = rows_of_volume(volume, told)
+        else:
+            self.log.warning(_HINT)
+            rows = requested(volume, _specs(api, volume['volume_type']))
+        return ('Key', 'Value', 'From'), [
+            (
+                columns.value(key),
+                columns.value(value, key),
+                columns.value(origin),
+            )
+            for key, value, origin in rows
+        ]
+
+
+def _specs(api: Any, name: str) -> Record:
+    """Return the extra specs of a type that the caller can see."""
+    for each in answers.volume_types(api):
+        if each['name'] == name:
+            specs: Record = each.get('extra_specs') or {}
+            return specs
+    return {}
+
+
+def requested(volume: Record, specs: Record) -> Iterator[Row]:
+    """Return a row for each key, with the value that is requested.
+
+    :param specs: the visible extra specs of the volume's type
+    """
+    for option in registry.with_values():
+        for texts, origin in (
+            (volume['metadata'], errors.Origin.VOLUME_METADATA),
+            (specs, errors.Origin.VOLUME_TYPE),
+        ):
+            if option.key in texts:
+                value = _parsed(option, texts[option.key])
+                yield option.key, value, origin.label
+                break
+        else:
+            if not option.is_rarely_set:
+                yield option.key, None, answers.NOT_LOADED
+
+
+def _parsed(option: definitions.Option, text: str) -> Any:
+    """Return a value as the API extension would; an invalid one unchanged."""
+    try:
+        return definitions.as_json(option.parse(text))
+    except errors.OptionError:
+        return text
+
+
+def rows_of_volume(volume: Record, told: Record | None) -> Iterator[Row]:
+    """Return a row for each value of a volume, with its origin.
+
+    :param told: options that the volume's type offers; None if unknown
+    """
+    of_attachments = registry.of_kind(definitions.Kind.CONNECTION)
+    for option in registry.with_values():
+        if option.attribute and option not in of_attachments:
+            value = volume.get(option.attribute)
+            if option.is_item:
+                value = (value or {}).get(option.name)
+            if option.is_rarely_set and value is None:
+                # There can be many of these, and hardly any is set.
+                continue
+            origin = (
+                _why_unset(volume)
+                if value is None
+                else _origin(option, volume, told)
+            )
+            yield option.key, value, origin
+    yield from _discard(volume)
+    for option in of_attachments:
+        yield from _rows_of_attachments(option, volume, told)
+    # The image metadata is not used, because tenants can write it and images
+    # pass it on to volumes.
+    failed = volume.get(wire.ATTRIBUTE_REFUSED)
+    if failed:
+        yield 'creation', failed, 'refused by the driver'
+    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+    if refused:
+        reason = refused[wire.ATTACH_REFUSED_REASON]
+        yield 'last attachment', reason, refused[wire.ATTACH_REFUSED_AT]
+    conversion = volume.get(wire.ATTRIBUTE_CONVERSION)
+    if conversion and conversion[wire.CONVERSION_REASON]:
+        reason = conversion[wire.CONVERSION_REASON]
+        yield 'last retype', reason, 'refused by the driver'
+    elif conversion:
+        done = conversion[wire.CONVERSION_PERCENT]
+        yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
+
+
+def _why_unset(volume: Record) -> str | None:
+    """Return why there is no value; None if the image has none.
+
+    The driver records all values of an image that it created or took over.
+    """
+    if volume.get(wire.ATTRIBUTE_OBJECT_SIZE) is not None:
+        return None
+    if volume.get('status') in _WITHOUT_IMAGE:
+        return 'unknown (no image was recorded)'
+    return 'unknown (created by another driver)'
+
+
+def _discard(volume: Record) -> Iterator[Row]:
+    """Say which discards of a guest remove objects of a striped image.
+
+    An object holds every n-th stripe unit, so only the discard of a whole
+    object set does. Smaller ones free space in the objects.
+    """
+    object_size = volume.get(wire.ATTRIBUTE_OBJECT_SIZE)
+    stripe_count = volume.get(wire.ATTRIBUTE_STRIPE_COUNT)
+    if object_size and stripe_count and stripe_count > 1:
+        removed = sizes.format_size(object_size * stripe_count)
+        yield 'discards', f'remove objects in pieces of {removed}', 'RBD image'
+
+
+def _rows_of_attachments(
+    option: definitions.Option, volume: Record, told: Record | None
+) -> Iterator[Row]:
+    """Return rows for an option of attachments: the next one, and each.
+
+    Volumes do not inherit the value. If it is unset, the compute host decides.
+    """
+    next_one = volume['metadata'].get(option.key)
+    origin = errors.Origin.VOLUME_METADATA.label
+    if not next_one and told is None:
+        origin = _HIDDEN
+    elif not next_one and told:
+        offered = told['options'].get(option.key) or {}
+        next_one = offered.get('default')
+        origin = offered.get(wire.DEFAULT_FROM) or 'compute host'
+    if next_one is None and option.is_rarely_set:
+        # The attachments have the default of the stock driver.
+        return
+    yield option.key, next_one, origin
+    attached = volume.get(option.attribute or '') or {}
+    for ident, current in attached.items():
+        when = 'set at attachment'
+        if next_one and _parsed(option, str(next_one)) != current:
+            when = f'{when}; pending until the next attachment: {next_one}'
+        yield f'attachment {ident}', current, when
+
+
+def _origin(
+    option: definitions.Option, volume: Record, told: Record | None
+) -> str:
+    """Return the origin of a value.
+
+    The recorded origin comes first: the keys of a volume may have been changed
+    through a cinder-api service without the extension.
+    """
+    key = option.key
+    recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
+    for part, names in precedence.KEYS_OF_PART.items():
+        if key in names and part.value in recorded:
+            return str(recorded[part.value])
+    items = volume['metadata']
+    if key in items or (key == keys.FEATURES and keys.OBJECT_MAP in items):
+        return errors.Origin.VOLUME_METADATA.label
+    if told is None:
+        return _HIDDEN
+    offered = told['options'].get(key) or {}
+    origin: str | None = offered.get(wire.DEFAULT_FROM)
+    if origin == errors.Origin.VOLUME_TYPE.label:
+        return origin
+    if option.is_item:
+        # A limit that follows from the size, or the largest one. A volume does
+        # not have the limits of its source.
+        return origin or errors.Origin.VOLUME_TYPE.label
+    if volume.get('source_volid') or volume.get('snapshot_id'):
+        return errors.Origin.SOURCE_VOLUME.label
+    return origin or errors.Origin.CLUSTER.label

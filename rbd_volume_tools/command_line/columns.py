@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values of tables: text for people, raw values for programs."""
+
+from typing import Any
+
+from cliff import columns
+from osc_lib.cli import format_columns
+
+from rbd_volume_options import keys
+from rbd_volume_options import sizes
+from rbd_volume_tools.command_line import printable
+
+#: The keys whose values are sizes in bytes.
+SIZES = frozenset({keys.OBJECT_SIZE, keys.STRIPE_UNIT})
+
+
+class Unset(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """No value. Python's None would look like a cache mode in a table."""
+
+    def human_readable(self) -> str:
+        return ''
+
+
+class Size(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """A size in bytes, such as ``4 MiB``."""
+
+    def human_readable(self) -> str:
+        return sizes.format_size(self._value)
+
+
+class Allowed(columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """The values that are allowed for a key, from the answer of the API."""
+
+    def human_readable(self) -> str:
+        option = self._value
+        if 'allowed' in option:
+            words = [str(each).lower() for each in option['allowed']]
+            return ', '.join(words) or 'nothing'
+        low, high = option['minimum'], option['maximum']
+        if option['type'] == 'size':
+            low, high = sizes.format_size(low), sizes.format_size(high)
+            return f'power of two, {low} to {high}'
+        return f'{low} to {high}'
+
+
+def allowed(option: dict[str, Any]) -> Any:
+    """Return the column of the allowed values of an option of a type."""
+    names = ('allowed', 'minimum', 'maximum')
+    limits = {name: option[name] for name in names if name in option}
+    if not limits:
+        return Unset(None)
+    return Allowed(printable.value({'type': option['type'], **limits}))
+
+
+def value(raw: Any, key: str = '') -> Any:
+    """Return a value as a column, with unprintable characters escaped.
+
+    :param key: the key that has the value
+    """
+    shown = printable.value(raw)
+    if shown is None:
+        return Unset(None)
+    if isinstance(shown, int) and key in SIZES:
+        return Size(shown)
+    if isinstance(shown, list):
+        return format_columns.ListColumn(shown)
+    if isinstance(shown, dict):
+        return format_columns.DictColumn(shown)
+    return shown
+
+
+def row(*values: Any) -> tuple[Any, ...]:
+    """Return values without a key as columns."""
+    return tuple(value(each) for each in values)

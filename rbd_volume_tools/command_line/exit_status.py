@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The exit status of commands that check something."""
+
+import abc
+import argparse
+import traceback
+from typing import Any
+
+from cliff import command
+from cliff import lister
+
+from rbd_volume_tools.command_line import printable
+
+#: Exit status if the check itself failed, as monitoring expects it.
+UNKNOWN = 3
+#: Exit status if the command line is wrong, EX_USAGE of sysexits.h. argparse
+#: has 2, which is the status of findings.
+USAGE = 64
+#: Exit status if the user may not see a part of what was selected.
+INCOMPLETE = 4
+
+
+#: The names of columns, and the rows of a table.
+Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
+
+
+class UsageError(ValueError):
+    """Options contradict each other, or one is missing."""
+
+
+class StatusCommand(command.Command):
+    """A command whose exit status shows its worst result.
+
+    :ivar status: the exit status of a check that was completed
+    """
+
+    status = 0
+
+    def check_output(self, parsed_args: argparse.Namespace) -> None:
+        """Check the options of the output.
+
+        :raises UsageError: if the result could not be shown
+        """
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Run the command; return the exit status."""
+        try:
+            self.check_output(parsed_args)
+            super().run(parsed_args)
+        except KeyboardInterrupt:
+            self.app.stderr.write('Cancelled.\n')
+            return UNKNOWN
+        except BrokenPipeError:
+            # The reader of the output has ended, as in "| head". cliff ends
+            # the program with the status of SIGPIPE.
+            raise
+        except Exception as error:
+            if self.app.options.debug:
+                # cliff would end it with the status of warnings.
+                traceback.print_exc(file=self.app.stderr)
+            self.app.stderr.write(f'{printable.text(str(error))}\n')
+            return USAGE if isinstance(error, UsageError) else UNKNOWN
+        return self.status
+
+
+class StatusLister(StatusCommand, lister.Lister):
+    """A command that shows a list."""
+
+    @abc.abstractmethod
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        """Return the names of the columns."""
+
+    def check_output(self, parsed_args: argparse.Namespace) -> None:
+        """Check that the columns of ``-c`` exist.
+
+        cliff does it after the command, whose result would then be lost.
+
+        :raises UsageError: if none of them exists
+        """
+        columns = self.headers(parsed_args)
+        try:
+            self._generate_columns_and_selector(parsed_args, columns)
+        except ValueError as error:
+            raise UsageError(str(error)) from error

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The metrics in the text format of Prometheus."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import time
+from typing import Any
+
+import prometheus_client
+from prometheus_client import core
+from prometheus_client import registry
+
+from rbd_volume_tools.exporter import metrics
+from rbd_volume_tools.exporter import refresher
+
+
+class AuditCollector(registry.Collector):
+    """Returns the last state for each request and never runs an audit.
+
+    :param state: returns the state
+    :param ages: whether to include the age, which would be outdated in a file
+    """
+
+    def __init__(
+        self, state: Callable[[], refresher.State], ages: bool
+    ) -> None:
+        self._state = state
+        self._ages = ages
+
+    def collect(self) -> Iterator[core.Metric]:
+        """Yield the metrics that have values."""
+        state = self._state()
+        samples = [metrics.Sample(metrics.UP, float(state.up)), *state.samples]
+        if self._ages and state.succeeded is not None:
+            age = max(0.0, time.time() - state.succeeded)
+            samples.append(metrics.Sample(metrics.AGE, age))
+        for metric in metrics.METRICS:
+            family = core.GaugeMetricFamily(
+                metric.name, metric.text, labels=metric.labels
+            )
+            for each in samples:
+                if each.metric is metric:
+                    family.add_metric(each.labels, each.value)
+            if family.samples:
+                yield family
+
+
+def registered(
+    state: Callable[[], refresher.State], ages: bool
+) -> prometheus_client.CollectorRegistry:
+    """Return a registry with the metrics of the audit only."""
+    made = prometheus_client.CollectorRegistry()
+    made.register(AuditCollector(state, ages))
+    return made
+
+
+def serve(
+    address: str, port: int, state: Callable[[], refresher.State]
+) -> tuple[Any, Any]:
+    """Start a server and return it with its thread.
+
+    :raises OSError: if it cannot listen
+    """
+    return prometheus_client.start_http_server(
+        port, address, registered(state, ages=True)
+    )
+
+
+def text(state: refresher.State) -> str:
+    """Return a state in the text format for a file."""
+    shown = prometheus_client.generate_latest(registered(lambda: state, False))
+    return shown.decode()

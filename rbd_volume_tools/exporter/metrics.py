@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The metrics, and their values in the report of an audit.
+
+The number of time series is limited: pools and kinds of findings are few, and
+volume types beyond :data:`MAX_TYPES` share one label.
+"""
+
+import collections
+from collections.abc import Iterator
+import dataclasses
+
+from rbd_volume_tools.audit import configuration
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import report
+
+#: Number of volume types with their own label: those with the most images.
+MAX_TYPES = 50
+
+#: Label of the other volume types. If a volume type had this name, its numbers
+#: would be added to those of the others.
+OTHER_TYPES = '(other)'
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """A gauge.
+
+    :ivar name: stable name; dashboards and alerts use it
+    :ivar text: help text
+    :ivar labels: names of the labels
+    """
+
+    name: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
+UP = Metric('rbd_audit_up', 'Whether the last audit succeeded')
+SUCCEEDED = Metric(
+    'rbd_audit_last_success_timestamp_seconds',
+    'Time at which the last successful audit began',
+)
+AGE = Metric(
+    'rbd_audit_age_seconds',
+    'Age of the last successful audit; only from the server',
+)
+DURATION = Metric(
+    'rbd_audit_duration_seconds', 'Duration of the last successful audit'
+)
+IMAGES = Metric(
+    'rbd_audit_images',
+    'Number of RBD images',
+    ('pool', 'owner', 'volume_type', 'object_map'),
+)
+PROVISIONED = Metric(
+    'rbd_audit_provisioned_bytes',
+    'Provisioned size of RBD images',
+    ('pool', 'owner', 'volume_type', 'object_map'),
+)
+SNAPSHOTS = Metric(
+    'rbd_audit_snapshots',
+    'Number of snapshots of RBD images',
+    ('pool', 'object_map'),
+)
+DELETION = Metric(
+    'rbd_audit_deletion_objects',
+    'Objects that librbd would visit to delete the RBD images that have no '
+    'valid object map',
+    ('pool', 'owner'),
+)
+TRASH = Metric('rbd_audit_trash_images', 'RBD images in the trash', ('pool',))
+LIMITED = Metric(
+    'rbd_audit_limited_images',
+    'Number of RBD images with a limit on reads and writes',
+    ('pool', 'volume_type', 'limit'),
+)
+LIMITS = Metric(
+    'rbd_audit_limits_per_second',
+    'Sum of these limits, in requests or bytes per second',
+    ('pool', 'volume_type', 'limit'),
+)
+FINDINGS = Metric(
+    'rbd_audit_findings',
+    'Number of findings',
+    ('pool', 'kind', 'severity'),
+)
+
+#: All metrics above.
+METRICS = tuple(
+    each for each in tuple(globals().values()) if isinstance(each, Metric)
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A value of a metric.
+
+    :ivar labels: values of the labels of the metric, in their order
+    """
+
+    metric: Metric
+    value: float
+    labels: tuple[str, ...] = ()
+
+
+def of_report(audited: report.Report) -> Iterator[Sample]:
+    """Yield the values of a report."""
+    yield Sample(SUCCEEDED, audited.taken.timestamp())
+    yield Sample(DURATION, audited.seconds)
+    yield from _of_counts(audited)
+    yield from _of_scans(audited)
+    yield from _of_limits(audited)
+    yield from _of_findings(audited)
+
+
+def _of_counts(audited: report.Report) -> Iterator[Sample]:
+    shown = _shown_types(audited)
+    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
+    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
+    for each in audited.counts:
+        volume_type = each.volume_type
+        if volume_type not in shown:
+            volume_type = OTHER_TYPES
+        labels: tuple[str, ...] = (
+            each.pool,
+            _label(each.owner),
+            volume_type,
+            each.map_state.value,
+        )
+        numbers[labels] += each.number
+        sizes[labels] += each.size
+    for labels, number in sorted(numbers.items()):
+        yield Sample(IMAGES, number, labels)
+        yield Sample(PROVISIONED, sizes[labels], labels)
+
+
+def _shown_types(audited: report.Report) -> frozenset[str]:
+    """Return the volume types with their own label, and the empty name."""
+    numbers: collections.Counter[str] = collections.Counter()
+    for each in audited.counts:
+        if each.volume_type:
+            numbers[each.volume_type] += each.number
+    ordered = sorted(numbers, key=lambda name: (-numbers[name], name))
+    return frozenset(['', *ordered[:MAX_TYPES]])
+
+
+def _of_scans(audited: report.Report) -> Iterator[Sample]:
+    for each in audited.scans:
+        if each.is_forbidden:
+            # Nothing is known about the pool; 0 would be wrong.
+            continue
+        states = collections.Counter(
+            snapshot.map_state
+            for image in each.found
+            for snapshot in image.snapshots
+        )
+        for state in images.MapState:
+            yield Sample(SNAPSHOTS, states[state], (each.pool, state.value))
+        objects: collections.Counter[names.Owner] = collections.Counter()
+        for image in each.found:
+            if image.map_state is not images.MapState.VALID:
+                objects[names.of_image(image.name).owner] += image.objects
+        for owner in names.Owner:
+            if owner in objects:
+                labels = (each.pool, _label(owner))
+                yield Sample(DELETION, objects[owner], labels)
+        yield Sample(TRASH, len(each.trash), (each.pool,))
+
+
+def _of_limits(audited: report.Report) -> Iterator[Sample]:
+    """Yield the limits that clients of the images apply, by volume type."""
+    shown = _shown_types(audited)
+    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
+    sums: collections.Counter[tuple[str, ...]] = collections.Counter()
+    for each in audited.scans:
+        for image in each.found:
+            volume_type = audited.type_of(image)
+            if volume_type not in shown:
+                volume_type = OTHER_TYPES
+            for name, limit in configuration.limits(image.overrides):
+                where = each.pool, volume_type, name
+                numbers[where] += 1
+                sums[where] += limit
+    for labels, number in sorted(numbers.items()):
+        yield Sample(LIMITED, number, labels)
+        yield Sample(LIMITS, sums[labels], labels)
+
+
+def _of_findings(audited: report.Report) -> Iterator[Sample]:
+    """Yield a value for each kind, even 0, so that alerts are resolved."""
+    numbers = collections.Counter(
+        (each.pool, each.kind.code) for each in audited.found
+    )
+    for each in audited.scans:
+        for kind in findings.KINDS.values():
+            if each.is_forbidden and kind is not findings.FORBIDDEN:
+                # Nothing is known about the pool; 0 would be wrong.
+                continue
+            labels = (each.pool, kind.code, kind.severity.name.lower())
+            number = numbers.pop((each.pool, kind.code), 0)
+            yield Sample(FINDINGS, number, labels)
+    # Those of back ends have pools that were not scanned.
+    for (pool, code), number in sorted(numbers.items()):
+        severity = findings.KINDS[code].severity.name.lower()
+        yield Sample(FINDINGS, number, (pool, code, severity))
+
+
+def _label(owner: names.Owner) -> str:
+    return owner.name.lower()

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The last audit, and a thread that repeats it."""
+
+from collections.abc import Callable
+import dataclasses
+import threading
+import time
+
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import run
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.exporter import metrics
+
+#: Runs an audit that reports its progress.
+Audit = Callable[[run.Progress], report.Report]
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """The known state of the images.
+
+    :ivar up: whether the last audit succeeded
+    :ivar samples: values of the last successful audit, even if a later one
+        failed
+    :ivar succeeded: time when that audit began; None if there was none
+    """
+
+    up: bool = False
+    samples: tuple[metrics.Sample, ...] = ()
+    succeeded: float | None = None
+
+
+class Refresher:
+    """Repeats an audit in the background.
+
+    :param audit: runs one
+    :param interval: seconds between the beginnings of two audits
+    :param report_failure: called with the reason if an audit fails
+    :param clock: returns the Unix time in seconds
+    """
+
+    def __init__(
+        self,
+        audit: Audit,
+        interval: float,
+        report_failure: Callable[[Exception], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._audit = audit
+        self._interval = interval
+        self._report_failure = report_failure
+        self._clock = clock
+        self._state = State()
+        self._began: float | None = None
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(
+            target=self._repeat, name='audit', daemon=True
+        )
+
+    def start(self) -> None:
+        """Start the thread; its first audit begins at once."""
+        self._thread.start()
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Stop the thread and its current audit.
+
+        :returns: False if the thread did not end in time; librbd can wait
+            forever after operations that timed out
+        """
+        self._stopped.set()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    @property
+    def state(self) -> State:
+        """The current state.
+
+        An audit that has not ended after two intervals counts as failed:
+        librbd may wait for a cluster that is down.
+        """
+        state, began = self._state, self._began
+        if began is not None and self._clock() - began > 2 * self._interval:
+            return dataclasses.replace(state, up=False)
+        return state
+
+    def refresh(self) -> None:
+        """Run one audit. A failure is reported, not raised."""
+        self._began = self._clock()
+        try:
+            audited = self._audit(self._check_stopped)
+        except scan.Cancelled:
+            pass
+        except Exception as error:
+            self._state = dataclasses.replace(self._state, up=False)
+            self._report_failure(error)
+        else:
+            self._state = State(
+                True,
+                tuple(metrics.of_report(audited)),
+                audited.taken.timestamp(),
+            )
+        finally:
+            self._began = None
+
+    def _repeat(self) -> None:
+        while not self._stopped.is_set():
+            began = time.monotonic()
+            self.refresh()
+            passed = time.monotonic() - began
+            self._stopped.wait(max(0.0, self._interval - passed))
+
+    def _check_stopped(self, pool: str, done: int, total: int) -> None:
+        if self._stopped.is_set():
+            raise scan.Cancelled

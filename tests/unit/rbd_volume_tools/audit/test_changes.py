@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import datetime
+import errno
+import os
+import pathlib
+import signal
+import threading
+from typing import Any
+from unittest import mock
+
+import fixtures
+import requests
+
+from rbd_volume_tools.audit import changes as run
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.command_line import journal
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.command_line import pace
+from rbd_volume_tools.fleet import decisions
+from tests.unit import base
+from tests.unit.rbd_volume_tools.fleet import stubs
+
+_Status = outcomes.Status
+
+
+_NO_TEXT = UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'no text')
+
+
+@dataclasses.dataclass
+class _Change:
+    outcome: outcomes.Outcome
+    error: Exception | None = None
+    size: int = 0
+    applied: int = 0
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        self.applied += 1
+        if self.error:
+            raise self.error
+        return 'done it'
+
+
+class _Cluster(scan.Cluster):
+    def __init__(self) -> None:
+        super().__init__(stubs.Image, stubs.Image, '', '')
+        self.health = b'{"status": "HEALTH_OK"}'
+
+    @contextlib.contextmanager
+    def connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
+        yield self, None
+
+    def mon_command(self, *args: Any) -> tuple[int, bytes, str]:
+        return 0, self.health, ''
+
+    def get_instance_id(self) -> int:
+        return 41
+
+
+class RunTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.path = pathlib.Path(folder) / 'journal'
+        self.stop = threading.Event()
+        self.said: list[str] = []
+        self.cluster = _Cluster()
+        patch = mock.patch.object(
+            objects,
+            'is_gone',
+            autospec=True,
+            side_effect=lambda rados, ioctx, pool, name, ident: name == 'e',
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def change(self, name: str, error: Exception | None = None) -> _Change:
+        about = outcomes.Outcome(_Status.PLANNED, 'volumes', name, 'id')
+        return _Change(about, error)
+
+    def run_changes(
+        self, *changes: _Change, planned: datetime.datetime | None = None
+    ) -> list[outcomes.Outcome]:
+        self.progress: list[tuple[str, int, int]] = []
+        with journal.Journal(self.path, 'test', 'fsid') as written:
+            runner = run.Runner(
+                self.cluster,
+                written,
+                pace.Pace(self.stop),
+                self.stop,
+                self.said.append,
+                planned=planned,
+            )
+            return list(
+                runner.run(changes, lambda *where: self.progress.append(where))
+            )
+
+    def test_each_change_has_its_outcome(self) -> None:
+        refused = outcomes.Refused(decisions.MULTIATTACH)
+        ended = self.run_changes(
+            self.change('a'),
+            self.change('b', refused),
+            self.change('c', stubs.Error('made to fail')),
+            self.change('d', outcomes.NotVerified('flags')),
+            self.change('e', stubs.ImageNotFound('gone')),
+            self.change('f', requests.HTTPError('503')),
+            self.change('g', stubs.ImageNotFound('no such snapshot')),
+            self.change('h', _NO_TEXT),
+        )
+        self.assertEqual(
+            [
+                (_Status.DONE, 'done it'),
+                (_Status.REFUSED, decisions.MULTIATTACH.text),
+                (_Status.FAILED, 'made to fail'),
+                (_Status.FAILED, 'flags'),
+                (_Status.UNCHANGED, 'deleted since the scan'),
+                (_Status.FAILED, '503'),
+                (_Status.FAILED, 'no such snapshot'),
+                (_Status.FAILED, str(_NO_TEXT)),
+            ],
+            [(each.status, each.detail) for each in ended],
+        )
+        self.assertEqual(('volumes', 8, 8), self.progress[-1])
+
+    def test_user_who_may_not_change_the_image_is_told_what_is_needed(
+        self,
+    ) -> None:
+        class Denied(stubs.Error):
+            errno = errno.EPERM
+
+        (outcome,) = self.run_changes(self.change('a', Denied('denied')))
+        self.assertIn('profile rbd', outcome.remedy)
+
+    def test_change_that_was_undone_is_not_repeated(self) -> None:
+        """An operator has restored the image from the trash."""
+        before = datetime.datetime.now(datetime.timezone.utc)
+        self.run_changes(self.change('a'))
+        again, other = self.change('a'), self.change('b')
+        results = self.run_changes(again, other, planned=before)
+        self.assertEqual(
+            [_Status.EARLIER, _Status.DONE], [each.status for each in results]
+        )
+        self.assertEqual((0, 1), (again.applied, other.applied))
+        # A later plan has it again.
+        later = datetime.datetime.now(datetime.timezone.utc)
+        self.run_changes(again, planned=later)
+        self.assertEqual(1, again.applied)
+
+    def test_fault_of_the_program(self) -> None:
+        """It ends the run, and the journal shows where."""
+        self.assertRaises(
+            KeyError, self.run_changes, self.change('a', KeyError('x'))
+        )
+        with journal.Journal(self.path, 'test', 'fsid') as written:
+            self.assertFalse(written.done('volumes', 'a', 'id'))
+            self.assertEqual({'client.41'}, written.clients)
+
+    def test_stopped_run_changes_nothing(self) -> None:
+        self.stop.set()
+        self.assertEqual([], self.run_changes(self.change('a')))
+
+    def test_stopped_while_unhealthy(self) -> None:
+        self.cluster.health = b'{"status": "HEALTH_ERR"}'
+        timer = threading.Timer(0.05, self.stop.set)
+        timer.start()
+        self.addCleanup(timer.join)
+        self.assertEqual([], self.run_changes(self.change('a')))
+        self.assertIn('Paused', self.said[0])
+
+    def test_first_signal_stops_and_second_ends(self) -> None:
+        before = signal.getsignal(signal.SIGINT)
+        with run.stoppable(self.stop, self.said.append):
+            os.kill(os.getpid(), signal.SIGINT)
+            self.assertTrue(self.stop.wait(60))
+            # The second one ends the process.
+            self.assertIs(signal.SIG_DFL, signal.getsignal(signal.SIGINT))
+        self.assertIs(before, signal.getsignal(signal.SIGINT))
+        self.assertIn('after the current image', self.said[0])

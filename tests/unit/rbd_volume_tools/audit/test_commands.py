@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from importlib import metadata
+import io
+import json
+import pathlib
+from typing import Any
+from unittest import mock
+
+import ddt
+import fixtures
+
+from rbd_volume_options import ownership
+from rbd_volume_tools import shell
+from rbd_volume_tools.audit import ceph_cluster
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
+from tests.unit import base
+from tests.unit.rbd_volume_tools.audit import facts
+from tests.unit.rbd_volume_tools.audit import stubs
+
+
+@ddt.ddt
+class AuditTest(base.TestCase):
+    """Tests of the ``cinder-rbd-ext audit`` command."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool(f'volume-{facts.IDENT}')
+        self.known = facts.known(facts.volume())
+        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        self.connected = self._patch(
+            ceph_cluster, 'connected', return_value=cluster
+        )
+        self._patch(records, 'of_cloud', side_effect=lambda *args: self.known)
+        self._patch(shell.Shell, 'cloud')
+        self._patch(metadata, 'version', return_value='1')
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+
+    def _patch(self, owner: Any, name: str, **kwargs: Any) -> Any:
+        patch = mock.patch.object(owner, name, autospec=True, **kwargs)
+        self.addCleanup(patch.stop)
+        return patch.start()
+
+    def audit(self, *arguments: str) -> int:
+        return shell.main(['audit', *arguments])
+
+    def rows(self, *arguments: str) -> list[dict[str, Any]]:
+        self.audit(*arguments, '-f', 'json')
+        rows: list[dict[str, Any]] = json.loads(self.out.getvalue())
+        return rows
+
+    def test_rows_show_findings(self) -> None:
+        (row,) = self.rows()
+        self.assertEqual('configuration-override', row['Kind'])
+        self.assertEqual(f'volume-{facts.IDENT}', row['Image'])
+        self.assertEqual('rbd_cache = false', row['Detail'])
+        self.assertIn('1 images in 1 pools, 1 findings', self.err.getvalue())
+
+    def test_cluster_that_the_cloud_does_not_use_is_told(self) -> None:
+        """Neither a ghost nor an image in another pool can be found there."""
+        self.audit()
+        self.assertNotIn('no back end', self.err.getvalue())
+        self.known = facts.known(
+            facts.volume(),
+            backends={},
+            cluster='copy',
+            elsewhere=frozenset({facts.CINDER_POOL}),
+        )
+        self.assertEqual(0, self.audit())
+        self.assertIn('cluster copy is that of no', self.err.getvalue())
+
+    def test_status_follows_worst_finding(self) -> None:
+        self.assertEqual(0, self.audit())
+        self.pool.images.append(f'volume-{facts.OTHER}.deleted')
+        self.assertEqual(1, self.audit())
+        self.pool.images.remove(f'volume-{facts.IDENT}')
+        self.assertEqual(2, self.audit())
+
+    def test_pool_that_may_not_be_read_makes_the_audit_incomplete(
+        self,
+    ) -> None:
+        self.pool.forbidden = stubs.PermissionError('listing')
+        (row,) = self.rows('--no-cloud')
+        self.assertEqual('not-readable', row['Kind'])
+        self.assertIn('client.me may not list', row['Detail'])
+        self.assertIn('not readable: volumes\n', self.err.getvalue())
+        self.assertEqual(4, self.audit('--no-cloud'))
+
+    def test_unreachable_cluster_ends_with_status_3(self) -> None:
+        self.connected.side_effect = OSError('no \x1b[1mcluster')
+        self.assertEqual(3, self.audit())
+        self.assertIn('no \\x1b[1mcluster', self.err.getvalue())
+
+    def test_no_cloud(self) -> None:
+        self.known = facts.known()
+        self.assertEqual(2, len(self.rows()))
+        self.out.truncate(0)
+        self.out.seek(0)
+        self.assertEqual(1, len(self.rows('--no-cloud')))
+
+    def test_kind_selects_findings(self) -> None:
+        self.assertEqual([], self.rows('--kind', 'orphan-volume'))
+        self.assertEqual(64, self.audit('--kind', 'none-such'))
+
+    def test_counts_are_shown_in_words(self) -> None:
+        (row,) = self.rows('--counts')
+        self.assertEqual(
+            ('volumes', 'volume', 'type', 'none', 1, 2**23),
+            tuple(row.values()),
+        )
+        self.out.truncate(0)
+        self.audit('--counts')
+        self.assertIn('8 MiB', self.out.getvalue())
+
+    def test_used_space(self) -> None:
+        self._patch(images, 'used_bytes', return_value=2**22)
+        (row,) = self.rows('--counts', '--used')
+        self.assertEqual(2**22, row['Used'])
+        self.out.truncate(0)
+        self.audit('--counts', '--used')
+        self.assertIn('4 MiB', self.out.getvalue())
+
+    def test_output_writes_whole_report(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))
+        self.audit('--output', str(path))
+        self.assertEqual(1, len(json.loads(path.read_text())['images']))
+
+    @ddt.data('none/a', '')
+    def test_output_is_checked_before_the_scan(self, name: str) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, name)
+        self.assertEqual(3, self.audit('--output', str(path)))
+        self.assertIn(str(path), self.err.getvalue())
+        self.connected.assert_not_called()
+
+    def test_database_for_marks_is_checked_before_the_scan(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))
+        path.write_text('[database]\nconnection secret\n')
+        words = ('--mark', '--pool', 'volumes', '--glance-config', str(path))
+        self.assertEqual(3, self.audit(*words))
+        self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
+        self.assertNotIn('secret', self.err.getvalue())
+        self.connected.assert_not_called()
+
+    def test_disk_of_a_server_that_two_pools_have_is_not_marked(self) -> None:
+        self.pool.images = [f'{facts.IDENT}_disk']
+        self.known = facts.known(
+            servers=frozenset({facts.IDENT}), cloud_id=facts.OTHER
+        )
+        self._patch(ownership, 'text_and_version', return_value=('', 1))
+        marked = self._patch(ownership, 'write')
+        for pools, number in (('ab', 0), ('a', 1)):
+            words = [word for pool in pools for word in ('--pool', pool)]
+            self.audit('--mark', *words)
+            self.assertEqual(number, marked.call_count)
+            self.assertIn(f'{number} images marked', self.err.getvalue())
+        self.assertIn('have 1 disks of servers', self.err.getvalue())
+
+    def test_wrong_options_have_the_status_of_wrong_arguments(self) -> None:
+        self.assertEqual(64, self.audit('--mark'))
+        for number in ('0', '-5', 'x'):
+            words = ('--objects', '--objects-per-second', number)
+            self.assertEqual(64, self.audit(*words))

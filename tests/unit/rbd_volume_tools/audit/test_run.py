@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from unittest import mock
+
+from rbd_volume_options import wire
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import run
+from rbd_volume_tools.audit import scan
+from tests.unit import base
+from tests.unit.rbd_volume_tools.audit import facts
+from tests.unit.rbd_volume_tools.audit import stubs
+
+
+class RunTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool(f'volume-{facts.IDENT}')
+        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+
+    def kinds(self, known: records.Records | None) -> list[str]:
+        reported = run.run(self.cluster, ['volumes'], lambda: known).found
+        return [each.kind.code for each in reported]
+
+    def test_orphans_need_records_of_the_cloud(self) -> None:
+        self.assertEqual(
+            ['orphan-volume', 'configuration-override'],
+            self.kinds(facts.known()),
+        )
+        self.assertEqual(['configuration-override'], self.kinds(None))
+
+    def test_pool_that_is_named_twice_is_audited_once(self) -> None:
+        pools = ['volumes', 'volumes']
+        audited = run.run(self.cluster, pools, facts.known)
+        self.assertEqual(1, audited.number)
+
+    def test_pool_that_ceph_has_lost_is_named_if_all_are_audited(
+        self,
+    ) -> None:
+        known = facts.known(
+            facts.volume(pool='host@lost#lost'),
+            backends={'host@lost#lost': 'lost'},
+        )
+        code = 'back-end-not-audited'
+        reported = run.run(self.cluster, None, lambda: known).found
+        self.assertIn(code, [each.kind.code for each in reported])
+        self.assertNotIn(code, self.kinds(known))
+
+    def test_volume_that_was_deleted_after_the_scan(self) -> None:
+        def read_records() -> records.Records:
+            self.pool.images.clear()
+            return facts.known()
+
+        reported = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual(
+            ['configuration-override'], [each.kind.code for each in reported]
+        )
+
+    def test_volume_that_was_created_after_the_scan(self) -> None:
+        def read_records() -> records.Records:
+            self.pool.images.append(f'volume-{facts.OTHER}')
+            volumes = (facts.volume(), facts.volume(facts.OTHER))
+            return facts.known(*volumes)
+
+        reported = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual(
+            ['configuration-override'], [each.kind.code for each in reported]
+        )
+        self.pool.images.remove(f'volume-{facts.IDENT}')
+        codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
+        self.assertEqual(['volume-without-image'] * 2, codes[:2])
+
+    def test_snapshot_that_was_created_after_the_scan_is_not_lost(
+        self,
+    ) -> None:
+        self.pool.metadata.clear()
+        known = facts.known(
+            facts.volume(),
+            snapshots=frozenset({facts.OTHER}),
+            available={facts.IDENT: [facts.OTHER]},
+        )
+        self.assertEqual(['volume-snapshot-lost'], self.kinds(known))
+
+        def read_records() -> records.Records:
+            # With another snapshot_name_template.
+            self.pool.snapshots.append(f'cinder-{facts.OTHER}-snap')
+            return known
+
+        reported = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual((), reported)
+
+    def test_only_image_of_a_volume_is_no_second_image(self) -> None:
+        known = facts.known(
+            facts.volume(), backends={facts.CINDER_POOL: 'empty'}
+        )
+        cluster = mock.create_autospec(scan.Cluster, instance=True)
+        scans = {
+            'volumes': facts.pool(facts.image()),
+            'empty': scan.PoolScan('empty', (), {}, ()),
+        }
+        cluster.scan.side_effect = lambda pool, *args, **how: scans[pool]
+        cluster.existing.side_effect = lambda pool, image_names: {
+            each.name for each in scans[pool].found
+        }
+        for pools, codes in (
+            (['volumes', 'empty'], ['volume-without-image']),
+            (['volumes'], ['second-image-of-volume']),
+        ):
+            reported = run.run(cluster, pools, lambda: known).found
+            self.assertEqual(codes, [each.kind.code for each in reported])
+
+    def test_configuration_that_contradicts_the_record_is_found(self) -> None:
+        self.pool.metadata = {'conf_rbd_qos_iops_limit': '5'}
+        made = {
+            wire.ATTRIBUTE_OBJECT_SIZE: 2**22,
+            wire.ATTRIBUTE_LIMITS: {'iops_limit': 7},
+        }
+        known = facts.known(facts.volume(made=made))
+        code = 'configuration-contradicts-record'
+        self.assertEqual([code], self.kinds(known))
+
+        def read_records() -> records.Records:
+            self.pool.metadata = {'conf_rbd_qos_iops_limit': '7'}
+            return known
+
+        reported = run.run(self.cluster, ['volumes'], read_records).found
+        self.assertEqual((), reported)
+
+    def test_progress_of_each_pool(self) -> None:
+        seen = set[tuple[str, int, int]]()
+        run.run(
+            self.cluster,
+            ['volumes', 'images'],
+            lambda: None,
+            lambda *at: seen.add(at),
+        )
+        self.assertLessEqual({('volumes', 1, 1), ('images', 1, 1)}, seen)

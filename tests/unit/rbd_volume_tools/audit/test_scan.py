@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import errno
+from unittest import mock
+
+from rbd_volume_options import ownership
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.clean import examination
+from tests.unit import base
+from tests.unit.rbd_volume_tools.audit import stubs
+
+
+class ScanTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool = stubs.Pool('one', 'two', 'three')
+        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        checked = stubs.no_connection_left(self.pool)
+        checked.__enter__()
+        self.addCleanup(checked.__exit__, None, None, None)
+
+    def test_names_in_order(self) -> None:
+        pool = self.cluster.scan('volumes', workers=2)
+        self.assertEqual(
+            ['one', 'three', 'two'], [each.name for each in pool.found]
+        )
+        self.assertEqual({}, pool.unreadable)
+
+    def test_full_cluster_rejects_changes_instead_of_blocking_them(
+        self,
+    ) -> None:
+        with self.cluster.connected('volumes'):
+            self.assertTrue(self.pool.is_full_try)
+
+    def test_image_that_cannot_be_opened(self) -> None:
+        self.pool.errors['half'] = stubs.ImageNotFound('no header')
+        self.pool.objects['rbd_id.half'] = ownership.encoded('abc')
+        pool = self.cluster.scan('volumes')
+        (broken,) = pool.unreadable.values()
+        self.assertEqual('no header', broken.why)
+        self.assertIs(findings.HALF_REMOVED, broken.kind)
+        self.assertEqual(3, len(pool.found))
+
+    def test_image_that_was_removed_meanwhile(self) -> None:
+        # It is in the first list only, and cannot be opened.
+        self.pool.errors['gone'] = stubs.ImageNotFound('gone')
+
+        def forget(done: int, total: int) -> None:
+            self.pool.errors.pop('gone', None)
+
+        pool = self.cluster.scan('volumes', forget)
+        self.assertEqual({}, pool.unreadable)
+
+    def test_other_errors_end_it(self) -> None:
+        self.pool.errors['bad'] = RuntimeError('made to fail')
+        self.assertRaises(RuntimeError, self.cluster.scan, 'volumes')
+
+    def test_cluster_that_does_not_respond(self) -> None:
+        # The error is not about the image.
+        lost = stubs.Error('timed out')
+        lost.errno = errno.ETIMEDOUT  # type: ignore[attr-defined]
+        self.pool.errors['bad'] = lost
+        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+
+    def test_timeout_is_set_on_the_client(self) -> None:
+        limited = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me', 7)
+        limited.pools()
+        self.assertEqual(
+            {
+                'client_mount_timeout': '7',
+                'rados_mon_op_timeout': '7',
+                'rados_osd_op_timeout': '7',
+            },
+            self.pool.options,
+        )
+        # Changes wait for the cluster, once it has responded.
+        self.cluster.pools()
+        self.assertEqual({'client_mount_timeout': '30'}, self.pool.options)
+
+    def test_no_connection(self) -> None:
+        self.pool.refused = True
+        error = self.assertRaises(
+            scan.NotConnected, self.cluster.scan, 'volumes'
+        )
+        self.assertIn('as client.me with ceph.conf: made', str(error))
+
+    def test_pool_that_fails_to_list_images_ends_the_scan(self) -> None:
+        self.pool.forbidden = stubs.Error('other')
+        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+
+    def test_namespaces_that_may_not_be_read_are_named(self) -> None:
+        with mock.patch.object(
+            self.pool,
+            'namespace_list',
+            autospec=True,
+            side_effect=stubs.PermissionError('namespaces'),
+        ):
+            scanned = self.cluster.scan('volumes')
+        self.assertIn('namespaces', scanned.forbidden['/'])
+        self.assertFalse(scanned.is_forbidden)
+
+    def test_cancelled_scan_ends(self) -> None:
+        self.cluster.cancel()
+        self.assertRaises(scan.Cancelled, self.cluster.scan, 'volumes')
+
+    def test_image_whose_id_object_is_lost_is_told_apart(self) -> None:
+        self.pool.errors['lost'] = stubs.ImageNotFound('no id')
+        self.pool.omaps['rbd_directory'] = {
+            'name_lost': ownership.encoded('abc')
+        }
+        self.pool.objects['rbd_header.abc'] = b''
+        (broken,) = self.cluster.scan('volumes').unreadable.values()
+        self.assertIs(findings.ID_LOST, broken.kind)
+        self.assertEqual('abc', broken.ident)
+
+    def test_complete_image_that_cannot_be_opened_is_told_apart(self) -> None:
+        """This host lacks a feature, or the parent of the image is lost."""
+        self.pool.errors['new'] = stubs.Error('function not implemented')
+        self.pool.objects['rbd_id.new'] = ownership.encoded('abc')
+        self.pool.objects['rbd_header.abc'] = b''
+        (broken,) = self.cluster.scan('volumes').unreadable.values()
+        self.assertIs(findings.UNOPENABLE, broken.kind)
+        self.assertNotIn(broken.kind, examination.WAYS)
+
+    def test_name_of_an_image_in_the_trash_is_told_apart(self) -> None:
+        self.pool.errors['half'] = stubs.ImageNotFound('no id')
+        self.pool.omaps['rbd_directory'] = {
+            'name_half': ownership.encoded('abc')
+        }
+        for source, kinds in ((0, [findings.HALF_TRASHED]), (3, [])):
+            self.pool.omaps['rbd_trash'] = {
+                'id_abc': stubs.trash_entry('half', source)
+            }
+            broken = self.cluster.scan('volumes').unreadable.values()
+            self.assertEqual(kinds, [each.kind for each in broken])
+
+    def test_pools_and_images(self) -> None:
+        self.pool.snapshots.append('snapshot')
+        self.assertEqual(['volumes'], self.cluster.pools())
+        self.assertEqual(
+            {'one@snapshot', 'two'},
+            self.cluster.existing(
+                'volumes', ['one@snapshot', 'one@other', 'two', 'four']
+            ),
+        )

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+import datetime
+import json
+import types
+from typing import Any
+import uuid
+
+import fixtures
+
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import plans
+from rbd_volume_tools.clean import removal
+from rbd_volume_tools.command_line import outcomes
+from tests.unit.rbd_volume_tools.audit import facts
+from tests.unit.rbd_volume_tools.audit import stubs
+from tests.unit.rbd_volume_tools.fleet import commands
+from tests.unit.rbd_volume_tools.fleet import fake_cloud
+
+_ORPHAN = f'volume-{facts.OTHER}'
+
+
+class CleanTest(commands.CommandTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool.images.append(_ORPHAN)
+        self.removed = self.replace(
+            removal.Removal, 'apply', return_value='moved'
+        )
+        self.examined = self.replace(
+            examination.Examiner, 'examine', side_effect=self.item
+        )
+        self.pool.mon_command = lambda *args: (
+            (0, b'{"status": "HEALTH_OK"}', '')
+        )
+        self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
+        self.url, self.region = 'https://keystone', 'one'
+        config = types.SimpleNamespace(
+            get_auth_args=lambda: {'auth_url': self.url},
+            get_region_name=lambda: self.region,
+        )
+        self.date = datetime.datetime.now(datetime.timezone.utc)
+        self.answer = 200
+        storage = types.SimpleNamespace(get=self.answered)
+        self.cloud.return_value = types.SimpleNamespace(
+            config=config,
+            block_storage=storage,
+            identity=self.cloud.return_value.identity,
+        )
+        self.path = self.journal.with_name('plan.json')
+
+    def answered(self, path: str) -> Any:
+        """Return the time at which each service of Cinder has reported."""
+        earlier = self.date - datetime.timedelta(days=1)
+        times = [
+            None,
+            *(
+                f'{each:%Y-%m-%dT%H:%M:%S.000000}'
+                for each in (self.date, earlier)
+            ),
+        ]
+        body = {'services': [{'updated_at': each} for each in times]}
+        return fake_cloud.response(self.answer, body)
+
+    def item(self, *args: Any) -> examination.Item:
+        _, _, kind, pool, image, ident = args
+        return examination.Item(
+            *(kind.code, pool, image, ident, 2**30, '', (), '', 'a proof')
+        )
+
+    def plan(self, *words: str) -> int:
+        return self.run_command(
+            *('clean', 'plan', '-o', str(self.path), '--pool', 'volumes'),
+            *words,
+        )
+
+    def apply(self, *words: str) -> int:
+        self.out.truncate(0)
+        self.out.seek(0)
+        return self.run_command(
+            *('clean', 'apply', str(self.path)),
+            *('--journal', str(self.journal)),
+            *words,
+        )
+
+    def test_plan_is_written_and_nothing_is_removed(self) -> None:
+        self.assertEqual(0, self.plan('--kind', 'orphan-volume'))
+        (row,) = self.rows()
+        self.assertEqual(('planned', _ORPHAN), (row['Status'], row['Image']))
+        self.assertIn('a proof', row['Detail'])
+        self.removed.assert_not_called()
+        header, item = map(json.loads, self.path.read_text().splitlines())
+        self.assertEqual(
+            ('fsid', self.url), (header['cluster'], header['cloud'])
+        )
+        self.assertEqual(_ORPHAN, item['image'])
+        self.assertIn('1 items, 1 GiB', self.err.getvalue())
+
+    def test_unknown_owner_is_listed_and_is_no_failure(self) -> None:
+        self.examined.side_effect = outcomes.Refused(evidence.UNKNOWN)
+        self.assertEqual(0, self.plan())
+        (row,) = self.rows()
+        self.assertEqual('owner unknown', row['Status'])
+        self.assertEqual(1, len(self.path.read_text().splitlines()))
+
+    def test_plan_without_what_the_user_may_not_read_is_incomplete(
+        self,
+    ) -> None:
+        self.pool.errors[_ORPHAN] = stubs.PermissionError('opening')
+        self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
+        self.assertIn(f'Image volumes/{_ORPHAN} was not', self.err.getvalue())
+        self.path.unlink()
+        # What was refused as well does not hide it.
+        other = f'volume-{uuid.uuid4()}'
+        self.pool.images.append(other)
+        self.examined.side_effect = outcomes.Refused(examination.IN_USE)
+        self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
+        self.assertIn('1 refused', self.err.getvalue())
+        self.path.unlink()
+        self.pool.forbidden = stubs.PermissionError('listing')
+        self.assertEqual(4, self.plan('--kind', 'orphan-volume'))
+        self.assertIn('Pool volumes was not', self.err.getvalue())
+
+    def test_unknown_project_is_refused(self) -> None:
+        self.assertEqual(3, self.plan('--project', 'name'))
+        self.assertIn('--project name: ', self.err.getvalue())
+        self.assertFalse(self.path.exists())
+        self.assertEqual(0, self.plan('--project', 'other'))
+
+    def test_plan_of_a_deleted_project_without_leftovers_is_empty(
+        self,
+    ) -> None:
+        self.assertEqual(0, self.plan('--project', 32 * 'a'))
+        self.assertEqual(1, len(self.path.read_text().splitlines()))
+        self.assertIn('0 items', self.err.getvalue())
+
+    def test_existing_file_is_not_overwritten(self) -> None:
+        self.path.touch()
+        self.assertEqual(3, self.plan())
+        self.assertIn('exists', self.err.getvalue())
+
+    def test_plan_that_is_written_meanwhile_is_not_overwritten(self) -> None:
+        """By another clean plan; a person may have edited it since."""
+
+        def examine(*args: Any) -> examination.Item:
+            self.path.write_text('of a person')
+            return self.item(*args)
+
+        self.examined.side_effect = examine
+        self.assertEqual(3, self.plan())
+        self.assertIn('exists', self.err.getvalue())
+        self.assertEqual('of a person', self.path.read_text())
+
+    def test_plan_is_applied_with_its_own_limits(self) -> None:
+        self.plan('--delay', '5', '--older-than', '7')
+        self.assertEqual(0, self.apply())
+        (row,) = self.rows()
+        self.assertEqual(('done', 'moved'), (row['Status'], row['Detail']))
+        (change, *_) = self.removed.call_args.args
+        rules = change.examiner.rules
+        self.assertEqual(5 * 3600, rules.delay.total_seconds())
+        self.assertEqual(7 * 3600, rules.older_than.total_seconds())
+        self.assertFalse(rules.breaks_locks)
+        self.journal.unlink()
+        self.apply('--break-stale-locks')
+        (change, *_) = self.removed.call_args.args
+        self.assertTrue(change.examiner.rules.breaks_locks)
+
+    def test_database_is_checked_before_the_scan(self) -> None:
+        path = self.path.with_name('cinder.conf')
+        path.write_text('[database]\nconnection secret\n')
+        self.assertEqual(3, self.plan('--cinder-config', str(path)))
+        self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
+        self.assertNotIn('secret', self.err.getvalue())
+        self.connected.assert_not_called()
+
+    def test_database_that_may_be_that_of_another_cloud_is_refused(
+        self,
+    ) -> None:
+        path = self.path.with_name('service.conf')
+        path.write_text('[database]\nconnection = sqlite://\n')
+        self.known = facts.known()
+        for service, what in (('cinder', 'volume'), ('glance', 'image')):
+            status = self.plan(f'--{service}-config', str(path))
+            self.assertEqual(3, status)
+            self.assertIn(f'has no {what}', self.err.getvalue())
+        self.assertFalse(self.path.exists())
+
+    def test_line_that_a_person_deletes_stays(self) -> None:
+        self.plan()
+        first = self.path.read_text().splitlines()[0]
+        self.path.write_text(f'{first}\n')
+        self.assertEqual(0, self.apply())
+        self.removed.assert_not_called()
+
+    def test_full_cluster_does_not_stop_removals(self) -> None:
+        self.plan('--kind', 'orphan-volume')
+        checks = {'OSD_FULL': {'severity': 'HEALTH_ERR'}}
+        report = json.dumps({'status': 'HEALTH_ERR', 'checks': checks})
+        self.pool.mon_command = lambda *args: (0, report.encode(), '')
+        self.useFixture(fixtures.Timeout(30, gentle=True))
+        self.assertEqual(0, self.apply())
+        self.removed.assert_called_once()
+
+    def test_limit_of_apply_is_kept(self) -> None:
+        self.plan()
+        for number in ('0', '-1'):
+            self.assertEqual(64, self.apply('--limit', number))
+            self.assertEqual(64, self.plan('--limit', number))
+            self.assertEqual(64, self.plan('--older-than', f'{number}e300'))
+        self.assertEqual(0, self.apply('--limit', '1'))
+        self.removed.assert_called_once()
+
+    def test_item_that_was_restored_is_not_removed_again(self) -> None:
+        self.plan()
+        self.apply()
+        self.assertEqual(0, self.apply())
+        self.removed.assert_called_once()
+        (row,) = self.rows()
+        self.assertEqual('done earlier', row['Status'])
+
+    def test_wrong_clock_is_refused(self) -> None:
+        for minutes in (-6, 6):
+            self.date += datetime.timedelta(minutes=minutes)
+            self.assertEqual(3, self.plan())
+            self.assertIn('The clock of this host', self.err.getvalue())
+            self.date -= datetime.timedelta(minutes=minutes)
+        self.plan()
+        self.date += datetime.timedelta(minutes=6)
+        self.assertEqual(3, self.apply())
+        self.removed.assert_not_called()
+
+    def test_user_who_is_no_administrator_is_told_so(self) -> None:
+        self.answer = 403
+        self.assertEqual(3, self.plan())
+        self.assertIn('is not an administrator', self.err.getvalue())
+        self.assertFalse(self.path.exists())
+
+    def test_old_plan_is_refused(self) -> None:
+        self.plan()
+        header, items = plans.parsed(self.path.read_text())
+        taken = (self.date - datetime.timedelta(days=4)).isoformat()
+        self.path.write_text(
+            plans.text(dataclasses.replace(header, taken=taken), items)
+        )
+        self.assertEqual(3, self.apply())
+        self.assertIn('valid for 3 days', self.err.getvalue())
+        self.removed.assert_not_called()
+
+    def test_plan_of_another_cloud_is_refused(self) -> None:
+        self.plan()
+        self.url = 'https://other'
+        self.assertEqual(3, self.apply())
+        self.assertIn('not for fsid, https://other', self.err.getvalue())
+        self.url, self.region = 'https://keystone', 'two'
+        self.assertEqual(3, self.apply())
+        self.assertIn('its region one', self.err.getvalue())
+        self.removed.assert_not_called()
+
+    def test_plan_needs_a_journal(self) -> None:
+        self.plan()
+        words = ('clean', 'apply', str(self.path))
+        self.assertEqual(64, self.run_command(*words))
+        self.assertIn('are required: --journal', self.err.getvalue())
+
+    def test_file_that_cannot_be_read_is_named(self) -> None:
+        none = str(self.path.with_name('none'))
+        self.assertEqual(3, self.plan('--approve', none))
+        self.assertEqual(3, self.apply())
+        self.path.write_text('no plan')
+        self.assertEqual(3, self.apply())
+        for text in (
+            f'Cannot read {none}: No such file',
+            f'Cannot read {self.path}: No such file',
+            'Give the file that clean plan has written.',
+        ):
+            self.assertIn(text, self.err.getvalue())
+
+    def test_short_times_are_refused(self) -> None:
+        for words in (
+            ('--delay', '0'),
+            ('--delay', '90000'),
+            ('--older-than', '0.5'),
+        ):
+            self.assertEqual(64, self.plan(*words))
+        self.assertEqual(64, self.plan('--kind', 'orphan-snapshot'))
+
+    def test_id_of_a_cloud_is_a_uuid(self) -> None:
+        self.assertEqual(0, self.run_plain('cloud-id'))
+        uuid.UUID(self.out.getvalue().strip())

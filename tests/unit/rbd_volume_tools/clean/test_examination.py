@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import datetime
+from unittest import mock
+
+import ddt
+
+from rbd_volume_options import wire
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.clean import examination
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.fleet import decisions
+from tests import feature_bits
+from tests.unit.rbd_volume_tools.audit import facts
+from tests.unit.rbd_volume_tools.clean import examiner_case
+
+_NAME, _HOUR = examiner_case.NAME, examiner_case.HOUR
+
+
+@ddt.ddt
+class ExaminationTest(examiner_case.ExaminerTestCase):
+    def test_last_access_counts_for_the_age(self) -> None:
+        self.image.accessed = self.image.created + 1.5 * _HOUR
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(examination.TOO_YOUNG, error.reason)
+
+    def test_restored_image_is_as_young_as_its_name(self) -> None:
+        """A restoration from the trash changes nothing else."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.named_at.return_value = now - 1.5 * _HOUR
+        item = self.item()
+        *_, created = self.proofs.proof.call_args.args
+        self.assertEqual(self.named_at.return_value, created)
+        self.assertEqual(created.isoformat(), item.last_sign)
+        self.named_at.return_value = now
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(examination.TOO_YOUNG, error.reason)
+
+    def test_deletion_of_the_owner_counts_for_the_age(self) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.proofs.proof.return_value = evidence.Proof('a proof', now)
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(examination.TOO_YOUNG, error.reason)
+
+    def test_mirrored_image_is_refused(self) -> None:
+        self.image.mirror_state = 1
+        error = self.assertRaises(outcomes.Refused, self.item)
+        self.assertIs(examination.MIRRORED, error.reason)
+
+    @ddt.data(
+        (findings.IN_TRASH, objects.State.REMOVING, True),
+        (findings.IN_TRASH, objects.State.SETTLED, True),
+        (findings.IN_TRASH, objects.State.MOVING, False),
+        (findings.IN_TRASH, objects.State.RESTORING, False),
+        (findings.HALF_TRASHED, objects.State.MOVING, True),
+        (findings.HALF_TRASHED, objects.State.REMOVING, False),
+        (findings.HALF_TRASHED, objects.State.RESTORING, False),
+    )
+    @ddt.unpack
+    def test_interrupted_operation_of_the_trash_is_completed_by_its_own_kind(
+        self, kind: findings.Kind, state: objects.State, is_removed: bool
+    ) -> None:
+        long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+        self.in_trash.return_value = objects.Trashed(
+            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *(long_ago, long_ago, state),
+        )
+        examine = (
+            self.examiner.examine,
+            self.image,
+            kind,
+            'volumes',
+            _NAME,
+        )
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=True
+        ):
+            if is_removed:
+                examine[0](*examine[1:], 'abc')
+                return
+            error = self.assertRaises(outcomes.Refused, *examine, 'abc')
+        self.assertIs(examination.DEFERRED, error.reason)
+
+    def test_name_stays_while_a_pool_cannot_be_listed(self) -> None:
+        """There may be data, which nothing else would name."""
+        listed = objects.Inventory()
+        self.image.inventory = lambda progress: listed
+        examine = (self.examiner.examine, self.image, findings.HALF_REMOVED)
+        with mock.patch.object(
+            objects, 'has_header', autospec=True, return_value=False
+        ):
+            examine[0](*examine[1:], 'volumes', _NAME, 'abc')
+            listed.unlisted['data'] = 'not permitted'
+            error = self.assertRaises(
+                outcomes.Refused,
+                *examine,
+                'volumes',
+                _NAME,
+                'abc',
+            )
+        self.assertIs(examination.UNLISTED, error.reason)
+
+    @ddt.data(
+        ('migrating', decisions.BUSY),
+        ('retyping', decisions.BUSY),
+        ('group', examination.IN_GROUP),
+        ('mirrored', examination.MIRRORED),
+        ('prepared', examination.MIGRATING),
+        # Another service answers 404, or the user may not see the volume.
+        ('unseen', examination.CHANGED),
+    )
+    @ddt.unpack
+    def test_snapshot_stays_while_another_operation_needs_it(
+        self, what: str, reason: outcomes.Reason
+    ) -> None:
+        """What reads all snapshots need not watch the image."""
+        if what == 'migrating':
+            self.proofs.volume.return_value = facts.volume(migrating=True)
+        elif what == 'retyping':
+            self.proofs.volume.return_value = facts.volume(status=what)
+        elif what == 'unseen':
+            self.proofs.volume.return_value = None
+        elif what == 'group':
+            self.image.group = lambda: {'name': 'daily'}
+        elif what == 'mirrored':
+            self.image.mirror_state = 1
+        else:
+            self.image.features = lambda: feature_bits.MIGRATING
+        error = self.assertRaises(outcomes.Refused, self.snapshot)
+        self.assertIs(reason, error.reason)
+
+    def test_client_of_a_volume_loses_no_lock_for_a_snapshot(self) -> None:
+        """Its host may have lost the network, and its server still runs."""
+        self.lock()
+        error = self.assertRaises(outcomes.Refused, self.snapshot)
+        self.assertIs(decisions.OWNER_GONE, error.reason)
+
+    @ddt.data(
+        (wire.RETYPE_COPY + facts.OTHER, None, True, False),
+        (wire.RETYPE_COPY + facts.OTHER, 'bcd', True, True),
+        (wire.RETYPE_SOURCE + 'abc', None, True, False),
+        (wire.RETYPE_SOURCE + 'abc', 'abc', True, False),
+        (wire.RETYPE_SOURCE + 'abc', '', True, False),
+        (wire.RETYPE_SOURCE + 'abc', 'bcd', True, True),
+        (wire.RETYPE_SOURCE + 'abc', None, False, True),
+        (wire.RETYPE_SOURCE + 'bcd', 'bcd', True, False),
+    )
+    @ddt.unpack
+    def test_only_image_of_a_volume_is_no_leftover_of_a_retype(
+        self, suffix: str, ident: str | None, is_volume: bool, is_left: bool
+    ) -> None:
+        """The service died between the two renames."""
+        self.proofs.has_volume.return_value = is_volume
+        words = (
+            self.image,
+            findings.RETYPE_LEFT,
+            'volumes',
+            _NAME + suffix,
+        )
+        self.id_of.return_value = None if ident is None else (ident, 1)
+        if is_left:
+            self.examiner.examine(*words, 'abc')
+            return
+        error = self.assertRaises(
+            outcomes.Refused, self.examiner.examine, *words, 'abc'
+        )
+        self.assertIs(examination.RETYPED, error.reason)
+
+    @ddt.data(
+        ('volumes2', examination.MIGRATED),
+        ('', examination.RETYPED),
+    )
+    @ddt.unpack
+    def test_migrated_volume_needs_no_image_in_its_former_pool(
+        self, place: str, reason: outcomes.Reason
+    ) -> None:
+        """The data before the migration must not become its image again."""
+        self.proofs.moved_to.return_value = place
+        kept_name = f'{_NAME}{wire.RETYPE_SOURCE}abc'
+        error = self.assertRaises(
+            outcomes.Refused,
+            *(self.examiner.examine, self.image, findings.RETYPE_LEFT),
+            *('volumes', kept_name, 'abc'),
+        )
+        self.assertIs(reason, error.reason)
+        self.assertIn(place, str(error))
+
+    def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:
+        error = self.assertRaises(
+            outcomes.Refused,
+            *(self.examiner.examine, self.image, findings.ORPHAN_SNAPSHOT),
+            *('volumes', 'image@snapshot', 'abc'),
+        )
+        self.assertEqual(examination.NOT_CLEANABLE, error.reason.code)
+        self.assertIn('rbd snap rm', error.reason.remedy)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import datetime
+
+from rbd_volume_options import keys
+from rbd_volume_options import wire
+from rbd_volume_tools.command_line import findings
+from rbd_volume_tools.doctor import api_parts
+from tests.unit import base
+from tests.unit.rbd_volume_tools.doctor import hosts
+from tests.unit.rbd_volume_tools.fleet import fake_cloud
+
+_POOLS = '/scheduler-stats/get_pools?detail=True'
+_RETYPING = '/volumes?all_tenants=1&status=retyping'
+_MIGRATING = '/volumes/detail?all_tenants=1&migration_status='
+_TYPES = '/types?is_public=None'
+_S = findings.Severity
+
+
+def _pool(name: str, **capabilities: object) -> dict[str, object]:
+    return {'name': name, 'capabilities': capabilities}
+
+
+class ApiPartsTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = fake_cloud.Service()
+        self.answer('/extensions', extensions=[{'alias': wire.ALIAS}])
+        self.answer(_RETYPING, volumes=[])
+        for status in ('starting', 'migrating', 'completing'):
+            self.answer(f'{_MIGRATING}{status}', volumes=[])
+        self.answer(_TYPES, volume_types=[])
+
+    def answer(self, path: str, **body: object) -> None:
+        self.cinder.answers[path] = body
+
+    def test_ceph_pool_without_our_driver_is_reported(self) -> None:
+        ours = {wire.RBD_VOLUME_OPTIONS: True}
+        self.answer(
+            _POOLS,
+            pools=[
+                _pool('h@a#a', storage_protocol='ceph', **ours),
+                _pool('h@b#b', storage_protocol='ceph'),
+                _pool('h@c#c', storage_protocol='iSCSI'),
+            ],
+        )
+        checked = list(api_parts.check(self.cinder))
+        self.assertEqual(6, len(checked))
+        self.assertEqual(
+            [('running back end h@b#b', _S.WARNING)], hosts.problems(checked)
+        )
+
+    def test_type_with_keys_and_qos_specs_is_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        names = {'1': 'both', '2': 'keys', '3': 'front', '4': 'specs'}
+        limited = {keys.LIMITS[0].per_gib: '3'}
+        self.answer(
+            _TYPES,
+            volume_types=[
+                {
+                    'id': i,
+                    'name': n,
+                    'extra_specs': {} if i == '4' else limited,
+                }
+                for i, n in names.items()
+            ],
+        )
+        consumers = {'a': 'back-end', 'b': 'front-end'}
+        self.answer(
+            '/qos-specs',
+            qos_specs=[
+                {'id': ident, 'name': ident, 'consumer': consumer}
+                for ident, consumer in consumers.items()
+            ],
+        )
+        for ident, types in (('a', '14'), ('b', '3')):
+            self.answer(
+                f'/qos-specs/{ident}/associations',
+                qos_associations=[{'id': each} for each in types],
+            )
+        self.assertEqual(
+            [
+                ('limits of volume type both', _S.WARNING),
+                ('limits of volume type front', _S.NOTICE),
+            ],
+            hosts.problems(api_parts.check(self.cinder)),
+        )
+
+    def test_running_retypes_are_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        self.answer(_RETYPING, volumes=[{'id': 'a'}, {'id': 'b'}])
+        *_, last = api_parts.check(self.cinder)
+        self.assertEqual(_S.NOTICE, last.severity)
+        self.assertEqual('2: a, b', last.seen)
+
+    def test_migrations_that_have_stopped_are_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        running = {
+            'id': 'running',
+            'migration_status': 'migrating',
+            'created_at': '2020-01-01T00:00:00.000000',
+            'updated_at': now.replace(tzinfo=None).isoformat(),
+        }
+        old = {**running, 'id': 'old', 'updated_at': None}
+        self.answer(f'{_MIGRATING}migrating', volumes=[running, old])
+        stopped = {**old, 'id': 'b', 'migration_status': 'completing'}
+        other = {**old, 'id': 'other', 'migration_status': None}
+        self.answer(f'{_MIGRATING}completing', volumes=[stopped, other])
+        (finding,) = (
+            each
+            for each in api_parts.check(self.cinder)
+            if 'migration' in each.subject
+        )
+        self.assertEqual(
+            (_S.WARNING, '2: old, b'), (finding.severity, finding.seen)
+        )
+
+    def test_each_service_without_the_extension_is_named(self) -> None:
+        self.answer(_POOLS, pools=[])
+        nodes = ('http://node-1/v3/', 'http://node-2/v3')
+        for url in ('http://node-1/v3', 'http://internal/v3'):
+            self.answer(f'{url}/extensions', extensions=[])
+        self.assertEqual(
+            [
+                ('running API extension, http://internal/v3', _S.ERROR),
+                ('running API extension, http://node-1/v3', _S.ERROR),
+            ],
+            hosts.problems(api_parts.check(self.cinder, nodes)),
+        )
+
+    def test_endpoint_that_does_not_answer_is_a_warning(self) -> None:
+        self.answer(_POOLS, pools=[])
+        del self.cinder.answers['/extensions']
+        self.answer('http://public/v3/extensions', extensions=[])
+        checked = list(api_parts.check(self.cinder))
+        self.assertEqual(
+            [
+                ('running API extension, http://internal/v3', _S.WARNING),
+                ('running API extension, http://public/v3', _S.ERROR),
+            ],
+            hosts.problems(checked),
+        )
+        # Cinder answers 404 at an URL without the version.
+        self.assertIn('must contain the version', checked[0].remedy)
+
+    def test_compression_hint_of_an_encrypted_type_is_a_warning(self) -> None:
+        self.answer(_POOLS, pools=[])
+        hint = {'rbd:compression_hint': 'compressible'}
+        self.answer(
+            _TYPES,
+            volume_types=[
+                {'id': '1', 'name': 'luks', 'extra_specs': hint},
+                {'id': '2', 'name': 'plain', 'extra_specs': hint},
+            ],
+            volume_type_links=[{'rel': 'next'}],
+        )
+        self.answer(
+            f'{_TYPES}&marker=2',
+            volume_types=[{'id': '3', 'name': 'other', 'extra_specs': {}}],
+        )
+        self.answer('/types/1/encryption', encryption_id='e')
+        self.answer('/types/2/encryption')
+        self.assertEqual(
+            [('volume type luks', _S.WARNING)],
+            hosts.problems(api_parts.check(self.cinder)),
+        )
+        self.answer('/types/3/encryption', encryption_id='f')
+        self.assertEqual(
+            ['luks', 'other'], api_parts.encrypted_types(self.cinder)
+        )
+
+    def test_data_pools(self) -> None:
+        specs: tuple[dict[str, str] | None, ...] = (
+            {'rbd:data_pool': 'x', 'volume_backend_name': 'a'},
+            {'rbd:data_pool': 'y', 'volume_backend_name': 'a'},
+            {'rbd:data_pool': 'z'},
+            None,
+        )
+        types = [{'extra_specs': each} for each in specs]
+        self.answer(_TYPES, volume_types=types)
+        self.assertEqual({'a': {'x', 'y'}}, api_parts.data_pools(self.cinder))

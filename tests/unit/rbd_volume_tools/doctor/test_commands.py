@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from importlib import metadata
+import io
+import json
+import pathlib
+from unittest import mock
+
+import fixtures
+
+from rbd_volume_tools import shell
+from rbd_volume_tools.command_line import exit_status
+from rbd_volume_tools.command_line import findings
+from rbd_volume_tools.doctor import commands as doctor
+from rbd_volume_tools.doctor import run
+from tests.unit import base
+from tests.unit.rbd_volume_tools.doctor import hosts
+
+_S = findings.Severity
+
+
+class DoctorTest(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.found = [
+            findings.Finding('a', 'seen'),
+            findings.Finding('b', '\x1b[1m', _S.NOTICE, 'do'),
+        ]
+        for owner, name, returned in (
+            (run.Doctor, 'check', self.found),
+            (metadata, 'version', '1'),
+        ):
+            patch = mock.patch.object(
+                owner, name, autospec=True, return_value=returned
+            )
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.useFixture(fixtures.MonkeyPatch('sys.stdout', self.out))
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
+        folder = self.useFixture(fixtures.TempDir()).path
+        self.conf = str(hosts.conf(folder, hosts.CINDER))
+        none = dict.fromkeys(('cinder', 'glance', 'nova'), f'{folder}/none')
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'rbd_volume_tools.doctor.commands._FILES', none
+            )
+        )
+
+    def check(self, *words: str) -> int:
+        return shell.main(['doctor', *words])
+
+    def test_rows_escape_control_characters(self) -> None:
+        words = ('--cinder-config', self.conf, '-f', 'json')
+        self.assertEqual(0, self.check(*words))
+        rows = json.loads(self.out.getvalue())
+        self.assertEqual(['ok', 'notice'], [x['Result'] for x in rows])
+        self.assertEqual('\\x1b[1m', rows[1]['Seen'])
+        self.out.truncate(0)
+        self.out.seek(0)
+        self.check(*words, '--problems')
+        self.assertEqual(1, len(json.loads(self.out.getvalue())))
+
+    def test_status_follows_worst_finding(self) -> None:
+        self.found.append(findings.Finding('c', 'd', _S.WARNING))
+        self.assertEqual(1, self.check('--nova-config', self.conf))
+        self.found.append(findings.Finding('c', 'd', _S.ERROR))
+        self.assertEqual(2, self.check('--glance-config', self.conf))
+
+    def test_nothing_to_check(self) -> None:
+        self.assertEqual(exit_status.UNKNOWN, self.check())
+        self.assertIn('Nothing to check', self.err.getvalue())
+
+    def test_endpoint_without_credentials_is_refused(self) -> None:
+        words = ('--cinder-config', self.conf, '--api-endpoint', 'http://a/v3')
+        for name in ('OS_CLOUD', 'OS_AUTH_URL'):
+            self.useFixture(fixtures.EnvironmentVariable(name))
+        self.assertEqual(exit_status.USAGE, self.check(*words))
+        self.assertIn('needs the credentials', self.err.getvalue())
+        self.useFixture(fixtures.EnvironmentVariable('OS_CLOUD', 'admin'))
+        self.assertEqual(0, self.check(*words))
+        self.assertEqual(exit_status.USAGE, self.check(*words, '--no-cloud'))
+
+    def test_file_that_is_missing(self) -> None:
+        self.assertEqual(3, self.check('--cinder-config', '/none'))
+        self.assertIn('/none', self.err.getvalue())
+
+    def test_default_file(self) -> None:
+        doctor._FILES['cinder'] = self.conf
+        self.assertEqual(0, self.check())
+        self.assertTrue(pathlib.Path(self.conf).is_file())

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import datetime
+
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import report
+from rbd_volume_tools.audit import rules
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.exporter import metrics
+from tests.unit import base
+from tests.unit.rbd_volume_tools.audit import facts
+
+_TAKEN = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+_NONE = images.MapState.NONE
+
+
+def _uuid(number: int) -> str:
+    return f'00000000-0000-0000-0000-{number:012}'
+
+
+class MetricsTest(base.TestCase):
+    def values(
+        self,
+        *scanned: images.Image,
+        known: records.Records | None = None,
+        some: tuple[findings.Finding, ...] = (),
+    ) -> dict[tuple[str, ...], float]:
+        """Return the values by metric name and labels."""
+        made = report.make(_TAKEN, 2.5, [facts.pool(*scanned)], some, known)
+        return {
+            (each.metric.name, *each.labels): each.value
+            for each in metrics.of_report(made)
+        }
+
+    def test_counts_and_bytes(self) -> None:
+        values = self.values(
+            facts.image(),
+            facts.image(f'volume-{facts.OTHER}', map_state=_NONE),
+            facts.image('somebody', map_state=_NONE),
+            known=facts.known(facts.volume(), facts.volume(facts.OTHER)),
+        )
+        of_type = ('volumes', 'volume', 'type')
+        self.assertEqual(
+            1, values.get(('rbd_audit_images', *of_type, 'valid'))
+        )
+        self.assertEqual(1, values.get(('rbd_audit_images', *of_type, 'none')))
+        self.assertEqual(
+            2**30,
+            values.get(('rbd_audit_provisioned_bytes', *of_type, 'none')),
+        )
+        unknown = ('volumes', 'unknown')
+        self.assertEqual(
+            1, values.get(('rbd_audit_images', *unknown, '', 'none'))
+        )
+        self.assertEqual(
+            256, values.get(('rbd_audit_deletion_objects', *unknown))
+        )
+        self.assertEqual(2.5, values.get(('rbd_audit_duration_seconds',)))
+        self.assertEqual(
+            _TAKEN.timestamp(),
+            values.get(('rbd_audit_last_success_timestamp_seconds',)),
+        )
+
+    def test_pool_that_may_not_be_read_has_no_zeros(self) -> None:
+        forbidden = facts.pool(forbidden={'': 'not allowed'})
+        made = report.make(
+            _TAKEN,
+            1,
+            [forbidden],
+            [findings.Finding(findings.FORBIDDEN, 'volumes', '')],
+            None,
+        )
+        values = {
+            each.labels[1]: each.value
+            for each in metrics.of_report(made)
+            if each.metric is metrics.FINDINGS
+        }
+        self.assertEqual({'not-readable': 1}, values)
+
+    def test_limits_are_counted_and_added_by_volume_type(self) -> None:
+        values = self.values(
+            facts.image(overrides={'rbd_qos_iops_limit': '100'}),
+            facts.image(
+                f'volume-{facts.OTHER}',
+                overrides={
+                    'rbd_qos_iops_limit': '200',
+                    'rbd_qos_read_bps_limit': '4096',
+                },
+            ),
+            facts.image('somebody', overrides={'rbd_qos_bps_limit': '7'}),
+            known=facts.known(facts.volume(), facts.volume(facts.OTHER)),
+        )
+        self.assertEqual(
+            {
+                ('rbd_audit_limited_images', 'volumes', 'type', 'iops'): 2,
+                ('rbd_audit_limits_per_second', 'volumes', 'type', 'iops'): (
+                    300
+                ),
+                ('rbd_audit_limited_images', 'volumes', 'type', 'read_bps'): 1,
+                (
+                    *('rbd_audit_limits_per_second', 'volumes', 'type'),
+                    'read_bps',
+                ): 4096,
+                ('rbd_audit_limited_images', 'volumes', '', 'bps'): 1,
+                ('rbd_audit_limits_per_second', 'volumes', '', 'bps'): 7,
+            },
+            {k: v for k, v in values.items() if '_limit' in k[0]},
+        )
+
+    def test_maps_of_snapshots_are_counted(self) -> None:
+        values = self.values(
+            facts.image(snapshots=(facts.snapshot('a'), facts.snapshot('b')))
+        )
+        self.assertEqual(2, values['rbd_audit_snapshots', 'volumes', 'valid'])
+        self.assertEqual(0, values['rbd_audit_snapshots', 'volumes', 'none'])
+
+    def test_each_kind_of_findings_has_a_value(self) -> None:
+        lost = findings.Finding(findings.GHOST, 'volumes', 'volume-1')
+        values = self.values(some=(lost, lost))
+        shown = [key for key in values if key[0] == 'rbd_audit_findings']
+        self.assertEqual(len(findings.KINDS), len(shown))
+        self.assertEqual(
+            2,
+            values[
+                'rbd_audit_findings',
+                'volumes',
+                'volume-without-image',
+                'error',
+            ],
+        )
+        self.assertEqual(2, sum(values[key] for key in shown))
+
+    def test_back_end_without_a_pool_has_a_finding(self) -> None:
+        lost = findings.Finding(findings.UNAUDITED, 'host@down#down', '')
+        key = ('rbd_audit_findings', lost.pool, lost.kind.code, 'error')
+        self.assertEqual(1, self.values(some=(lost,))[key])
+
+    def test_pool_that_may_not_be_read_has_a_finding_and_no_counts(
+        self,
+    ) -> None:
+        closed = scan.PoolScan('backups', (), {}, (), {'': 'made to fail'})
+        reported = rules.of_pool(closed, None, _TAKEN)
+        made = report.make(_TAKEN, 2.5, [closed], reported, None)
+        samples = list(metrics.of_report(made))
+        about = {each.metric.name for each in samples if each.labels}
+        self.assertEqual({'rbd_audit_findings'}, about)
+        self.assertEqual(
+            [('backups', 'not-readable', 'error')],
+            [each.labels for each in samples if each.value == 1],
+        )
+
+    def test_volume_types_are_limited(self) -> None:
+        number = metrics.MAX_TYPES + 10
+        idents = [_uuid(each) for each in range(number + 1)]
+        values = self.values(
+            *(facts.image(f'volume-{ident}') for ident in idents),
+            known=facts.known(
+                *(
+                    # The last type has two images, so it is shown.
+                    facts.volume(ident, volume_type=f't{min(at, number - 1)}')
+                    for at, ident in enumerate(idents)
+                )
+            ),
+        )
+        types = {
+            key[3]: value
+            for key, value in values.items()
+            if key[0] == 'rbd_audit_images'
+        }
+        self.assertEqual(metrics.MAX_TYPES + 1, len(types))
+        self.assertEqual(2, types[f't{number - 1}'])
+        self.assertEqual(10, types[metrics.OTHER_TYPES])
+
+    def test_each_sample_has_its_labels(self) -> None:
+        made = report.make(_TAKEN, 1, [facts.pool(facts.image())], (), None)
+        for each in metrics.of_report(made):
+            self.assertEqual(len(each.metric.labels), len(each.labels))
+            self.assertIn(each.metric, metrics.METRICS)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any
+from unittest import mock
+
+from rbd_volume_options import features
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.fleet import alive
+from rbd_volume_tools.fleet import decisions
+from rbd_volume_tools.fleet import object_maps
+from tests.unit import base
+from tests.unit.rbd_volume_tools.audit import facts
+from tests.unit.rbd_volume_tools.fleet import stubs
+
+_LOCKED = frozenset({features.LAYERING, features.EXCLUSIVE_LOCK})
+_EARLIER = frozenset({'client.40'})
+_WATCHER = {'addr': '10.0.0.1:0/7', 'id': 41, 'cookie': 99}
+
+
+class ObjectMapsTest(base.TestCase):
+    def make(
+        self, enabled: features.Features, flags: int = 0
+    ) -> object_maps.ObjectMaps:
+        self.image = stubs.Image(enabled, flags)
+        cluster: Any = self.image
+        clients = alive.Clients(cluster, 'volumes')
+        return object_maps.ObjectMaps(
+            *(self.image, None, 'image', 'abc', clients, _EARLIER)
+        )
+
+    def test_only_what_is_missing(self) -> None:
+        maps = self.make(_LOCKED)
+        maps.enable(features.MAP_ON)
+        maps.enable(features.MAP_ON)
+        maps.disable(features.MAP_OFF)
+        maps.disable(features.MAP_OFF)
+        self.assertEqual(
+            ['enable fast-diff,object-map', 'disable fast-diff,object-map'],
+            self.image.calls,
+        )
+
+    def test_rebuild_of_head_and_snapshot(self) -> None:
+        maps = self.make(facts.MAPPED, 3)
+        self.assertEqual(2, maps.rebuild())
+        self.assertEqual(['rebuild None', 'rebuild 7'], self.image.calls)
+        self.assertEqual(0, maps.rebuild())
+        maps.verify(True)
+
+    def test_snapshot_of_an_image_in_use(self) -> None:
+        """Its map needs no lock."""
+        maps = self.make(facts.MAPPED)
+        self.image.flags_of[7] = 3
+        self.image.watchers = [_WATCHER]
+        self.assertEqual(1, maps.rebuild())
+
+    def test_in_use(self) -> None:
+        maps = self.make(facts.MAPPED, 3)
+        self.image.watchers = [_WATCHER]
+        for change in (
+            lambda: maps.enable(features.MAP_ON),
+            lambda: maps.disable(features.MAP_OFF),
+            lambda: maps.rebuild(),
+        ):
+            self.assertRaises(outcomes.Refused, change)
+        self.assertEqual([], self.image.calls)
+
+    def test_image_that_got_the_name_meanwhile_is_not_changed(self) -> None:
+        maps = self.make(facts.MAPPED, 3)
+        self.image.ident = 'def'
+        for change in (
+            lambda: maps.enable(features.MAP_ON),
+            lambda: maps.disable(features.MAP_OFF),
+            maps.rebuild,
+            lambda: maps.verify(True),
+        ):
+            error = self.assertRaises(outcomes.Refused, change)
+            self.assertIs(decisions.REPLACED, error.reason)
+        self.assertEqual([], self.image.calls)
+
+    def test_image_replaced_after_the_check_of_its_clients_is_not_changed(
+        self,
+    ) -> None:
+        maps = self.make(_LOCKED)
+        idents = ['abc', 'abc', 'def']
+        with mock.patch.object(
+            self.image, 'id', autospec=True, side_effect=idents
+        ):
+            self.assertRaises(outcomes.Refused, maps.enable, features.MAP_ON)
+        self.assertEqual([], self.image.calls)
+
+    def own(self) -> None:
+        """Have a client hold the lock."""
+        self.image.watchers = [_WATCHER]
+        self.image.lockers = {
+            'tag': 'internal',
+            'lockers': [('client.41', 'auto 99', '10.0.0.1:0/7')],
+        }
+
+    def test_owner_answers(self) -> None:
+        maps = self.make(_LOCKED)
+        self.own()
+        maps.enable(features.MAP_ON)
+        self.assertEqual(['rbd_header.abc'], self.image.asked)
+        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
+
+    def test_owner_does_not_answer(self) -> None:
+        maps = self.make(_LOCKED)
+        self.own()
+        self.image.answers = [stubs.Error('timed out')]
+        error = self.assertRaises(
+            outcomes.Refused, maps.enable, features.MAP_ON
+        )
+        self.assertIs(alive.NO_ANSWER, error.reason)
+        self.assertEqual([], self.image.calls)
+
+    def test_client_of_an_earlier_run(self) -> None:
+        """It does not answer; it is waited for if there are others."""
+        maps = self.make(_LOCKED)
+        self.own()
+        self.image.watchers.append({**_WATCHER, 'id': 40})
+
+        def vanish(seconds: float) -> None:
+            self.assertEqual([], self.image.asked)
+            self.image.watchers.pop()
+
+        with mock.patch('time.sleep', autospec=True, side_effect=vanish):
+            maps.enable(features.MAP_ON)
+        self.assertEqual(['enable fast-diff,object-map'], self.image.calls)
+        self.image.watchers = [{**_WATCHER, 'id': 40}]
+        self.image.lockers = []
+        maps.disable(features.MAP_OFF)
+
+    def test_lock_of_an_earlier_run_is_released(self) -> None:
+        maps = self.make(_LOCKED)
+        self.image.lockers = {
+            'tag': 'internal',
+            'lockers': [('client.40', 'auto 99', '10.0.0.1:0/6')],
+        }
+        self.assertTrue(maps.release_lock())
+        self.assertFalse(maps.release_lock())
+        self.own()
+        self.assertFalse(maps.release_lock())
+        self.assertEqual(['acquire', 'release'], self.image.calls)
+
+    def test_not_verified(self) -> None:
+        maps = self.make(facts.MAPPED, 3)
+        self.image.rebuilds = False
+        maps.rebuild()
+        self.assertRaises(outcomes.NotVerified, maps.verify, True)
+        self.image.flags_of[None] = 0
+        self.assertRaises(outcomes.NotVerified, maps.verify, True)
+        self.image.flags_of[7] = 0
+        self.assertRaises(outcomes.NotVerified, maps.verify, False)
+        self.assertEqual(facts.MAPPED, maps.verify(True))
