@@ -117,13 +117,8 @@ class Store(stock.Store):
         :raises glance_store.exceptions.Invalid: for more objects than an
             object map can have
         """
-        default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
-        mask = int(default or 0) or stock.rbd.RBD_FEATURE_LAYERING
-        base = plan.stock_image(1 << order, None, features.from_mask(mask))
-        try:
-            how = self.settings.plan(base, size)
-        except errors.OptionError as error:
-            raise exceptions.Invalid(str(error)) from error
+        mask = self._default_features(conn)
+        how = self._plan(mask, size, order)
         arguments: dict[str, Any] = {}
         if how.layout:
             order = how.layout.order
@@ -148,6 +143,18 @@ class Store(stock.Store):
             'snapshot': stock.DEFAULT_SNAPNAME,
         }
         return StoreLocation(specs, self.conf)
+
+    @staticmethod
+    def _default_features(conn: Any) -> int:
+        default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
+        return int(default or 0) or int(stock.rbd.RBD_FEATURE_LAYERING)
+
+    def _plan(self, mask: int, size: int, order: int) -> plan.ImagePlan:
+        base = plan.stock_image(1 << order, None, features.from_mask(mask))
+        try:
+            return self.settings.plan(base, size)
+        except errors.OptionError as error:
+            raise exceptions.Invalid(str(error)) from error
 
     @driver.back_compat_add
     @capabilities.check
@@ -204,11 +211,19 @@ class Store(stock.Store):
     def _created(
         self, conn: Any, ioctx: Any, name: str, size: int
     ) -> StoreLocation:
+        """Create an empty RBD image for data of an announced size.
+
+        Clients announce any size, and the removal of an image visits each
+        object below its size. Therefore the image grows with its data.
+
+        :param size: announced size in bytes; 0 if unknown
+        """
         fsid = conn.get_fsid() if hasattr(conn, 'get_fsid') else None
         order = layout.ImageLayout(self.settings.chunk_size).order
-        LOG.debug('Creating image %s, %d bytes', name, size)
+        LOG.debug('Creating image %s, announced: %d bytes', name, size)
+        self._plan(self._default_features(conn), size, order)
         try:
-            return self._create_image(fsid, conn, ioctx, name, size, order)
+            return self._create_image(fsid, conn, ioctx, name, 0, order)
         except stock.rbd.ImageExists as error:
             raise exceptions.Duplicate(
                 message=i18n._('RBD image %s already exists') % name

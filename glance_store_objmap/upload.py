@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Upload to an RBD image with several writes in flight."""
+"""Upload to an RBD image with several writes in flight.
+
+An image grows with the data that arrive, never ahead to a size that a client
+only announced: the removal of a failed upload visits each object below the
+image's size, so it takes as long as the upload did at most.
+"""
 
 import collections
 from collections.abc import Callable
@@ -17,8 +22,8 @@ from glance_store_objmap import settings as settings_module
 from glance_store_objmap import space
 from rbd_volume_options import sizes
 
-#: Maximum growth in one step of an image whose size is unknown, in bytes, as
-#: in the stock store.
+#: Maximum growth of an image in one step, in bytes, as in the stock store for
+#: unknown sizes.
 MAX_GROWTH = 8 * sizes.GIB
 
 
@@ -50,7 +55,7 @@ class Upload:
     write is in librbd and does not use a lock of Python, so it also
     works with locks that eventlet has patched.
 
-    :param image: the open RBD image
+    :param image: the open RBD image, which is empty
     :param size: announced size in bytes; 0 if unknown
     :param settings: the settings of the store
     :param share: the memory of the upload
@@ -69,7 +74,7 @@ class Upload:
         self.written = 0
         self._image = image
         self._announced = size
-        self._allocated = size
+        self._allocated = 0
         self._growth = settings.chunk_size
         self._share = share
         self._thin = settings.thin
@@ -99,7 +104,7 @@ class Upload:
                 )
                 % {'expected': self._announced, 'actual': end}
             )
-        if not self._announced and end > self._allocated:
+        if end > self._allocated:
             self._grow(end)
         if self._thin and is_zero(piece):
             piece = _zeros(len(piece))
@@ -120,10 +125,7 @@ class Upload:
         # first write, only the flush reports a failed write. Without it, the
         # snapshot would be created.
         self._image.flush()
-        if not self._announced:
-            # This also removes the excess from growing in steps.
-            self._image.resize(self.written)
-        elif self.written != self._announced:
+        if self._announced and self.written != self._announced:
             raise exceptions.Invalid(
                 i18n._(
                     'Size mismatch: expected %(expected)d bytes, got '
@@ -131,6 +133,9 @@ class Upload:
                 )
                 % {'expected': self._announced, 'actual': self.written}
             )
+        if self._allocated != self.written:
+            # The excess from growing in steps.
+            self._image.resize(self.written)
 
     def abandon(self) -> None:
         """Wait for all writes and ignore their results.
@@ -146,6 +151,8 @@ class Upload:
         while self._allocated < end:
             self._growth = min(self._growth * 2, MAX_GROWTH)
             self._allocated += self._growth
+        if self._announced:
+            self._allocated = min(self._allocated, self._announced)
         self._image.resize(self._allocated)
 
     def _send(self, piece: bytes) -> None:

@@ -3,6 +3,7 @@
 """Behaviour tests of a store, run on fake and real Ceph."""
 
 import concurrent.futures
+import contextlib
 import hashlib
 import io
 import threading
@@ -159,6 +160,28 @@ class Uploads(base.StoreTestCase):
         data = io.BytesIO(base.content(3 * PIECE + 5 + more))
         error = self._check_refused(exceptions.Invalid, data, 3 * PIECE + 5)
         self.assertIn('Size exceeds', str(error))
+
+    @ddt.data(0, PIECE, 10**15)
+    def test_image_is_never_larger_than_its_data_require(
+        self, announced: int
+    ) -> None:
+        """The undo of an upload visits each object below the size."""
+        sizes: list[int] = []
+
+        class Watched(base.Body):
+            def read(body, wanted: int) -> bytes:
+                with contextlib.closing(self.image('i')) as image:
+                    sizes.append(image.size())
+                return super().read(wanted)
+
+        store = self.make_store(
+            rbd_thin_provisioning=True, rbd_store_features='layering'
+        )
+        data = Watched(base.content(1000), most=999)
+        with contextlib.suppress(exceptions.Invalid):
+            self.add(data, announced, store, ident='i')
+        self.assertEqual(0, sizes[0])
+        self.assertLessEqual(max(sizes), 2 * PIECE)
 
     @ddt.data(OSError('gone'), Cancelled('cancelled'), GeneratorExit('over'))
     def test_reader_fails(self, error: BaseException) -> None:

@@ -151,6 +151,20 @@ class QuotaTest(FullPoolTestCase):
         self.filling.set_quota(self.pool, QUOTA)
         self.check_full(UnreadBody(), QUOTA + 1)
 
+    @ddt.data(True, False)
+    def test_undo_takes_as_long_as_the_data_did(self, thin: bool) -> None:
+        """Of 238 million announced objects none is visited."""
+        store = self.make_store(
+            rbd_store_chunk_size=4,
+            rbd_store_features='layering',
+            rbd_thin_provisioning=thin,
+        )
+        for _ in range(4):
+            refused = exceptions.Invalid if thin else exceptions.StorageFull
+            with self.assertRaises(refused):
+                self.upload(base.Body(base.content(1000)), 10**15, store)
+        self.assertEqual([], self.images())
+
     def test_zeros_that_are_not_written_fit(self) -> None:
         self.filling.set_quota(self.pool, QUOTA)
         store = self.make_store(rbd_thin_provisioning=True)

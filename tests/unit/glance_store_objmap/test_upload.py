@@ -35,7 +35,7 @@ class _Sizes:
         pass
 
 
-class _Unfinished:
+class _Unfinished(_Sizes):
     """An image whose write completes when the test says so."""
 
     def aio_write(self, piece: bytes, offset: int, done: Any) -> Any:
@@ -48,10 +48,11 @@ class _Unfinished:
         self._done(None)
 
 
-class _Slow:
+class _Slow(_Sizes):
     """An image that records the awaited writes."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.waited: list[int] = []
 
     def aio_write(self, piece: bytes, offset: int, done: Any) -> Any:
@@ -61,9 +62,6 @@ class _Slow:
         )
         completion.get_return_value.return_value = 0
         return completion
-
-    def flush(self) -> None:
-        pass
 
 
 def _upload(image: Any, size: int, **options: Any) -> upload.Upload:
@@ -97,6 +95,14 @@ class UploadTest(base.TestCase):
         writing.finish()
         grown = [16 * MIB, 48 * MIB, 112 * MIB]
         self.assertEqual([*grown, 104 * MIB], image.sizes)
+
+    def test_announced_size_limits_the_growth(self) -> None:
+        image = _Sizes()
+        writing = _upload(image, 30 * MIB, rbd_thin_provisioning=True)
+        for part in (1, 9, 20):
+            writing.write(bytes(part * MIB))
+        writing.finish()
+        self.assertEqual([16 * MIB, 30 * MIB], image.sizes)
 
     def test_growth_has_an_end(self) -> None:
         image = _Sizes()
