@@ -158,6 +158,19 @@ FORBIDDEN = Kind(
     'Use a Ceph user that may read it, or select other pools with --pool.',
 )
 
+POOL_FAILED = Kind(
+    'pool-not-readable',
+    _ERROR,
+    'Nothing is known about its images. Check the health of the cluster: ceph '
+    'health detail, ceph pg ls-by-pool <pool>.',
+)
+
+DAMAGED_ENTRY = Kind(
+    'damaged-trash-entry',
+    _ERROR,
+    'Find out who wrote it: rados -p <pool> getomapval rbd_trash id_<id>.',
+)
+
 UNAUDITED = Kind(
     'back-end-not-audited',
     _ERROR,

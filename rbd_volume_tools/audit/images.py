@@ -102,17 +102,20 @@ def read(
     pool_name: Callable[[int], str],
     with_usage: bool = False,
     blocklist: Mapping[str, str] = types.MappingProxyType({}),
+    ident: str | None = None,
 ) -> Image:
     """Open an image for reading and return the facts about it.
 
     :param librbd: the module ``rbd``
+    :param ident: librbd's id, of an image that is in the trash
     :param pool_name: returns the name of a pool by its id
     :param with_usage: whether to read the used space, too
     :param blocklist: addresses of clients that Ceph has blocked, and until
         when
     :raises rbd.Error: if it cannot be opened
     """
-    with librbd.Image(ioctx, name, read_only=True) as image:
+    which = {'image_id': ident} if ident else {'name': name}
+    with librbd.Image(ioctx, read_only=True, **which) as image:
         mask = image.features()
         stat = image.stat()
         has = _features(mask)
@@ -125,7 +128,7 @@ def read(
             ours = [s.name for s in snapshots if s.namespace == 'user']
             used = used_bytes(librbd, image, ours)
         metadata = dict(image.metadata_list())
-        ident = image.id()
+        own_id = image.id()
         clients = use.of_image(image)
         if clients.stale_owner:
             # A client may have opened the image between the two requests.
@@ -133,7 +136,7 @@ def read(
         return Image(
             pool,
             name,
-            ident,
+            own_id,
             stat['size'],
             _layout(
                 stat['obj_size'], image.stripe_unit(), image.stripe_count()
@@ -147,7 +150,7 @@ def read(
             bool(mask & librbd.RBD_FEATURE_MIGRATING),
             used,
             sys.intern(
-                ownership.owner_of(metadata, ioctx.get_pool_id(), ident)
+                ownership.owner_of(metadata, ioctx.get_pool_id(), own_id)
             ),
             _blocked(clients.stale_owner, blocklist),
             _modified(image, name),

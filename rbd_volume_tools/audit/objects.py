@@ -69,6 +69,11 @@ class Trashed:
     state: State = State.SETTLED
 
     @property
+    def is_damaged(self) -> bool:
+        """Whether the entry could not be decoded."""
+        return self.state is State.UNKNOWN and not self.name
+
+    @property
     def is_settled(self) -> bool:
         """Whether no operation is in progress, or was interrupted."""
         return self.state is State.SETTLED
@@ -80,10 +85,16 @@ def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
     The binding of Ceph 16 lists neither interrupted removals nor, behind the
     source of a migration, any other entry.
     """
-    return [
-        _trashed(pool, key.removeprefix('id_'), value)
-        for key, value in _omap(librados, ioctx, _TRASH, 'id_')
-    ]
+    entries = []
+    for key, value in _omap(librados, ioctx, _TRASH, 'id_'):
+        ident = key.removeprefix('id_')
+        try:
+            entries.append(_trashed(pool, ident, value))
+        except ValueError:
+            never = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
+            unknown = Source.UNKNOWN, never, never, State.UNKNOWN
+            entries.append(Trashed(pool, '', ident, *unknown))
+    return entries
 
 
 def trash_entry(
@@ -97,7 +108,7 @@ def trash_entry(
         except librados.ObjectNotFound:
             return None
         for _, value in values:
-            return _trashed(pool, ident, value)
+            return _trashed(pool, ident, value or b'')
     return None
 
 
@@ -138,7 +149,7 @@ def directory(librados: Any, ioctx: Any) -> dict[str, str]:
     """
     try:
         return {
-            key.removeprefix('name_'): ownership.decoded(value)
+            key.removeprefix('name_'): _ident(value)
             for key, value in _omap(librados, ioctx, _DIRECTORY, 'name_')
         }
     except UnicodeDecodeError:
@@ -147,6 +158,14 @@ def directory(librados: Any, ioctx: Any) -> dict[str, str]:
             value[4:].decode(errors='surrogateescape'): key.removeprefix('id_')
             for key, value in _omap(librados, ioctx, _DIRECTORY, 'id_')
         }
+
+
+def _ident(value: bytes) -> str:
+    """Return the id in an entry; empty if the entry is damaged."""
+    try:
+        return ownership.decoded(value)
+    except ValueError:
+        return ''
 
 
 def _omap(
@@ -160,9 +179,10 @@ def _omap(
                 ioctx.operate_read_op(operation, key)
             except librados.ObjectNotFound:
                 return
-            page = list(values)
+            # The binding has None for an empty value.
+            page = [(item, value or b'') for item, value in values]
         yield from page
-        if len(page) < _PAGE:
+        if len(page) < _PAGE or page[-1][0] <= after:
             return
         after = page[-1][0]
 

@@ -65,8 +65,11 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the Ceph user was allowed to read everything."""
-        return not any(each.kind is findings.FORBIDDEN for each in self.found)
+        """Whether everything could be read."""
+        return not any(
+            each.kind in (findings.FORBIDDEN, findings.POOL_FAILED)
+            for each in self.found
+        )
 
     @property
     def number(self) -> int:

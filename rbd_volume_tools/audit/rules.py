@@ -70,6 +70,10 @@ def of_pool(
             each.why,
             ident=each.ident,
         )
+    if scanned.failed:
+        yield findings.Finding(
+            findings.POOL_FAILED, scanned.pool, '', scanned.failed
+        )
     yield from _of_trash(scanned, now)
     for namespace, number in scanned.namespaces.items():
         yield findings.Finding(
@@ -96,6 +100,8 @@ def _of_trash(scanned: scan.PoolScan, now: datetime.datetime) -> _Found:
             kind = findings.REMOVAL
         elif entry.source is objects.Source.USER and entry.expires <= now:
             kind = findings.IN_TRASH
+        elif entry.is_damaged:
+            kind = findings.DAMAGED_ENTRY
         if kind:
             yield findings.Finding(
                 kind,

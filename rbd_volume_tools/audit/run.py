@@ -10,6 +10,7 @@ import functools
 import time
 
 from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import report
 from rbd_volume_tools.audit import rules
@@ -39,17 +40,18 @@ def run(
     :param list_objects: whether to list all objects of the cluster, to find
         data without a header
     :param objects_per_second: limit of the listing; None for no limit
-    :raises rados.Error: if a pool cannot be read
+    :raises rados.Error: if the cluster does not answer
     :raises scan.Cancelled: after :meth:`scan.Cluster.cancel`
     """
     taken = datetime.datetime.now(datetime.timezone.utc)
     began = time.monotonic()
     scans = [
-        cluster.scan(
+        _scanned(
+            cluster,
             pool,
             functools.partial(progress, pool),
             workers,
-            with_usage=with_usage,
+            with_usage,
         )
         for pool in dict.fromkeys(cluster.pools() if pools is None else pools)
     ]
@@ -78,6 +80,26 @@ def run(
     return report.make(
         taken, time.monotonic() - began, scans, confirmed, known
     )
+
+
+def _scanned(
+    cluster: scan.Cluster,
+    pool: str,
+    progress: scan.Progress,
+    workers: int,
+    with_usage: bool,
+) -> scan.PoolScan:
+    """Scan a pool; one that cannot be read does not end the audit."""
+    try:
+        return cluster.scan(pool, progress, workers, with_usage=with_usage)
+    except (
+        *(cluster.librados.Error, cluster.librbd.Error),
+        *(reading.NotRead, reading.Stopped),
+    ) as error:
+        if getattr(error, 'errno', None) in scan.LOST:
+            # That concerns the cluster.
+            raise
+        return scan.PoolScan(pool, (), {}, (), failed=str(error))
 
 
 def _of_objects(

@@ -10,15 +10,18 @@ from concurrent import futures
 import contextlib
 import dataclasses
 import errno
+import functools
 import json
 import logging
 import queue
 import threading
 from typing import Any
+import weakref
 
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.command_line import ceph_connection
 
 LOG = logging.getLogger(__name__)
@@ -28,10 +31,14 @@ LOG = logging.getLogger(__name__)
 #: Ceph.
 WORKERS = 8
 
+# Number of images for which a further process is worth its start.
+_SHARE = 16
+
 Progress = Callable[[int, int], None]
+_Read = Callable[[str], images.Image]
 
 #: Errors of the cluster or the connection, not of an image.
-_LOST = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.ENOTCONN})
+LOST = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.ENOTCONN})
 
 #: Seconds for which a connection waits for a monitor; Ceph's default is 300.
 CONNECT_SECONDS = 30
@@ -66,6 +73,7 @@ class PoolScan:
     :ivar forbidden: what the Ceph user may not read, by the names of the
         images; the name is empty for the whole pool
     :ivar namespaces: number of images in each namespace
+    :ivar failed: why the pool could not be read
     """
 
     pool: str
@@ -74,11 +82,12 @@ class PoolScan:
     trash: tuple[objects.Trashed, ...]
     forbidden: dict[str, str] = dataclasses.field(default_factory=dict)
     namespaces: dict[str, int] = dataclasses.field(default_factory=dict)
+    failed: str = ''
 
     @property
     def is_forbidden(self) -> bool:
         """Whether nothing is known about the pool."""
-        return '' in self.forbidden
+        return '' in self.forbidden or bool(self.failed)
 
 
 class Cluster:
@@ -91,6 +100,8 @@ class Cluster:
     :param timeout: seconds after which an operation fails; None for the
         settings of Ceph, which wait without a limit once a monitor has
         responded
+    :param is_contained: whether images are read in processes of their own;
+        False for tests without librbd
     """
 
     def __init__(
@@ -100,9 +111,12 @@ class Cluster:
         conf: str,
         user: str,
         timeout: int | None = None,
+        is_contained: bool = True,
     ) -> None:
         self.librados = librados
         self.librbd = librbd
+        self._is_contained = is_contained
+        self._reader: reading.Reader | None = None
         self._conf = conf
         self._user = user
         self._options = {_CONNECT_TIMEOUT: str(CONNECT_SECONDS)}
@@ -154,7 +168,7 @@ class Cluster:
             trash = tuple(objects.trash(self.librados, ioctx, pool))
             broken = {
                 each.name: each
-                for each in self._classified(ioctx, failed, trash)
+                for each in self._classified(pool, ioctx, failed, trash)
             }
             namespaces = self._namespaces(connection, pool, forbidden)
         return PoolScan(
@@ -171,8 +185,8 @@ class Cluster:
 
         :param names: of images, or of an image and its snapshot, with ``@``
         """
-        with self.connected(pool) as (_, ioctx):
-            return {name for name in names if self._opens(ioctx, name)}
+        with self._reading(pool) as read:
+            return {name for name in names if self._opens(read, name)}
 
     def overrides(
         self, pool: str, names: Iterable[str]
@@ -182,27 +196,72 @@ class Cluster:
         Images that do not exist any more are left out.
         """
         by_name = {}
-        with self.connected(pool) as (_, ioctx):
+        with self._reading(pool) as read:
             for name in names:
-                with (
-                    contextlib.suppress(self.librbd.ImageNotFound),
-                    self.librbd.Image(ioctx, name, read_only=True) as image,
-                ):
-                    metadata = dict(image.metadata_list())
-                    by_name[name] = images.overrides_in(metadata)
+                with contextlib.suppress(reading.NotRead, self.librbd.Error):
+                    by_name[name] = dict(read(name).overrides)
         return by_name
 
-    def _opens(self, ioctx: Any, name: str) -> bool:
+    def _opens(self, read: _Read, name: str) -> bool:
         about, _, snapshot = name.partition('@')
         # Other names that contain the ID follow snapshot_name_template.
         ident = snapshot.removeprefix('snapshot-')
         try:
-            with self.librbd.Image(ioctx, about, read_only=True) as image:
-                return not snapshot or any(
-                    ident in each['name'] for each in image.list_snaps()
+            snapshots = read(about).snapshots
+        except (reading.NotRead, self.librbd.Error) as error:
+            if _is_absence(error):
+                return False
+            raise
+        return not snapshot or any(ident in s.name for s in snapshots)
+
+    @contextlib.contextmanager
+    def _reading(self, pool: str, **how: Any) -> Iterator[_Read]:
+        """Yield a function that reads an image of a pool by its name.
+
+        It raises NotRead or an error of librbd.
+        """
+        if not self._is_contained:
+            with self.connected(pool) as (connection, ioctx):
+                yield functools.partial(
+                    images.read,
+                    self.librbd,
+                    ioctx,
+                    pool,
+                    pool_name=connection.pool_reverse_lookup,
+                    **how,
                 )
-        except self.librbd.ImageNotFound:
-            return False
+            return
+        with contextlib.closing(self._new_reader()) as reader:
+            yield functools.partial(reader.read, pool, **how)
+
+    def require_harmless(self, pool: str, name: str, ident: str = '') -> None:
+        """Check that an image does not end a process that opens it.
+
+        :param ident: librbd's id, of an image that is in the trash
+        :raises NotRead: if it does
+        """
+        if not self._is_contained:
+            return
+        if self._reader is None:
+            self._reader = self._new_reader()
+            weakref.finalize(self, self._reader.close)
+        try:
+            self._reader.read(pool, name, ident=ident)
+        except UnicodeDecodeError:
+            pass
+        except reading.NotRead as error:
+            # What librbd refuses, it refuses in any process.
+            if error.errno is None:
+                raise
+
+    def _new_reader(self) -> reading.Reader:
+        return reading.Reader(
+            {
+                'conf': self._conf,
+                'user': self._user,
+                'options': self._options,
+            }
+        )
 
     def fsid(self) -> str:
         """Return the id of the cluster."""
@@ -232,25 +291,17 @@ class Cluster:
         blocklist = self.blocklist()
 
         def read_some() -> None:
-            with self.connected(pool) as (connection, ioctx):
-                pool_name = connection.pool_reverse_lookup
+            with self._reading(
+                pool, with_usage=with_usage, blocklist=blocklist
+            ) as read:
                 for name in self._taken(waiting):
                     try:
-                        image = images.read(
-                            self.librbd,
-                            ioctx,
-                            pool,
-                            name,
-                            pool_name,
-                            with_usage,
-                            blocklist,
-                        )
-                        readable.append(image)
+                        readable.append(read(name))
                     except UnicodeDecodeError as error:
                         # Any client of the pool can write such metadata.
                         forbidden[name] = f'not UTF-8: {error}'
-                    except self.librbd.Error as error:
-                        if getattr(error, 'errno', None) in _LOST:
+                    except (reading.NotRead, self.librbd.Error) as error:
+                        if getattr(error, 'errno', None) in LOST:
                             raise
                         # An image that may not be read is not damaged.
                         bad = forbidden if _is_permission(error) else failed
@@ -258,7 +309,7 @@ class Cluster:
 
         self._run(
             read_some,
-            min(workers, len(names)),
+            min(workers, -(-len(names) // _SHARE)),
             lambda: progress(
                 len(readable) + len(failed) + len(forbidden), len(names)
             ),
@@ -332,6 +383,7 @@ class Cluster:
 
     def _classified(
         self,
+        pool: str,
         ioctx: Any,
         failed: dict[str, str],
         trash: Iterable[objects.Trashed],
@@ -357,8 +409,11 @@ class Cluster:
                 # librbd lists the interrupted removals in the trash as well.
                 continue
             elif objects.has_header(self.librados, ioctx, ident):
-                with contextlib.suppress(self.librbd.Error):
-                    if stored and self._opens(ioctx, name):
+                with (
+                    contextlib.suppress(reading.NotRead, self.librbd.Error),
+                    self._reading(pool) as read,
+                ):
+                    if stored and read(name):
                         # It was being created.
                         continue
                 kind = findings.UNOPENABLE if stored else findings.ID_LOST
@@ -495,6 +550,10 @@ def _as_text(name: str) -> str:
 
 def _is_permission(error: Exception) -> bool:
     return getattr(error, 'errno', None) == errno.EPERM
+
+
+def _is_absence(error: Exception) -> bool:
+    return getattr(error, 'errno', None) == errno.ENOENT
 
 
 def _rbd_pools(connection: Any) -> list[str]:

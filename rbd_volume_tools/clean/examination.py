@@ -21,6 +21,7 @@ from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.audit import use
 from rbd_volume_tools.command_line import outcomes
@@ -72,6 +73,11 @@ NOT_A_REST = _Reason(
     'not-a-rest',
     'objects of the image are still there',
     'Recover the image, or find out why it cannot be opened.',
+)
+DAMAGED = _Reason(
+    'damaged',
+    'its content ends each process that opens it',
+    'Do not open it. Keep its objects for an examination: rados export.',
 )
 DEFERRED = _Reason(
     'deferred',
@@ -309,7 +315,16 @@ class Examiner:
             facts.created,
         )
 
+    def _require_harmless(
+        self, at: _Place, name: str = '', ident: str = ''
+    ) -> None:
+        try:
+            self.cluster.require_harmless(at.pool, name, ident)
+        except reading.NotRead as error:
+            raise _Refused(DAMAGED, str(error)) from error
+
     def _image(self, at: _Place) -> _Facts:
+        self._require_harmless(at, at.image)
         with self._rbd.Image(at.ioctx, at.image, read_only=True) as opened:
             if opened.id() != at.ident:
                 raise _Refused(CHANGED, f'the image has the ID {opened.id()}')
@@ -391,6 +406,7 @@ class Examiner:
         if is_purge and entry.expires > self.rules.now():
             raise _Refused(DEFERRED, expires)
         if objects.has_header(self._rados, at.ioctx, at.ident):
+            self._require_harmless(at, ident=at.ident)
             with self._rbd.Image(
                 at.ioctx, image_id=at.ident, read_only=True
             ) as opened:
@@ -423,7 +439,10 @@ class Examiner:
         if is_named and (has_other or not self._proofs.has_volume(name.ident)):
             return
         volume = self._proofs.volume(name.ident)
-        if volume and (place := self._proofs.moved_to(volume, at.pool)):
+        if volume is None:
+            # It may be another cloud's, or one that is lost.
+            raise _Refused(evidence.UNKNOWN)
+        if place := self._proofs.moved_to(volume, at.pool):
             raise _Refused(MIGRATED, place)
         raise _Refused(RETYPED)
 
@@ -448,6 +467,7 @@ class Examiner:
 
     def _snapshot(self, at: _Place) -> tuple[_Facts, evidence.Proof]:
         image_name, _, snapshot = at.image.partition('@')
+        self._require_harmless(at, image_name)
         with self._rbd.Image(at.ioctx, image_name, read_only=True) as image:
             clients = use.of_image(image, at.ours)
             if image.id() != at.ident:

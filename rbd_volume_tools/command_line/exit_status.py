@@ -67,6 +67,15 @@ class StatusCommand(command.Command):
 class StatusLister(StatusCommand, lister.Lister):
     """A command that shows a list."""
 
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Any, data: Any
+    ) -> int:
+        """Show the rows; in CSV, no cell is a formula."""
+        if parsed_args.formatter == 'csv':
+            data = [tuple(map(printable.cell, row)) for row in data]
+        status: int = super().produce_output(parsed_args, column_names, data)
+        return status
+
     @abc.abstractmethod
     def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
         """Return the names of the columns."""

@@ -13,6 +13,9 @@ import unicodedata
 # unassigned characters, and line and paragraph separators.
 _ESCAPED = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
 
+# Also those of full width, which some spreadsheets take for the same.
+_FORMULA = (*'=+-@\t\r', *'\uff1d\uff0b\uff0d\uff20')
+
 
 def text(untrusted: str) -> str:
     """Return a text with its unprintable characters escaped."""
@@ -20,6 +23,13 @@ def text(untrusted: str) -> str:
         ascii(c)[1:-1] if unicodedata.category(c) in _ESCAPED else c
         for c in untrusted
     )
+
+
+def cell(untrusted: Any) -> Any:
+    """Return a value for CSV; spreadsheets take no text for a formula."""
+    if isinstance(untrusted, str) and untrusted.startswith(_FORMULA):
+        return f"'{untrusted}"
+    return untrusted
 
 
 def value(untrusted: Any) -> Any:

@@ -9,6 +9,7 @@ locale, as node_exporter expects it.
 from collections.abc import Iterable
 import os
 import pathlib
+import stat
 import tempfile
 
 _ENCODING = 'utf-8'
@@ -22,7 +23,12 @@ def read(path: pathlib.Path) -> str:
     :raises ValueError: if it cannot be read
     """
     try:
-        return path.read_text(_ENCODING)
+        # Without O_NONBLOCK, a FIFO would wait for a writer.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(number, encoding=_ENCODING) as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise ValueError(f'Cannot read {path}: not a regular file')
+            return file.read()
     except (OSError, UnicodeError) as error:
         why = getattr(error, 'strerror', None) or error
         raise ValueError(f'Cannot read {path}: {why}') from error

@@ -14,6 +14,7 @@ import struct
 from typing import Any
 
 from rbd_volume_options import ownership
+from rbd_volume_tools.audit import scan
 
 
 class Error(Exception):
@@ -28,6 +29,8 @@ class PermissionError(Error):
 
 class ImageNotFound(Error):
     """The image does not exist."""
+
+    errno = errno.ENOENT
 
 
 class ObjectNotFound(Error):
@@ -80,7 +83,19 @@ class Image:
         raise ImageNotFound
 
     def list_snaps(self) -> list[dict[str, Any]]:
-        return [{'name': name} for name in self._pool.snapshots]
+        return [
+            {'id': name, 'name': name, 'size': 2**23, 'namespace': 0}
+            for name in self._pool.snapshots
+        ]
+
+    def set_snap_by_id(self, ident: str) -> None:
+        """Set the image to a snapshot."""
+
+    def set_snap(self, name: None) -> None:
+        """Set the image to its head."""
+
+    def list_children2(self) -> list[dict[str, Any]]:
+        return []
 
     def watchers_list(self) -> list[dict[str, Any]]:
         return []
@@ -140,7 +155,7 @@ class Pool:
     def RBD(self) -> 'Pool':
         return self
 
-    def Image(self, ioctx: Any, name: str, *args: Any, **kwargs: Any) -> Image:
+    def Image(self, ioctx: Any, *args: Any, name: str, **kwargs: Any) -> Image:
         return Image(self, name)
 
     def connect(self) -> None:
@@ -226,6 +241,11 @@ class Pool:
 
     def namespace_list(self, ioctx: Any) -> Iterator[str]:
         return iter(())
+
+
+def cluster(pool: Pool, timeout: int | None = None) -> scan.Cluster:
+    """Return a cluster with a pool, read in this process."""
+    return scan.Cluster(pool, pool, 'ceph.conf', 'me', timeout, False)
 
 
 def trash_entry(name: str, source: int = 0, state: int | None = 0) -> bytes:

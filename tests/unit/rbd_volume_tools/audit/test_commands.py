@@ -15,7 +15,6 @@ from rbd_volume_tools import shell
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.audit import scan
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.audit import stubs
@@ -29,7 +28,7 @@ class AuditTest(base.TestCase):
         super().setUp()
         self.pool = stubs.Pool(f'volume-{facts.IDENT}')
         self.known = facts.known(facts.volume())
-        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        cluster = stubs.cluster(self.pool)
         self.connected = self._patch(
             ceph_cluster, 'connected', return_value=cluster
         )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import errno
 from unittest import mock
 
 from rbd_volume_options import wire
@@ -15,7 +16,7 @@ class RunTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.pool = stubs.Pool(f'volume-{facts.IDENT}')
-        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        self.cluster = stubs.cluster(self.pool)
 
     def kinds(self, known: records.Records | None) -> list[str]:
         reported = run.run(self.cluster, ['volumes'], lambda: known).found
@@ -68,6 +69,36 @@ class RunTest(base.TestCase):
         self.pool.images.remove(f'volume-{facts.IDENT}')
         codes = self.kinds(facts.known(facts.volume(), facts.volume('gone')))
         self.assertEqual(['volume-without-image'] * 2, codes[:2])
+
+    def test_pool_that_cannot_be_read_is_one_finding_with_its_name(
+        self,
+    ) -> None:
+        failed = stubs.Error('input/output error')
+        self.pool.forbidden = failed
+        audited = run.run(self.cluster, ['volumes', 'other'], lambda: None)
+        self.assertEqual(
+            [('pool-not-readable', 'other'), ('pool-not-readable', 'volumes')],
+            [(each.kind.code, each.pool) for each in audited.found],
+        )
+        self.assertFalse(audited.is_complete)
+        failed.errno = errno.ETIMEDOUT  # type: ignore[attr-defined]
+        self.assertRaises(
+            stubs.Error, run.run, self.cluster, ['volumes'], lambda: None
+        )
+
+    def test_damaged_entry_of_the_trash_hides_no_other_finding(self) -> None:
+        self.pool.omaps['rbd_trash'] = {
+            'id_': b'',
+            'id_abc': stubs.trash_entry('volume-1'),
+        }
+        self.assertEqual(
+            [
+                'damaged-trash-entry',
+                'expired-trash',
+                'configuration-override',
+            ],
+            self.kinds(None),
+        )
 
     def test_snapshot_that_was_created_after_the_scan_is_not_lost(
         self,

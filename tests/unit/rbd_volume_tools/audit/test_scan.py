@@ -15,7 +15,7 @@ class ScanTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.pool = stubs.Pool('one', 'two', 'three')
-        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        self.cluster = stubs.cluster(self.pool)
         checked = stubs.no_connection_left(self.pool)
         checked.__enter__()
         self.addCleanup(checked.__exit__, None, None, None)
@@ -64,7 +64,7 @@ class ScanTest(base.TestCase):
         self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
 
     def test_timeout_is_set_on_the_client(self) -> None:
-        limited = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me', 7)
+        limited = stubs.cluster(self.pool, 7)
         limited.pools()
         self.assertEqual(
             {

@@ -14,6 +14,7 @@ from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.clean import examination
 from tests import feature_bits
 from tests.unit import base
@@ -41,9 +42,15 @@ class Orphan:
         self.snapshots: list[str] = []
         self.namespaces: dict[str, int] = {}
         self.librbd = self.librados = self
+        self.fault = ''
 
     def Image(self, ioctx: Any, name: str = '', **kwargs: Any) -> Any:
         return self
+
+    def require_harmless(self, pool: str, name: str, ident: str = '') -> None:
+        """Check the image, which is harmless unless it is :ivar:`fault`."""
+        if self.fault:
+            raise reading.NotRead(self.fault)
 
     def RBD(self) -> 'Orphan':
         return self

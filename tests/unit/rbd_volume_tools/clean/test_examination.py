@@ -26,6 +26,16 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         error = self.assertRaises(outcomes.Refused, self.item)
         self.assertIs(examination.TOO_YOUNG, error.reason)
 
+    def test_damaged_image_is_refused_before_this_process_opens_it(
+        self,
+    ) -> None:
+        self.image.fault = 'librbd ends its process: SIGFPE'
+        for examine in (self.item, self.snapshot):
+            with mock.patch.object(self.image, 'Image') as opened:
+                error = self.assertRaises(outcomes.Refused, examine)
+            self.assertIs(examination.DAMAGED, error.reason)
+            opened.assert_not_called()
+
     def test_restored_image_is_as_young_as_its_name(self) -> None:
         """A restoration from the trash changes nothing else."""
         now = datetime.datetime.now(datetime.timezone.utc)
@@ -186,6 +196,19 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         )
         self.assertIs(reason, error.reason)
         self.assertIn(place, str(error))
+
+    def test_nothing_advises_about_a_volume_that_this_cloud_lacks(
+        self,
+    ) -> None:
+        """Making its image again would give a volume to nobody."""
+        self.proofs.volume.return_value = None
+        kept_name = f'{_NAME}{wire.RETYPE_SOURCE}bcd'
+        error = self.assertRaises(
+            outcomes.Refused,
+            *(self.examiner.examine, self.image, findings.RETYPE_LEFT),
+            *('volumes', kept_name, 'abc'),
+        )
+        self.assertIs(evidence.UNKNOWN, error.reason)
 
     def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:
         error = self.assertRaises(

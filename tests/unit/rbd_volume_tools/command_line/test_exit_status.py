@@ -13,6 +13,7 @@ class _Check(exit_status.StatusLister):
     """A check that fails, or has a status."""
 
     failure: BaseException | None = None
+    rows: list[tuple[Any, ...]] = []
 
     def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
         return ('Subject',)
@@ -23,7 +24,7 @@ class _Check(exit_status.StatusLister):
         if self.failure:
             raise self.failure
         self.status = 2
-        return ('Subject',), []
+        return ('Subject',), self.rows
 
 
 class StatusListerTest(base.TestCase):
@@ -35,13 +36,23 @@ class StatusListerTest(base.TestCase):
         self.app = app
         self.check = _Check(app, None)
 
-    def run_check(self) -> int:
-        arguments = self.check.get_parser('check').parse_args([])
+    def run_check(self, *words: str) -> int:
+        arguments = self.check.get_parser('check').parse_args(words)
         return self.check.run(arguments)
 
     def test_status_of_lister_is_returned(self) -> None:
         self.assertEqual(2, self.run_check())
         self.assertEqual('', self.shown.getvalue())
+
+    def test_csv_has_no_formulas(self) -> None:
+        self.check.rows = [('=1+1',), ('-x',), ('\uff1d1',), ('a=b',), (-1,)]
+        self.run_check('-f', 'csv', '--quote', 'none')
+        self.assertEqual(
+            ['Subject', "'=1+1", "'-x", "'\uff1d1", 'a=b', '-1'],
+            self.app.stdout.getvalue().split(),
+        )
+        self.run_check('-f', 'json')
+        self.assertIn('"=1+1"', self.app.stdout.getvalue())
 
     def test_failure_is_shown_and_unknown(self) -> None:
         self.check.failure = OSError('no \x1b[1mcluster')

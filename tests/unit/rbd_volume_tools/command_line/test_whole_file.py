@@ -48,6 +48,12 @@ class WholeFileTest(base.TestCase):
         self.path.write_text('text')
         self.assertEqual('text', whole_file.read(self.path))
 
+    def test_what_is_no_regular_file_is_refused_at_once(self) -> None:
+        os.mkfifo(self.path)
+        for path in (self.path, pathlib.Path('/dev/zero'), self.folder):
+            error = self.assertRaises(ValueError, whole_file.read, path)
+            self.assertIn(f'Cannot read {path}: ', str(error))
+
     def test_files_are_utf_8_in_a_locale_with_another_encoding(self) -> None:
         self.path.write_text('größer', 'utf-8')
         subprocess.run(

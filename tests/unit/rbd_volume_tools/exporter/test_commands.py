@@ -21,7 +21,6 @@ import fixtures
 
 from rbd_volume_tools import shell
 from rbd_volume_tools.audit import ceph_cluster
-from rbd_volume_tools.audit import scan
 from tests import tree
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import stubs
@@ -53,7 +52,7 @@ class ExporterTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.pool = stubs.Pool('somebody')
-        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        cluster = stubs.cluster(self.pool)
         for owner, name, returned in (
             (ceph_cluster, 'connected', cluster),
             (metadata, 'version', '1'),

@@ -16,7 +16,6 @@ from openstack import exceptions
 from rbd_volume_tools import shell
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.audit import scan
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 from tests.unit.rbd_volume_tools.audit import stubs
@@ -29,7 +28,7 @@ class CommandTestCase(base.TestCase):
         super().setUp()
         self.pool = stubs.Pool(f'volume-{facts.IDENT}')
         self.known = facts.known(facts.volume())
-        cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        cluster = stubs.cluster(self.pool)
         self.connected = self.replace(
             ceph_cluster, 'connected', return_value=cluster
         )

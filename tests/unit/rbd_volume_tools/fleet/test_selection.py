@@ -4,7 +4,6 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_tools.audit import scan
 from rbd_volume_tools.fleet import selection
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
@@ -30,7 +29,7 @@ class SelectionTest(base.TestCase):
             *(_VOLUME, _OTHER, _IMAGE, _DISK),
             *(f'{facts.IDENT}_disk', f'{_VOLUME}.deleted', 'other'),
         )
-        self.cluster = scan.Cluster(self.pool, self.pool, 'ceph.conf', 'me')
+        self.cluster = stubs.cluster(self.pool)
 
     def chosen(self, chosen: selection.Selection) -> set[str]:
         targets, _ = selection.targets(
