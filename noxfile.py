@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT), str(ROOT / 'tools')]
 
 import bill_of_materials
+from runner import changed
 from runner import client_programs
 from runner import results
 from sandbox_cloud import packages
@@ -122,6 +123,39 @@ def _hooks(session: nox.Session, types: bool) -> None:
             command += ['--color', 'never', '--files', *tree.files()]
             results.check(command, _saved(session, hook), env=env)
     _end(session)
+
+
+def _quick(session: nox.Session) -> None:
+    """Check what was changed: style, types and its unit tests.
+
+    It needs neither root access nor a service.
+    """
+    venv = venvs.for_tests(NEWEST, None, 'quick')
+    env, names = venv.environ(), changed.files(ROOT)
+    text = (ROOT / '.pre-commit-config.yaml').read_text()
+    for hook in yaml.safe_load(text)['repos'][0]['hooks']:
+        program = hook['entry'].split()[0]
+        if shutil.which(program, path=env['PATH']):
+            command = [sys.executable, '-m', 'pre_commit', 'run', hook['id']]
+            command += ['--color', 'never', '--files', *names]
+            results.check(command, _saved(session, hook['id']), env=env)
+        else:
+            session.log(f'{program} is not installed')
+    tests = changed.unit_tests(names, ROOT)
+    for folder in ('tests/unit', *alone.FOLDERS):
+        modules = [x for x in tests if _folder(x) == folder]
+        if modules:
+            command = [venv.program('python'), '-m', 'subunit.run']
+            command += [x[: -len('.py')].replace('/', '.') for x in modules]
+            saved = _saved(session, folder.replace('/', '.'))
+            results.follow(command, saved, env={**env, alone.FOLDER: folder})
+    _end(session)
+
+
+def _folder(test: str) -> str:
+    """Return the folder whose process runs a file of unit tests."""
+    alone_in = (x for x in alone.FOLDERS if test.startswith(f'{x}/'))
+    return next(alone_in, 'tests/unit')
 
 
 def _javascript(session: nox.Session) -> None:
@@ -226,6 +260,7 @@ def _part(name: str, tags: list[str], run: Any, *how: Any) -> None:
     nox.session(part, name=name, tags=tags)
 
 
+_part('quick', [], _quick)
 _part('lint', RELEASES, _hooks, False)
 _part('types', RELEASES, _hooks, True)
 _part('structure', OTHERS and FIRST, _stestr, 'structure')
