@@ -14,6 +14,7 @@ from osc_lib.command import command
 from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import wire
+from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
 from rbd_volume_tools.command_line import printable
@@ -173,7 +174,7 @@ class AttachRBDVolume(command.ShowOne):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser = metadata.short_errors(super().get_parser(prog_name))
         add = parser.add_argument
         add('server', metavar='<server>', help='Server (name or ID)')
         add('volume', metavar='<volume>', help='Volume (name or ID)')

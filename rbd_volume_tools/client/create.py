@@ -10,10 +10,8 @@ from typing import Any
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from rbd_volume_options import definitions
-from rbd_volume_options import errors
-from rbd_volume_options import keys
 from rbd_volume_options import registry
+from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
 
@@ -24,14 +22,6 @@ _INSTEAD = (
     '--property rbd:KEY=VALUE": the driver checks the options when it creates '
     'the volume'
 )
-
-
-_METAVARS = {
-    definitions.ValueType.SIZE: '<size>',
-    definitions.ValueType.COUNT: '<count>',
-    definitions.ValueType.FEATURES: '<name,...>',
-    definitions.ValueType.WORD: '<word>',
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,22 +66,6 @@ SOURCES = (
 )
 
 
-def _checked(option: definitions.Option) -> Callable[[str], str]:
-    """Return an argument's type that checks a value and keeps its text.
-
-    A value of a list, such as a size, gets its spelling there.
-    """
-
-    def value(text: str) -> str:
-        try:
-            parsed = option.parse(text)
-        except errors.OptionError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-        return definitions.as_text(parsed) if option.choices else text
-
-    return value
-
-
 class CreateRBDVolume(command.ShowOne):
     """Create a volume with RBD volume options.
 
@@ -99,7 +73,7 @@ class CreateRBDVolume(command.ShowOne):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser = metadata.short_errors(super().get_parser(prog_name))
         add = parser.add_argument
         add('name', metavar='<name>', help='Name of the volume')
         add(
@@ -116,7 +90,9 @@ class CreateRBDVolume(command.ShowOne):
                 metavar=kind.metavar,
                 help=f'{kind.summary} to create the volume from (name or ID)',
             )
-        _add_options(parser)
+        metadata.add_options(
+            parser, map(registry.OPTIONS.__getitem__, registry.volume_keys())
+        )
         return parser
 
     def take_action(
@@ -137,40 +113,17 @@ class CreateRBDVolume(command.ShowOne):
         return shown, columns.row(*(made[each] for each in shown))
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    for key in registry.volume_keys():
-        option = registry.OPTIONS[key]
-        kind = option.value_type
-        how: dict[str, Any] = {'help': option.sentence}
-        if kind is definitions.ValueType.BOOLEAN:
-            how['action'] = argparse.BooleanOptionalAction
-        else:
-            how['type'] = _checked(option)
-            if option.choices:
-                how['choices'] = list(option.choices)
-            else:
-                how['metavar'] = _METAVARS[kind]
-        parser.add_argument(f'--{option.name.replace("_", "-")}', **how)
-
-
 def request_of(parsed_args: argparse.Namespace, cloud: Any) -> Record:
     """Return the request for a volume, without arguments that are not set.
 
     :param cloud: the connection, where the ID of a source is looked up
     """
     arguments = vars(parsed_args)
-    metadata = {}
-    for key in registry.volume_keys():
-        value = arguments.get(key.removeprefix(keys.PREFIX))
-        if value is not None:
-            metadata[key] = str(value)
-            if isinstance(value, bool):
-                metadata[key] = metadata[key].lower()
     request = {
         'name': parsed_args.name,
         'size': parsed_args.size,
         'volume_type': parsed_args.type,
-        'metadata': metadata or None,
+        'metadata': metadata.requested(parsed_args) or None,
     }
     for kind in SOURCES:
         if arguments[kind.option]:

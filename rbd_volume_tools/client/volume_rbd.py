@@ -4,20 +4,25 @@
 
 import argparse
 from collections.abc import Iterator
+import textwrap
 from typing import Any
 from urllib import parse
 
+from cliff import columns as cliff_columns
 from osc_lib.command import command
 
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
+from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
+from rbd_volume_tools.command_line import printable
 
 Record = dict[str, Any]
 Row = tuple[Any, ...]
@@ -35,34 +40,65 @@ _HIDDEN = 'unknown (you may not see the volume type)'
 _WITHOUT_IMAGE = ('creating', 'downloading', 'error')
 
 
-def rows_of_type(told: Record) -> Iterator[Row]:
-    """Return a row for each key of a type, or one row with the reason."""
-    name = told['name']
-    if not told[wire.SUPPORTED]:
-        yield columns.row(name, None, None, told['reason'], None, None)
-    for key, each in told['options'].items():
-        yield (
-            *columns.row(name, key, each[wire.SETTABLE]),
-            columns.allowed(each),
-            columns.value(each['default'], key),
-            columns.value(each[wire.DEFAULT_FROM]),
+class _Summary(cliff_columns.FormattableColumn):  # type: ignore[type-arg,unused-ignore]
+    """A width, and what is said about a key."""
+
+    def human_readable(self) -> str:
+        width, texts = self._value
+        return '\n'.join(
+            line for text in texts for line in textwrap.wrap(text, width)
         )
+
+
+def _row(type_name: str, key: str, told: Record, is_whole: bool) -> Row:
+    """Return the row of a key, for programs."""
+    option = registry.OPTIONS.get(key)
+    row = (
+        columns.value(type_name),
+        columns.value(key),
+        columns.allowed(told, key),
+        columns.value(told['default'], key),
+        columns.value(told[wire.DEFAULT_FROM]),
+        bool(option and not option.fixed),
+        option.sentence if option else '',
+    )
+    return (*row, told[wire.SETTABLE]) if is_whole else row
+
+
+def _summary(row: Row, is_settable: bool) -> list[str]:
+    """Return what a person reads about a key."""
+    _, _, allowed, default, origin, is_changeable, sentence, *_ = row
+    lines = [sentence]
+    if words := columns.words(allowed):
+        lines.append(f'Allowed: {words}')
+    if words := columns.words(default):
+        lines.append(f'Default: {words} ({columns.words(origin)})')
+    if not is_settable:
+        lines.append('You may not set it.')
+    elif not is_changeable:
+        lines.append('Fixed when the volume is created.')
+    return lines
 
 
 class RBDOptions(command.Lister):
     """Show the RBD volume options that a volume type offers.
 
-    Shows which keys you may set on volumes of the type, the allowed values,
-    and the default of each key with its source.
+    Shows which keys you may set on volumes of the type, what they do, the
+    allowed values, and the default of each key with its source.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser = metadata.short_errors(super().get_parser(prog_name))
         parser.add_argument(
             'type',
             metavar='<volume-type>',
             nargs='?',
             help='Volume type (name or ID). Default: all that you can see.',
+        )
+        parser.add_argument(
+            '--all',
+            action='store_true',
+            help='Show also the keys that you may not set',
         )
         return parser
 
@@ -73,8 +109,42 @@ class RBDOptions(command.Lister):
             told = [_type(api, parsed_args.type)]
         else:
             told = answers.record(api.get(wire.ROUTE))['volume_types']
-        headers = ('Type', 'Key', 'Settable', 'Allowed', 'Default', 'From')
-        return headers, [row for each in told for row in rows_of_type(each)]
+        for each in told:
+            if not each[wire.SUPPORTED]:
+                self.log.warning(
+                    '%s offers no RBD volume options: %s',
+                    printable.text(each['name']),
+                    printable.text(each['reason']),
+                )
+        rows = [
+            (_row(each['name'], key, option, parsed_args.all), option)
+            for each in told
+            for key, option in each['options'].items()
+            if parsed_args.all or option[wire.SETTABLE]
+        ]
+        if parsed_args.formatter != 'table':
+            headers = _HEADERS if parsed_args.all else _HEADERS[:-1]
+            return headers, [row for row, _ in rows]
+        # Without the type if it was named, and no wider than 80 columns.
+        shown = slice(1 if parsed_args.type else 0, 2)
+        names = [row[shown] for row, _ in rows]
+        taken = [len(''.join(each)) + 3 * len(each) for each in names]
+        width = max(24, _WIDTH - 4 - max(taken, default=0))
+        return (*_HEADERS[shown], 'Description'), [
+            (
+                *name,
+                _Summary((width, _summary(row, option[wire.SETTABLE]))),
+            )
+            for name, (row, option) in zip(names, rows, strict=True)
+        ]
+
+
+#: Columns of a table that a person reads.
+_WIDTH = 80
+_HEADERS = (
+    *('Type', 'Key', 'Allowed', 'Default', 'From'),
+    *('Changeable', 'Description', 'Settable'),
+)
 
 
 def _type(api: Any, name: str) -> Record:
@@ -109,7 +179,7 @@ class ShowRBDVolume(command.Lister):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser = metadata.short_errors(super().get_parser(prog_name))
         parser.add_argument(
             'volume', metavar='<volume>', help='Volume (name or ID)'
         )
@@ -176,6 +246,9 @@ def rows_of_volume(volume: Record, told: Record | None) -> Iterator[Row]:
 
     :param told: options that the volume's type offers; None if unknown
     """
+    if name_id := volume.get('os-vol-mig-status-attr:name_id'):
+        # The image has another name than its volume. Administrators see it.
+        yield 'image', f'volume-{name_id}', 'Cinder'
     of_attachments = registry.of_kind(definitions.Kind.CONNECTION)
     for option in registry.with_values():
         if option.attribute and option not in of_attachments:
@@ -261,7 +334,52 @@ def _rows_of_attachments(
         when = 'set at attachment'
         if next_one and _parsed(option, str(next_one)) != current:
             when = f'{when}; pending until the next attachment: {next_one}'
-        yield f'attachment {ident}', current, when
+        value = columns.HostDecides(None) if current is None else current
+        yield f'{option.key}, attachment {ident}', value, when
+
+
+def _origin_of_features(volume: Record, told: Record | None) -> str:
+    """Return where the features of an image come from.
+
+    rbd:object_map decides about the object map and what belongs to it, and
+    striping follows from the layout.
+    """
+    items = volume['metadata']
+    recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
+    requested = str(
+        recorded.get(precedence.Part.FEATURES.value)
+        or errors.Origin.VOLUME_METADATA.label
+    )
+    if keys.FEATURES in items:
+        return requested
+    parts = []
+    if keys.OBJECT_MAP in items:
+        parts.append(f'object map: {requested}')
+    has = volume.get(wire.ATTRIBUTE_FEATURES) or ()
+    striping = recorded.get(precedence.Part.STRIPING.value)
+    if features.STRIPING in has and striping:
+        parts.append(f'striping: {striping}')
+    if keys.OBJECT_MAP in items or told is None:
+        offered = (told or {'options': {}})['options'].get(keys.FEATURES, {})
+        other = offered.get(wire.DEFAULT_FROM)
+        other = other or (_HIDDEN if told is None else _CEPH)
+    else:
+        other = recorded.get(precedence.Part.FEATURES.value)
+        other = other or _default_origin(volume, keys.FEATURES, told)
+    return '; '.join([*parts, f'others: {other}' if parts else str(other)])
+
+
+_CEPH = errors.Origin.CLUSTER.label
+
+
+def _default_origin(volume: Record, key: str, told: Record) -> str:
+    offered = told['options'].get(key) or {}
+    origin: str | None = offered.get(wire.DEFAULT_FROM)
+    if origin == errors.Origin.VOLUME_TYPE.label:
+        return origin
+    if volume.get('source_volid') or volume.get('snapshot_id'):
+        return errors.Origin.SOURCE_VOLUME.label
+    return origin or _CEPH
 
 
 def _origin(
@@ -273,23 +391,21 @@ def _origin(
     through a cinder-api service without the extension.
     """
     key = option.key
+    if key == keys.FEATURES:
+        return _origin_of_features(volume, told)
     recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
     for part, names in precedence.KEYS_OF_PART.items():
         if key in names and part.value in recorded:
             return str(recorded[part.value])
     items = volume['metadata']
-    if key in items or (key == keys.FEATURES and keys.OBJECT_MAP in items):
+    if key in items:
         return errors.Origin.VOLUME_METADATA.label
     if told is None:
         return _HIDDEN
-    offered = told['options'].get(key) or {}
-    origin: str | None = offered.get(wire.DEFAULT_FROM)
-    if origin == errors.Origin.VOLUME_TYPE.label:
-        return origin
     if option.is_item:
         # A limit that follows from the size, or the largest one. A volume does
         # not have the limits of its source.
+        offered = told['options'].get(key) or {}
+        origin: str | None = offered.get(wire.DEFAULT_FROM)
         return origin or errors.Origin.VOLUME_TYPE.label
-    if volume.get('source_volid') or volume.get('snapshot_id'):
-        return errors.Origin.SOURCE_VOLUME.label
-    return origin or errors.Origin.CLUSTER.label
+    return _default_origin(volume, key, told)

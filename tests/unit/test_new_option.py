@@ -19,8 +19,9 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.api import attributes
 from rbd_tempest_plugin import schemas
 from rbd_volume_options import published
+from rbd_volume_options import registry
 from rbd_volume_options import wire
-from rbd_volume_tools.client import create
+from rbd_volume_tools.client import metadata
 from rbd_volume_tools.client import volume_rbd
 from tests.fakes import fake_option
 from tests.unit import base as unit_base
@@ -134,9 +135,10 @@ class OtherLayersTest(unit_base.TestCase):
 
     def test_command_has_an_argument(self) -> None:
         parser = argparse.ArgumentParser()
-        create._add_options(parser)
+        metadata.add_options(parser, registry.changeable())
         self.assertEqual(
-            'fast', parser.parse_args(['--pace-hint', 'fast']).pace_hint
+            {'rbd:pace_hint': 'fast'},
+            metadata.requested(parser.parse_args(['--pace-hint', 'fast'])),
         )
         self.assertIn('How fast the image is', parser.format_help())
 

@@ -82,13 +82,12 @@ class OptionsTest(base.TestCase):
     def test_all_types(self) -> None:
         rows = self.client.rows(volume_rbd.RBDOptions)
         self.assertEqual(
-            ['rbd', 'rbd', 'rbd', 'rbd', 'fake'], [row['Type'] for row in rows]
+            ['rbd', 'rbd', 'rbd', 'rbd'], [row['Type'] for row in rows]
         )
         self.assertEqual(
             {
                 'Type': 'rbd',
                 'Key': 'rbd:object_size',
-                'Settable': True,
                 'Allowed': {
                     'type': 'size',
                     'minimum': 4096,
@@ -96,26 +95,61 @@ class OptionsTest(base.TestCase):
                 },
                 'Default': 1 << 22,
                 'From': 'backend configuration',
+                'Changeable': False,
+                'Description': 'Size of the RADOS objects',
             },
             rows[0],
         )
-        self.assertEqual('none of ours', rows[-1]['Allowed'])
+        self.assertIn('fake offers no RBD volume options', self.log.output)
+        self.assertIn('none of ours', self.log.output)
 
     def test_options_are_shown_in_words(self) -> None:
         text = self.client.run(volume_rbd.RBDOptions)
         for words in (
-            '| power of two, 4 KiB to 32 MiB | 4 MiB ',
-            '| 1 to 64 ',
-            '| false, true ',
+            '| Allowed: power of two, 4 KiB to 32 MiB ',
+            '| Default: 4 MiB (backend configuration) ',
+            '| Allowed: 1 to 64 ',
+            '| Allowed: false, true ',
+            '| Fixed when the volume is created. ',
         ):
             self.assertIn(words, text)
         self.assertNotIn('None', text)
 
+    def test_caller_sees_what_it_may_set_within_80_columns(self) -> None:
+        limit = {**_OPTION, 'type': 'count', 'minimum': 1 << 20}
+        rbd = {
+            **_RBD,
+            'options': {
+                'rbd:bps_limit': {**limit, 'maximum': 1 << 40},
+                'rbd:write_iops_burst_seconds': {**limit, 'maximum': 60},
+                'rbd:data_pool': {**_OPTION, 'type': '', 'settable': False},
+                'rbd:discard_granularity': {
+                    **_OPTION,
+                    'type': 'word',
+                    'allowed': ['4KiB', '64KiB'],
+                },
+            },
+        }
+        self.client.storage.answers[f'{wire.ROUTE}/rbd'] = {'volume_type': rbd}
+        text = self.client.run(volume_rbd.RBDOptions, 'rbd')
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertNotIn('rbd:data_pool', text)
+        self.assertIn('1 MiB/s to 1024 GiB/s', text)
+        self.assertIn('4KiB, 64KiB', text)
+        text = self.client.run(volume_rbd.RBDOptions, 'rbd', '--all')
+        self.assertIn('You may not set it.', text)
+        (row,) = [
+            row
+            for row in self.client.rows(volume_rbd.RBDOptions, 'rbd', '--all')
+            if row['Key'] == 'rbd:data_pool'
+        ]
+        self.assertFalse(row['Settable'])
+
     def test_a_type(self) -> None:
         path = f'{wire.ROUTE}/a%2Fb'
-        self.client.storage.answers[path] = {'volume_type': _FAKE}
-        (row,) = self.client.rows(volume_rbd.RBDOptions, 'a/b')
-        self.assertEqual('fake', row['Type'])
+        self.client.storage.answers[path] = {'volume_type': _RBD}
+        rows = self.client.rows(volume_rbd.RBDOptions, 'a/b')
+        self.assertEqual({'rbd'}, {row['Type'] for row in rows})
 
     def test_type_that_does_not_exist(self) -> None:
         error = self.assertRaises(
@@ -163,7 +197,7 @@ class ShowTest(untrusted.TestCase):
             r'rbd:object_size +\| 4 MiB +\|',
             r'rbd:stripe_unit +\| 64 KiB +\|',
             r'rbd:features +\| layering, object-map +\|',
-            r'attachment 1 +\|  +\|',
+            r'rbd:cache_mode, attachment 1 +\| default of the compute host',
         ):
             self.assertRegex(text, words)
         self.assertNotIn('None', text)
@@ -171,7 +205,7 @@ class ShowTest(untrusted.TestCase):
         values = {row['Key']: row['Value'] for row in rows}
         self.assertEqual(1 << 22, values['rbd:object_size'])
         self.assertEqual(['layering', 'object-map'], values['rbd:features'])
-        self.assertIsNone(values['attachment 1'])
+        self.assertIsNone(values['rbd:cache_mode, attachment 1'])
 
     def test_without_the_extension(self) -> None:
         """Only the driver is installed: the requested values are shown."""
@@ -249,12 +283,12 @@ class ShowTest(untrusted.TestCase):
                 'rbd:stripe_count': (1, 'volume type'),
                 'rbd:features': (
                     ['layering', 'object-map'],
-                    'volume metadata',
+                    'object map: volume metadata; others: Ceph configuration',
                 ),
                 # The image has no data pool, so nothing set one.
                 'rbd:data_pool': (None, None),
                 'rbd:cache_mode': ('none', 'volume metadata'),
-                'attachment 1': (
+                'rbd:cache_mode, attachment 1': (
                     'writeback',
                     'set at attachment; pending until the next attachment: '
                     'none',
@@ -287,13 +321,31 @@ class ShowTest(untrusted.TestCase):
                 'rbd:stripe_count': (None, None),
                 'rbd:features': (
                     ['layering', 'object-map'],
-                    'volume metadata',
+                    f'object map: volume metadata; others: {hidden}',
                 ),
                 'rbd:data_pool': (None, None),
                 'rbd:cache_mode': (None, hidden),
             },
             {row['Key']: (row['Value'], row['From']) for row in rows},
         )
+
+    def test_features_name_the_origin_of_each_of_them(self) -> None:
+        volume = {
+            'metadata': {'rbd:stripe_count': '4'},
+            wire.ATTRIBUTE_OBJECT_SIZE: 1 << 20,
+            wire.ATTRIBUTE_FEATURES: ['layering', 'striping'],
+            wire.ATTRIBUTE_ORIGINS: {'striping': 'volume metadata'},
+            'os-vol-mig-status-attr:name_id': 'another',
+        }
+        rows = {
+            key: (value, origin)
+            for key, value, origin in volume_rbd.rows_of_volume(volume, _RBD)
+        }
+        self.assertEqual(
+            'striping: volume metadata; others: Ceph configuration',
+            rows['rbd:features'][1],
+        )
+        self.assertEqual(('volume-another', 'Cinder'), rows['image'])
 
     def test_limit_that_follows_from_the_size_is_that_of_the_type(
         self,
@@ -378,10 +430,18 @@ class ShowTest(untrusted.TestCase):
                 'os-rbd-volume-options:cache_modes': modes,
             }
             rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))
-            self.assertEqual(('attachment 1', None), rows[-2][:2])
+            self.assertEqual('rbd:cache_mode, attachment 1', rows[-2][0])
+            self.assertEqual(
+                'default of the compute host', rows[-2][1].human_readable()
+            )
             self.assertTrue(rows[-2][2].endswith(first), rows[-2][2])
             self.assertEqual(
-                ('attachment 2', 'writeback', 'set at attachment'), rows[-1]
+                (
+                    'rbd:cache_mode, attachment 2',
+                    'writeback',
+                    'set at attachment',
+                ),
+                rows[-1],
             )
 
     def test_attachment_that_was_refused(self) -> None:
@@ -456,7 +516,8 @@ class ShowTest(untrusted.TestCase):
     def test_terminal_escapes(self) -> None:
         """Text from outside is printed without control characters."""
         evil = '\x1b]0;x\x07'
-        told = {**_FAKE, 'name': evil, 'reason': evil}
+        option = {**_OPTION, 'type': 'pool', 'default': evil}
+        told = {**_RBD, 'name': evil, 'options': {evil: option}}
         client = self._client(
             {
                 'metadata': {'rbd:cache_mode': evil, evil: evil},

@@ -59,6 +59,10 @@ class Service:
         self.posted.append(json)
         return response(202, self.answers[f'POST {path}'])
 
+    def delete(self, path: str) -> requests.Response:
+        self.posted.append(path)
+        return response(200)
+
     def _find(self, kind: str, name: str, ignore_missing: bool) -> Any:
         known = self.names.get(kind, {})
         if name not in {*known, *known.values()}:
