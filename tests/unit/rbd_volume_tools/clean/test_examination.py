@@ -31,7 +31,9 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
     ) -> None:
         self.image.fault = 'librbd ends its process: SIGFPE'
         for examine in (self.item, self.snapshot):
-            with mock.patch.object(self.image, 'Image') as opened:
+            with mock.patch.object(
+                self.image, 'Image', autospec=True
+            ) as opened:
                 error = self.assertRaises(outcomes.Refused, examine)
             self.assertIs(examination.DAMAGED, error.reason)
             opened.assert_not_called()
