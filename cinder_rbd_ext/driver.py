@@ -488,10 +488,16 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Take over the image of a migration and its record."""
         is_renamed = original_volume_status != fields.VolumeStatus.IN_USE
-        with self._migrations.taking_over(volume, new_volume, is_renamed):
-            return super().update_migrated_volume(
+        with self._migrations.taking_over(
+            volume, new_volume, is_renamed
+        ) as state:
+            update = super().update_migrated_volume(
                 ctxt, volume, new_volume, original_volume_status
             )
+        if state:
+            name_id = update['_name_id'] or volume.id
+            self._migrations.record_arrival(volume, new_volume, state, name_id)
+        return update
 
     def manage_existing(
         self, volume: protocols.Volume, existing_ref: Any

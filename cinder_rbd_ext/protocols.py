@@ -80,6 +80,7 @@ class Volume(Protocol):
     admin_metadata: dict[str, str]
     source_volid: str | None
     group_id: str | None
+    provider_id: str | None
     provider_location: str | None
     replication_driver_data: str | None
     display_description: str | None
@@ -88,6 +89,7 @@ class Volume(Protocol):
     _context: Any
 
     def obj_attr_is_set(self, name: str) -> bool: ...
+    def obj_reset_changes(self, fields: Iterable[str]) -> None: ...
     def conditional_update(
         self, values: Mapping[str, Any], expected_values: Mapping[str, Any]
     ) -> int: ...

@@ -2,13 +2,20 @@
 
 """The record of a volume's RBD image in Cinder's database.
 
-It is in the admin metadata, which tenants cannot write, and which Cinder's
-object layer does not save in the context of a tenant. This module therefore
-uses the database API with an admin context.
+What was created is in the row of the volume (``provider_id``), and what exists
+only for a time in its admin metadata; see
+:mod:`rbd_volume_options.image_record`. Tenants can write neither of them, and
+Cinder's object layer does not save admin metadata in the context of a tenant.
+This module therefore uses the database API with an admin context.
+
+The column is written by a conditional update, so that no update is lost. It is
+never a changed field of an object of Cinder's: a ``save`` of its manager would
+write an old record.
 """
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from cinder import context
@@ -18,6 +25,7 @@ from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import releases
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
@@ -28,14 +36,56 @@ from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
+_Origins = Mapping[precedence.Part, errors.Origin]
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What the database has about the image of a volume.
+
+    A volume that was deleted has an empty one.
+    """
+
+    id: str
+    name_id: str
+    provider_id: str | None = None
+    host: str | None = None
+    cluster_name: str | None = None
+    admin_metadata: Mapping[str, str] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
+
+
+def stored(volume_id: str) -> Row:
+    """Return the row of a volume in the database, in one query.
+
+    It does not read the metadata of the volume, of which Cinder's query for an
+    administrator repeats each item for each item of the admin metadata.
+    """
+    admin = context.get_admin_context()
+    volume = objects.Volume.model
+    item = volume.volume_admin_metadata.property.mapper.class_
+    columns = volume._name_id, volume.provider_id
+    places = volume.host, volume.cluster_name
+    with releases.database().main_context_manager.reader.using(admin):
+        rows = (
+            admin.session.query(*columns, *places, item.key, item.value)
+            .outerjoin(item, (item.volume_id == volume.id) & ~item.deleted)
+            .filter(volume.id == volume_id, ~volume.deleted)
+            .all()
+        )
+    if not rows:
+        return Row(volume_id, volume_id)
+    name_id, provider_id, host, cluster = rows[0][:4]
+    return Row(
+        *(volume_id, name_id or volume_id, provider_id, host, cluster),
+        admin_metadata={key: value for *_, key, value in rows if key},
+    )
+
 
 def items_of(volume_id: str) -> dict[str, str]:
     """Return a volume's admin metadata; empty for a deleted volume."""
-    admin = context.get_admin_context()
-    try:
-        return dict(db.volume_admin_metadata_get(admin, volume_id))
-    except exception.VolumeNotFound:
-        return {}
+    return dict(stored(volume_id).admin_metadata)
 
 
 def stored_volume(volume_id: str) -> Any:
@@ -44,20 +94,90 @@ def stored_volume(volume_id: str) -> Any:
     return objects.Volume.get_by_id(context.get_admin_context(), volume_id)
 
 
-def made(
-    volume_id: str,
-    state: plan.ImageState,
-    backend: str | None = None,
-    by_part: Mapping[precedence.Part, errors.Origin] | None = None,
+def replace(
+    volume: protocols.Volume,
+    new: image_record.Record,
     accepted: Mapping[str, str] | None = None,
     configuration: Mapping[str, Any] | None = None,
     disk: Mapping[str, Any] | None = None,
 ) -> None:
-    """Record the image of a volume; see :func:`image_record.of_image`."""
-    update = image_record.of_image(
-        state, backend, by_part, accepted, configuration, disk
+    """Record the image of a volume instead of what is recorded now.
+
+    :param accepted: as for :func:`image_record.of_image`, and the next ones
+    :raises VolumeBackendAPIException: if the volume was deleted or has got
+        another image
+    :raises OptionError: if the record does not fit
+    """
+    text = new.text(volume.name_id)
+    own_name = volume.name_id == volume.id
+    if not _write(
+        volume.id,
+        text,
+        {'_name_id': None if own_name else volume.name_id},
+    ):
+        raise exception.VolumeBackendAPIException(
+            data=f'Volume {volume.id} no longer has image {volume.name_id}'
+        )
+    volume.provider_id = text
+    # The object must not save it later.
+    volume.obj_reset_changes(['provider_id'])
+    write(volume.id, *image_record.of_image(accepted, configuration, disk))
+
+
+def update(volume_id: str, **changes: Any) -> bool:
+    """Change fields of the record of a volume, if it has one.
+
+    :param changes: the new values, by field of :class:`image_record.Record`
+    :returns: whether it has one
+    """
+    while True:
+        row = stored(volume_id)
+        recorded = image_record.read(row)
+        if recorded is None:
+            return False
+        new = dataclasses.replace(recorded, **changes)
+        if _write(
+            volume_id,
+            new.text(row.name_id),
+            {'provider_id': row.provider_id},
+        ):
+            return True
+
+
+def text_for(
+    volume: image_record.Volume,
+    state: plan.ImageState,
+    image: str,
+    origins: _Origins | None = None,
+    backend: str | None = None,
+) -> str:
+    """Return the record of an image that is to replace that of a volume.
+
+    :param volume: as in the database
+    :param image: the id in the name of the new image
+    :param origins: None for the recorded ones
+    :param backend: None for that of the volume
+    :raises OptionError: if the record does not fit
+    """
+    if origins is None:
+        origins = image_record.origins(volume)
+    if backend is None:
+        backend = image_record.backend_of(volume)
+    return image_record.Record(state, origins, backend).text(image)
+
+
+def _write(
+    volume_id: str, text: str | None, expected: Mapping[str, Any]
+) -> bool:
+    """Write the column of a volume; return whether it was as expected."""
+    return bool(
+        db.conditional_update(
+            context.get_admin_context(),
+            objects.Volume.model,
+            {'provider_id': text},
+            {'id': volume_id, **expected},
+        )
     )
-    write(volume_id, *update)
 
 
 def configuring(volume_id: str, families: Iterable[str]) -> None:
@@ -105,14 +225,9 @@ def write(
 
 
 def moved(
-    volume_id: str,
-    state: plan.ImageState | None,
-    backend: str | None = None,
-    by_part: Mapping[precedence.Part, errors.Origin] | None = None,
-    configuration: Mapping[str, Any] | None = None,
-    accepted: Mapping[str, str] | None = None,
+    volume: protocols.Volume, backend: str, state: plan.ImageState | None
 ) -> None:
-    """Record the image of a volume after a migration, as :func:`made`.
+    """Record that the image of a volume has moved to another back end.
 
     A failure is logged and not raised: the image has already moved.
 
@@ -120,24 +235,27 @@ def moved(
     """
     try:
         if state:
-            made(volume_id, state, backend, by_part, accepted, configuration)
-        elif backend and image_record.read(items_of(volume_id)):
-            write(volume_id, {wire.RECORD_RECORDED_BY: backend})
+            origins = image_record.origins(stored(volume.id))
+            replace(volume, image_record.Record(state, origins, backend))
+        else:
+            update(volume.id, backend=backend)
     except Exception:
-        LOG.exception('Could not update the record of volume %s', volume_id)
+        LOG.exception('Could not update the record of volume %s', volume.id)
 
 
-def forgotten(volume_id: str) -> None:
+def forget(volume_id: str) -> None:
     """Remove the record of a volume that has left this driver.
 
     Kept are the marker of the migration, as the former image is still there,
-    and the properties of the disk, as the volume may return. A failure is
-    logged: the volume has already left.
+    the properties of the disk, as the volume may return, and what another
+    driver has written. A failure is logged: the volume has already left.
     """
     kept = {*wire.MARKER_RECORDS, *image_record.keys_of(definitions.Kind.DISK)}
     try:
-        ours = options.ours(items_of(volume_id))
-        write(volume_id, {}, ours.keys() - kept)
+        row = stored(volume_id)
+        write(volume_id, {}, options.ours(row.admin_metadata).keys() - kept)
+        if image_record.is_record(row.provider_id):
+            _write(volume_id, None, {'provider_id': row.provider_id})
     except Exception:
         LOG.exception('Could not remove the record of volume %s', volume_id)
 

@@ -6,6 +6,7 @@ A difference in names is detected by the name, one in behaviour by the version.
 """
 
 from collections.abc import Callable
+import importlib
 import os
 import re
 import threading
@@ -34,6 +35,15 @@ REIMAGE_LOSES_SNAPSHOTS = (
     'image of a volume that is re-imaged. Delete the snapshots, and request '
     'the re-image again'
 )
+
+
+def database() -> Any:
+    """Return the module of Cinder's functions for the database."""
+    try:
+        # Up to Cinder 28.
+        return importlib.import_module('cinder.db.sqlalchemy.api')
+    except ImportError:
+        return importlib.import_module('cinder.db.api')
 
 
 def off_the_hub(blocking: Any) -> Any:

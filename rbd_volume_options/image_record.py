@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The record of a volume's RBD image, as items of its admin metadata."""
+"""The record of a volume's RBD image.
+
+What was created is in the column ``provider_id`` of the volume's own row,
+which RBD does not use and Cinder's API shows to administrators only: one text
+with the id of the image. Cinder's migrations copy and swap the column, so a
+record of another image does not count. What exists only for a time, such as
+limits, and the disk of the data are items of the admin metadata.
+"""
 
 from collections.abc import Collection
 from collections.abc import Iterable
@@ -9,6 +16,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import json
 from typing import Any
 from typing import NamedTuple
 from typing import Protocol
@@ -24,23 +32,47 @@ from rbd_volume_options import qos
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import data_pool as data_pools
 
-_LAYOUT = (keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT)
-_ORIGIN_OF_WORD = {origin.name.lower(): origin for origin in errors.Origin}
+_VERSION = 1
 
-# Length of the database column of admin metadata.
-_MAX_VALUE = 255
+# How a record writes an origin. Unknown ones count as volume metadata.
+_LETTERS = {
+    errors.Origin.VOLUME_METADATA: 'm',
+    errors.Origin.VOLUME_TYPE: 't',
+    errors.Origin.SOURCE_VOLUME: 's',
+    errors.Origin.BACKEND: 'b',
+    errors.Origin.GLANCE_IMAGE: 'g',
+    errors.Origin.CLUSTER: 'c',
+}
+_ORIGINS = {letter: origin for origin, letter in _LETTERS.items()}
+
+#: Length of the database columns.
+MAX_VALUE = 255
 
 
 class Volume(Protocol):
+    """A volume as in the database."""
+
     @property
     def cluster_name(self) -> str | None: ...
     @property
     def host(self) -> str | None: ...
+    @property
+    def name_id(self) -> str: ...
+    @property
+    def provider_id(self) -> str | None: ...
 
 
-class Recorded(Protocol):
-    """A volume with its keys and its record."""
+class RecordedVolume(Volume, Protocol):
+    """A volume as in the database, with its admin metadata."""
+
+    @property
+    def admin_metadata(self) -> Mapping[str, str]: ...
+
+
+class LimitedVolume(Protocol):
+    """A volume with its keys and its admin metadata."""
 
     @property
     def size(self) -> int: ...
@@ -51,7 +83,7 @@ class Recorded(Protocol):
 
 
 class Update(NamedTuple):
-    """A change of a record.
+    """A change of the admin metadata.
 
     :ivar entries: the items to write
     :ivar stale: the names of items to remove, if they exist
@@ -61,46 +93,146 @@ class Update(NamedTuple):
     stale: frozenset[str] = frozenset()
 
 
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What the driver records about the image that a volume has.
+
+    :ivar state: layout, features and data pool of the image
+    :ivar origins: where each part was set; None if it is not known
+    :ivar backend: the back end whose driver wrote the record, as from
+        :func:`backend_of`. A volume that moves to a back end without our
+        driver can keep a record, which does not describe the image there.
+    """
+
+    state: plan.ImageState
+    origins: Mapping[precedence.Part, errors.Origin] | None = (
+        dataclasses.field(default=None, hash=False)
+    )
+    backend: str = ''
+
+    def text(self, image: str) -> str:
+        """Return the record of an image, as the column has it.
+
+        A name of a back end that does not fit loses its first characters:
+        the section at its end is what counts.
+
+        :param image: the id in the name of the image
+        :raises OptionError: for a data pool whose name is too long. Keys and
+            options accept names of up to 128 characters, which always fit.
+        """
+        letters = ''
+        if self.origins is not None:
+            chosen = (self.origins.get(part) for part in precedence.Part)
+            letters = ''.join(
+                _LETTERS[origin] if origin else '-' for origin in chosen
+            )
+        image_layout = self.state.layout
+        for first in range(len(self.backend) + 1):
+            values = (
+                _VERSION,
+                image_layout.object_size,
+                image_layout.stripe_unit,
+                image_layout.stripe_count,
+                features.to_mask(self.state.image_features),
+                letters,
+                self.backend[first:],
+                self.state.data_pool or '',
+            )
+            text = json.dumps(
+                values, ensure_ascii=False, separators=(',', ':')
+            )
+            if len(image) + 1 + len(text) <= MAX_VALUE:
+                return f'{image} {text}'
+        error = data_pools.invalid(self.state.data_pool or '')
+        raise error.at(errors.Origin.CLUSTER)
+
+
+def read(volume: Volume) -> Record | None:
+    """Return the record of the image that a volume has; None without one."""
+    return parse(volume.provider_id, volume.name_id)
+
+
+def parse(text: str | None, image: str) -> Record | None:
+    """Return the record of an image from a text; None for another image."""
+    return _parsed(_values_of(text, image))
+
+
+def _values_of(text: str | None, image: str) -> str:
+    """Return the part of a record that does not name the image."""
+    named, _, values = (text or '').partition(' ')
+    return values if named == image else ''
+
+
+def is_record(text: str | None) -> bool:
+    """Return whether a column has a record, and no text of another driver."""
+    return _parsed((text or '').partition(' ')[2]) is not None
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: str) -> Record | None:
+    """Return the values of a record; None for other or edited texts.
+
+    Most volumes in a list have one of a few records.
+    """
+    try:
+        version, size, unit, count, mask, letters, backend, pool = json.loads(
+            text
+        )
+        if version != _VERSION or not all(
+            type(number) is int and number > 0
+            for number in (size, unit, count)
+        ):
+            return None
+        return Record(
+            plan.ImageState(
+                layout.ImageLayout.of(size, unit, count),
+                features.from_mask(mask),
+                str(pool) or None,
+            ),
+            {
+                part: _ORIGINS.get(letter, errors.Origin.VOLUME_METADATA)
+                for part, letter in itertools.zip_longest(
+                    precedence.Part, letters[: len(precedence.Part)]
+                )
+            }
+            if letters
+            else None,
+            str(backend),
+        )
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return None
+
+
 def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return values by key: sizes as digits, features as sorted names."""
     return {key: definitions.as_text(value) for key, value in values.items()}
 
 
-def origins(
-    admin_metadata: Mapping[str, str],
-) -> dict[precedence.Part, errors.Origin] | None:
+def origins(volume: Volume) -> Mapping[precedence.Part, errors.Origin] | None:
     """Return where each part of an image was set; None if not recorded.
 
     An unknown origin counts as the volume's own metadata, to which most limits
     apply.
     """
-    text = admin_metadata.get(wire.RECORD_ORIGINS)
-    if text is None:
-        return None
-    words = dict(word.partition('=')[::2] for word in text.split(','))
-    return {
-        part: _ORIGIN_OF_WORD.get(
-            words.get(part.value, ''), errors.Origin.VOLUME_METADATA
-        )
-        for part in precedence.Part
-    }
+    recorded = read(volume)
+    return recorded.origins if recorded else None
 
 
 def layout_requested(
-    recorded: Mapping[str, str],
+    volume: Volume,
     where: Collection[errors.Origin] = precedence.ASKED,
 ) -> bool:
-    """Return whether an admin metadata has a layout that was requested."""
-    by_part = origins(recorded) or {}
+    """Return whether the recorded layout of an image was requested."""
+    by_part = origins(volume) or {}
     return any(
         by_part.get(part) in where
         for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
     )
 
 
-def features_requested(recorded: Mapping[str, str]) -> bool:
+def features_requested(volume: Volume) -> bool:
     """Return whether a volume's features were requested by an ``rbd:`` key."""
-    by_part = origins(recorded) or {}
+    by_part = origins(volume) or {}
     return by_part.get(precedence.Part.FEATURES) in precedence.ASKED
 
 
@@ -109,51 +241,41 @@ def backend_of(volume: Volume) -> str:
     return (volume.cluster_name or volume.host or '').partition('#')[0]
 
 
-def of_volume(
-    volume: Volume, admin_metadata: Mapping[str, str]
-) -> plan.ImageState | None:
+def state_here(volume: RecordedVolume) -> plan.ImageState | None:
     """Return the recorded image on the current back end; None for no record.
 
     Only the section name of the back end is compared: ``cinder-manage volume
     update_host`` and a new cluster change the part before the ``@``.
     """
-    return of_backend(backend_of(volume), admin_metadata)
-
-
-def of_backend(
-    backend: str, admin_metadata: Mapping[str, str]
-) -> plan.ImageState | None:
-    """Act as :func:`of_volume` for a volume on a back end."""
-    maker = admin_metadata.get(wire.RECORD_RECORDED_BY)
-    if maker and not is_same_section(maker, backend):
+    recorded = read(volume)
+    if not recorded or not is_same_section(
+        recorded.backend, backend_of(volume)
+    ):
         return None
-    return read(admin_metadata)
+    return _with_items(recorded, volume.admin_metadata)
 
 
-def is_same_section(backend: str, other: str) -> bool:
-    """Return whether two back ends have the same section of cinder.conf."""
-    return backend.rpartition('@')[2] == other.rpartition('@')[2]
-
-
-def read(admin_metadata: Mapping[str, str]) -> plan.ImageState | None:
-    """Return the recorded state of an image; None without a valid record."""
-    try:
-        image_layout = layout.ImageLayout.of(
-            *(sizes.parse_count(key, admin_metadata[key]) for key in _LAYOUT)
-        )
-        names = frozenset(admin_metadata[keys.FEATURES].split(','))
-    except (KeyError, ValueError):
-        return None
+def _with_items(
+    recorded: Record, admin_metadata: Mapping[str, str]
+) -> plan.ImageState:
     disk: dict[str, Any] = {}
     with contextlib.suppress(errors.OptionError):
         disk = disk_in(admin_metadata)
-    return plan.ImageState(
-        image_layout,
-        names & frozenset(features.FEATURES),
-        admin_metadata.get(keys.DATA_POOL),
-        configuration_in(admin_metadata),
-        disk,
+    return dataclasses.replace(
+        recorded.state,
+        configuration=configuration_in(admin_metadata),
+        disk=disk,
     )
+
+
+def is_same_section(recorded: str, backend: str) -> bool:
+    """Return whether two back ends have the same section of cinder.conf.
+
+    :param recorded: the back end of a record, perhaps without its beginning
+    """
+    _, is_whole, section = recorded.rpartition('@')
+    other = backend.rpartition('@')[2]
+    return section == other if is_whole else other.endswith(section)
 
 
 def has_disk(admin_metadata: Mapping[str, str]) -> bool:
@@ -184,7 +306,7 @@ def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def delaying(work: Mapping[str, int], volume: Recorded) -> list[str]:
+def delaying(work: Mapping[str, int], volume: LimitedVolume) -> list[str]:
     """Return the limits of its owner that make a work on a volume slow.
 
     :param work: such as :data:`rbd_volume_options.qos.UPLOAD`
@@ -203,45 +325,29 @@ def keys_of(kind: definitions.Kind) -> set[str]:
 
 
 def of_image(
-    state: plan.ImageState,
-    backend: str | None = None,
-    by_part: Mapping[precedence.Part, errors.Origin] | None = None,
     accepted: Mapping[str, str] | None = None,
     configuration: Mapping[str, Any] | None = None,
     disk: Mapping[str, Any] | None = None,
 ) -> Update:
-    """Return the record of the image that was created for a volume.
+    """Return the admin metadata of a volume whose image was created.
 
     Image configuration is recorded only if the driver set it. An image can
     have the same entries from Cinder's QoS specs or from its operator.
 
-    :param backend: as from :func:`backend_of`; None to keep the recorded one
-    :param by_part: where each part was set; None to keep what is recorded
     :param accepted: the metadata with which the volume was accepted; None if
         it was not checked again. Earlier values that are not in it are checked
         again if somebody sets them.
     :param configuration: what the driver set, by key; None to keep it
     :param disk: the properties of the disk of a new volume, by key. They stay
-        in the record as long as the volume exists: its data depends on them.
+        as long as the volume exists: its data depends on them.
     """
-    bare = dataclasses.replace(
-        state, configuration=configuration or {}, disk=disk or {}
-    )
-    entries = as_texts(bare.values()) | _accepted(accepted or {})
-    if backend:
-        entries[wire.RECORD_RECORDED_BY] = backend
-    if by_part is not None:
-        entries[wire.RECORD_ORIGINS] = ','.join(
-            f'{part.value}={origin.name.lower()}'
-            for part, origin in by_part.items()
-        )
-    # Keys that the image does not have any more, such as a data pool.
-    stale = {*wire.RECORD_REFUSED, *registry.OPTIONS}
-    stale -= keys_of(definitions.Kind.DISK)
+    entries = as_texts({**(configuration or {}), **(disk or {})})
+    entries |= _accepted(accepted or {})
+    stale = {*wire.RECORD_REFUSED}
     if accepted is not None:
         stale |= _names_accepted(registry.OPTIONS)
-    if configuration is None:
-        stale -= keys_of(definitions.Kind.IMAGE_CONFIGURATION)
+    if configuration is not None:
+        stale |= keys_of(definitions.Kind.IMAGE_CONFIGURATION)
     return Update(entries, frozenset(stale - entries.keys()))
 
 
@@ -290,10 +396,10 @@ def before_restore(admin_metadata: Mapping[str, str]) -> dict[str, str]:
 
 def of_refusal(text: str) -> Update:
     """Return the record of why a volume could not be created."""
-    text = shortened(text, _MAX_VALUE * len(wire.RECORD_REFUSED))
-    parts = range(0, len(text), _MAX_VALUE)
+    text = shortened(text, MAX_VALUE * len(wire.RECORD_REFUSED))
+    parts = range(0, len(text), MAX_VALUE)
     entries = {
-        name: text[start : start + _MAX_VALUE]
+        name: text[start : start + MAX_VALUE]
         for name, start in zip(wire.RECORD_REFUSED, parts, strict=False)
     }
     return Update(entries, frozenset(wire.RECORD_REFUSED) - entries.keys())
@@ -368,22 +474,37 @@ def refused_attachment(
     return {wire.ATTACH_REFUSED_REASON: reason, wire.ATTACH_REFUSED_AT: at}
 
 
-def shortened(text: str, length: int = _MAX_VALUE) -> str:
+def shortened(text: str, length: int = MAX_VALUE) -> str:
     """Return a text of at most some characters, marked if it was truncated."""
     return text if len(text) <= length else f'{text[: length - 3]}...'
 
 
-@functools.lru_cache(maxsize=256)
 def attributes_of(
-    backend: str, items: frozenset[tuple[str, str]], shows_pools: bool
+    volume: Volume, admin_metadata: Mapping[str, str], shows_pools: bool
 ) -> dict[str, Any]:
-    """Return the attributes that depend on the record of a volume only.
+    """Return the attributes that depend on the record of a volume only."""
+    return _attributes(
+        _values_of(volume.provider_id, volume.name_id),
+        backend_of(volume),
+        frozenset(admin_metadata.items()),
+        shows_pools,
+    )
 
-    Most volumes in a list have one of a few records.
-    """
-    recorded = dict(items)
-    state = of_backend(backend, recorded)
-    values = state.values() if state else {}
+
+@functools.lru_cache(maxsize=256)
+def _attributes(
+    text: str,
+    backend: str,
+    items: frozenset[tuple[str, str]],
+    shows_pools: bool,
+) -> dict[str, Any]:
+    admin_metadata = dict(items)
+    recorded = _parsed(text)
+    if recorded and not is_same_section(recorded.backend, backend):
+        recorded = None
+    values: Mapping[str, Any] = {}
+    if recorded:
+        values = _with_items(recorded, admin_metadata).values()
     shown: dict[str, Any] = {}
     for option in registry.OPTIONS.values():
         if option.attribute is None:
@@ -397,23 +518,25 @@ def attributes_of(
         if option.kind is definitions.Kind.DATA_POOL and not shows_pools:
             value = None
         shown[option.attribute] = definitions.as_json(value)
-    origins = recorded.get(wire.RECORD_ORIGINS) if state else None
+    by_part = recorded.origins if recorded else None
     return {
         **shown,
-        wire.ATTRIBUTE_ORIGINS: None if origins is None else _labels(origins),
-        wire.ATTRIBUTE_REFUSED: refusal(recorded),
-        wire.ATTRIBUTE_ATTACH_REFUSED: refused_attachment(recorded),
+        wire.ATTRIBUTE_ORIGINS: None if by_part is None else _labels(by_part),
+        wire.ATTRIBUTE_REFUSED: refusal(admin_metadata),
+        wire.ATTRIBUTE_ATTACH_REFUSED: refused_attachment(admin_metadata),
     }
 
 
-def _labels(text: str) -> dict[str, str]:
-    """Return where each part of an image was set, from a record.
+def _labels(
+    by_part: Mapping[precedence.Part, errors.Origin],
+) -> dict[str, str]:
+    """Return where each part of an image was set, as responses have it.
 
     An object size that no key sets is that of the back end
     (``rbd_store_chunk_size``), as in the response for volume types.
     """
-    by_part = origins({wire.RECORD_ORIGINS: text}) or {}
     part = precedence.Part.OBJECT_SIZE
-    if by_part[part] is errors.Origin.CLUSTER:
-        by_part[part] = errors.Origin.BACKEND
-    return {part.value: origin.label for part, origin in by_part.items()}
+    shown = dict(by_part)
+    if shown[part] is errors.Origin.CLUSTER:
+        shown[part] = errors.Origin.BACKEND
+    return {part.value: origin.label for part, origin in shown.items()}

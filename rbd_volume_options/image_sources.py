@@ -39,9 +39,8 @@ class Volume(Protocol):
     def replication_driver_data(self) -> str | None: ...
 
 
-class RecordedVolume(Volume, image_record.Volume, Protocol):
-    @property
-    def admin_metadata(self) -> Mapping[str, str]: ...
+class RecordedVolume(Volume, image_record.RecordedVolume, Protocol):
+    """The source of a migration, as in the database."""
 
 
 def of_glance_image(
@@ -220,7 +219,7 @@ def arrival_of(
     )
     recorded = source.admin_metadata
     values = image_record.values_accepted(recorded)
-    state = image_record.of_volume(source, recorded) if as_is else None
+    state = image_record.state_here(source) if as_is else None
     if state is not None:
         # The source may be in another cluster.
         own = own_features(source, state) & features.CHOOSABLE
@@ -229,6 +228,6 @@ def arrival_of(
         accepted,
         {k: v for k, v in accepted.kept.items() if values.get(k) == v},
         state,
-        image_record.origins(recorded) or {},
+        image_record.origins(source) or {},
         image_record.disk_in(recorded),
     )

@@ -28,7 +28,7 @@ from rbd_volume_options import sizes
 _MIGRATION = 'a retype with a migration'
 
 
-class Volume(request.Volume, Protocol):
+class Volume(request.Volume, image_record.Volume, Protocol):
     @property
     def size(self) -> int: ...
     @property
@@ -109,7 +109,6 @@ class Retype:
     def of(
         cls,
         volume: Volume,
-        admin_metadata: Mapping[str, str],
         new_type: request.VolumeType | None,
         settings: backend_settings.BackendSettings,
     ) -> 'Retype':
@@ -120,8 +119,8 @@ class Retype:
             request.specs_of(new_type),
             settings,
             volume.size,
-            image_record.layout_requested(admin_metadata),
-            image_record.features_requested(admin_metadata),
+            image_record.layout_requested(volume),
+            image_record.features_requested(volume),
         )
 
     @functools.cached_property

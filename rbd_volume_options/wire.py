@@ -212,8 +212,9 @@ CONNECTION_DETECT_ZEROES = 'detect_zeroes'
 #: In bytes.
 CONNECTION_DISCARD_GRANULARITY = 'discard_granularity'
 
-# The record in the admin metadata of a volume, about the image that was
-# created. Layout, features and data pool have the names of their keys.
+# Items of the admin metadata of a volume. What was created is in another place
+# (:mod:`rbd_volume_options.image_record`). Limits, hints and the disk have the
+# names of their keys.
 
 #: The reason why the volume could not be created. A longer text continues in
 #: the next entry. It is not in the image metadata, because tenants can write
@@ -271,13 +272,6 @@ MARKER_RECORDS = (RECORD_CONVERSION, RECORD_MARKED, RECORD_DESTINATION)
 RECORD_KEPT = 'rbd:kept'
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
-#: Where object size, striping and features were set when the image was
-#: created. The limits on inheriting and extending depend on it.
-RECORD_ORIGINS = 'rbd:origins'
-#: The back end whose driver wrote the record. If a volume moves to a back end
-#: without our driver, it keeps its admin metadata, which does not describe
-#: the image there.
-RECORD_RECORDED_BY = 'rbd:recorded_by'
 #: During a restore: indicates that the keys of the volume were copied.
 RECORD_RESTORING = 'rbd:restoring'
 #: During a restore: prefix of the name of each copy; the key follows.

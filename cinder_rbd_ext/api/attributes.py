@@ -2,8 +2,8 @@
 
 """Attributes of volumes that show the created RBD image.
 
-The driver records it in the admin metadata. Cinder's show and detail have read
-this and the attachments, so no query is required.
+The driver records it in the row of the volume and its admin metadata. Cinder's
+show and detail have read both and the attachments, so no query is required.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,7 @@ def of_volume(
     if volume.obj_attr_is_set('admin_metadata'):
         recorded = volume.admin_metadata or {}
     return {
-        **image_record.attributes_of(
-            image_record.backend_of(volume),
-            frozenset(recorded.items()),
-            shows_pools,
-        ),
+        **image_record.attributes_of(volume, recorded, shows_pools),
         **{
             attribute: _of_attachments(volume, item)
             for attribute, item in registry.attributes_of_connections().items()

@@ -198,8 +198,7 @@ class Changes:
             checks.check_fixed(different - fixed, before, after)
             corrected = fixed & after.keys()
             if corrected:
-                recorded = record.items_of(volume.id)
-                state = image_record.of_volume(volume, recorded)
+                state = image_record.state_here(record.stored(volume.id))
                 changes.check_corrected(after, corrected, state)
         elif (
             not fixed or different & after.keys() or self._may_be_ours(volume)

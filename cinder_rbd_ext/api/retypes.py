@@ -41,10 +41,11 @@ def check(
     specs = request.specs_of(new_type)
     former = request.specs_of(volume.volume_type)
     metadata = request.metadata_of(volume)
-    recorded = record.items_of(volume.id)
+    stored = record.stored(volume.id)
+    recorded = stored.admin_metadata
     if not (
         any(options.ours(each) for each in (metadata, specs, former))
-        or image_record.layout_requested(recorded)
+        or image_record.layout_requested(stored)
         or image_record.has_disk(recorded)
     ):
         return None
@@ -59,9 +60,7 @@ def check(
         if here.settings is None:
             # The back end has another driver, which removes no keys.
             return None
-        retype = retype_plan.Retype.of(
-            volume, recorded, new_type, here.settings
-        )
+        retype = retype_plan.Retype.of(volume, new_type, here.settings)
         return _check_here(volume, retype, may_migrate, shows_pools)
     if here and not may_migrate:
         raise webob.exc.HTTPBadRequest(

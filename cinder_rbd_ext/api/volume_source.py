@@ -97,7 +97,7 @@ def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
 
 def of_volume(volume: protocols.Volume) -> checks.VolumeSource:
     """Return a volume as the source of another one."""
-    return _of_recorded(volume, record.items_of(volume.id))
+    return _of_recorded(volume, record.stored(volume.id))
 
 
 def check_usable(volume: protocols.Volume, name: str) -> None:
@@ -113,12 +113,12 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
     operation = _OPERATIONS.get(volume.status)
     if not operation:
         return
-    recorded = record.items_of(volume.id)
+    stored = record.stored(volume.id)
     # A retype in place does not affect others, nor does another driver.
     if (
-        wire.RECORD_CONVERSION in recorded
+        wire.RECORD_CONVERSION in stored.admin_metadata
         if volume.status == marker.RETYPING
-        else image_record.of_volume(volume, recorded)
+        else image_record.state_here(stored)
     ):
         raise webob.exc.HTTPBadRequest(
             explanation=f'{name} is being {operation}, and its RBD image '
@@ -140,24 +140,24 @@ def of_snapshot(snapshot: protocols.Snapshot) -> checks.VolumeSource:
     """Return a snapshot as the source of a volume, as :func:`volume_of`."""
     volume = volume_of(snapshot)
     return dataclasses.replace(
-        _of_recorded(volume, volume.admin_metadata),
+        _of_recorded(volume, volume),
         size=snapshot.volume_size,
         volume_type_id=snapshot.volume_type_id,
     )
 
 
 def _of_recorded(
-    volume: protocols.Volume, recorded: Mapping[str, str]
+    volume: protocols.Volume, stored: image_record.RecordedVolume
 ) -> checks.VolumeSource:
-    state = image_record.of_volume(volume, recorded)
+    state = image_record.state_here(stored)
     with refusals.bad_request():
         if state:
             inherited = sources.of_volume(
-                volume, state, recorded, layout.MAX_OBJECT_SIZE
+                volume, state, stored, layout.MAX_OBJECT_SIZE
             )
         else:
             inherited = inheritance.unknown_source(
-                image_record.disk_in(recorded)
+                image_record.disk_in(stored.admin_metadata)
             )
     return checks.VolumeSource(
         volume.size,

@@ -244,12 +244,12 @@ class VolumesController(controller.Controller):
         :raises HTTPServiceUnavailable: if the limits of the back end decide
             and are unknown
         """
-        recorded = record.items_of(volume.id)
-        state = image_record.read(recorded)
+        stored = record.stored(volume.id)
+        recorded = image_record.read(stored)
         # The copy has the size that the volume had when the migration began,
         # also if Cinder or Nova makes it. They do not look at it again, and
         # the volume would get that size back.
-        if state is not None and volume.migration_status in requester.MOVING:
+        if recorded and volume.migration_status in requester.MOVING:
             raise webob.exc.HTTPBadRequest(
                 explanation=f'Volume {volume.id} is being migrated. Extend it '
                 'afterwards.'
@@ -257,12 +257,12 @@ class VolumesController(controller.Controller):
         # Our driver applies the record whatever section wrote it, because an
         # operator may have renamed the section. Another driver does not: the
         # record may be that of the former image of a migrated volume.
-        if state is None or not (
-            image_record.of_volume(volume, recorded)
+        if recorded is None or not (
+            image_record.state_here(stored)
             or self._reported.may_be_ours(volume)
         ):
             return
-        origins = image_record.origins(recorded) or {}
+        origins = recorded.origins or {}
         bounds = _UNBOUNDED
         if not precedence.GIVEN.isdisjoint(origins.values()):
             here = self._reported.holding(volume)
@@ -272,7 +272,7 @@ class VolumesController(controller.Controller):
             if here.settings:
                 bounds = here.settings.limits
         with refusals.bad_request():
-            growth.check(state, origins, size, bounds)
+            growth.check(recorded.state, origins, size, bounds)
 
     @wsgi.extends(action='os-set_image_metadata')
     def set_image_metadata(

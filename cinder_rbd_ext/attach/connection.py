@@ -69,8 +69,8 @@ def items(
     result: dict[str, Any] = {}
     if mode is not None:
         result[wire.CONNECTION_CACHE_MODE] = mode.value
-    image = image_record.of_volume(current, current.admin_metadata)
-    image_layout = image.layout if image else None
+    recorded = image_record.read(current)
+    image_layout = recorded.state.layout if recorded else None
     for key, value in values.items():
         option = registry.OPTIONS[key]
         for_layout = option.for_layout(value, image_layout)

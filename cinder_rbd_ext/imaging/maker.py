@@ -181,7 +181,7 @@ class Maker:
         # the cache, too, and no quota.
         is_entry = volume.use_quota and sources.is_cached_image(volume)
         if is_entry and image_record.layout_requested(
-            record.items_of(source.id), _BY_TENANT
+            record.stored(source.id), _BY_TENANT
         ):
             raise exceptions.ImageNotMade(
                 name=volume.name,
@@ -264,7 +264,7 @@ class Maker:
         return functools.partial(
             sources.of_volume,
             source,
-            recorded=record.items_of(source.id),
+            stored=record.stored(source.id),
             chunk_size=chunk_size,
         )
 
@@ -279,15 +279,21 @@ class Maker:
                 state = self._images.read(image)
         elif state is None:
             state = self._images.state_of(volume.name)
-        record.made(
-            volume.id,
-            state,
-            image_record.backend_of(volume),
-            how.origins,
-            creation.checked,
+        origins = how.origins
+        if origins is None:
+            # A re-image repeats the image that is recorded.
+            origins = image_record.origins(record.stored(volume.id))
+        record.replace(
+            volume,
+            image_record.Record(
+                state, origins, image_record.backend_of(volume)
+            ),
+            accepted=creation.checked,
             # A copied entry can be that of somebody else.
-            None if creation.checked is None else how.configuration,
-            how.disk,
+            configuration=(
+                None if creation.checked is None else how.configuration
+            ),
+            disk=how.disk,
         )
         self._images.mark(volume.name)
 

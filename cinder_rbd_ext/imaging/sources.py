@@ -2,8 +2,6 @@
 
 """The sources of volumes, and the copies that Cinder makes for itself."""
 
-from collections.abc import Mapping
-
 from oslo_config import cfg
 
 from cinder_rbd_ext import protocols
@@ -27,7 +25,7 @@ def is_cached_image(volume: protocols.Volume) -> bool:
 def of_volume(
     source: protocols.Volume,
     state: plan.ImageState,
-    recorded: Mapping[str, str],
+    stored: image_record.RecordedVolume,
     chunk_size: int,
 ) -> inheritance.Source:
     """Return a volume as the source of another one.
@@ -41,11 +39,11 @@ def of_volume(
     own = plan.ImageState(
         state.layout,
         image_sources.own_features(source, state),
-        disk=image_record.disk_in(recorded),
+        disk=image_record.disk_in(stored.admin_metadata),
     )
     return inheritance.Source(
         inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
-        image_record.origins(recorded) or {},
+        image_record.origins(stored) or {},
     )
 
 

@@ -3,7 +3,6 @@
 """Changes of a volume's image in place: extend, multi-attach."""
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 import contextlib
 import json
 
@@ -16,7 +15,6 @@ from rbd_volume_options import features
 from rbd_volume_options import growth
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import precedence
 
 
 @contextlib.contextmanager
@@ -28,8 +26,8 @@ def extending(
     The check is on the image that the stock driver opens, which replaces each
     exception by its own.
     """
-    recorded = volume.admin_metadata
-    origins: Mapping[precedence.Part, errors.Origin] = {}
+    # The API ignores an invalid record too, and must decide the same.
+    origins = image_record.origins(volume) or {}
     refused: list[errors.OptionError] = []
 
     def check(image: bindings.Image, size: int) -> None:
@@ -50,9 +48,6 @@ def extending(
         user_messages.Operation.EXTENSION,
         told_by_cinder=True,
     ):
-        # The API ignores an invalid record too, and must decide the same.
-        if image_record.read(recorded):
-            origins = image_record.origins(recorded) or {}
         driver.librbd.size_checks[volume.name] = check
         try:
             yield

@@ -275,10 +275,10 @@ class Migrations:
         :param pool: of the copy
         """
         if capabilities.is_ours(host['capabilities']):
-            record.moved(volume.id, state, back_end_of(host))
+            record.moved(volume, back_end_of(host), state)
         else:
             self._driver.configurations.release(volume, pool)
-            record.forgotten(volume.id)
+            record.forget(volume.id)
 
     def _check_is_unused(self, volume: protocols.Volume) -> None:
         """Check that Cinder may copy the data of a volume, without Nova.
@@ -380,14 +380,15 @@ class Migrations:
         volume: protocols.Volume,
         new_volume: protocols.Volume,
         is_renamed: bool,
-    ) -> Iterator[None]:
-        """Record the image that a volume takes over from a new volume.
+    ) -> Iterator[plan.ImageState | None]:
+        """Hold the image that a volume takes over from a new volume.
 
         Cinder waits as long for this as for a connection.
 
         :param is_renamed: whether the image gets the name of the volume. If
             not, servers already write to it, and nothing may fail: Nova would
             connect them to the former image again.
+        :returns: the state of the image; None if it could not be read
         :raises VolumeLocked: if it is renamed, and the lock could not be taken
         """
         with contextlib.ExitStack() as stack:
@@ -395,24 +396,40 @@ class Migrations:
                 lock = volume_lock.exclusive(volume.id, volume_use.SHORT_WAIT)
                 stack.enter_context(lock)
                 stack.enter_context(volume_lock.naming(volume.id, _NAMING))
+            state = None
             try:
                 state = self._images.state_of(new_volume.name)
-                recorded = record.items_of(new_volume.id)
             except Exception:
                 if is_renamed:
                     raise
                 LOG.exception('Could not record image of volume %s', volume.id)
-                yield
-                return
-            yield
-        record.moved(
-            volume.id,
-            state,
-            image_record.backend_of(new_volume),
-            image_record.origins(recorded),
-            image_record.configuration_in(recorded),
-            image_record.values_accepted(recorded),
-        )
+            yield state
+
+    def record_arrival(
+        self,
+        volume: protocols.Volume,
+        new_volume: protocols.Volume,
+        state: plan.ImageState,
+        name_id: str,
+    ) -> None:
+        """Record the image that a volume has taken over; a failure is logged.
+
+        Cinder then swaps the columns of the two volumes, as its objects have
+        them. The object of the new volume therefore gets the record.
+
+        :param name_id: the id in the name that the image has now
+        """
+        try:
+            arrived = record.stored(new_volume.id)
+            new_volume.provider_id = record.text_for(arrived, state, name_id)
+            items = arrived.admin_metadata
+            update = image_record.of_image(
+                image_record.values_accepted(items),
+                image_record.configuration_in(items),
+            )
+            record.write(volume.id, *update)
+        except Exception:
+            LOG.exception('Could not record image of volume %s', volume.id)
 
     def check_copied(
         self, volume: protocols.Volume, new_volume: protocols.Volume
@@ -510,9 +527,8 @@ class Migrations:
             retyped = volume.status == marker.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
-                recorded = record.items_of(volume.id)
                 retype = retype_plan.Retype.of(
-                    volume, recorded, volume.volume_type, settings
+                    volume, volume.volume_type, settings
                 )
                 if retype.layout_obstacle(self._images.state_of(volume.name)):
                     return None
@@ -638,19 +654,18 @@ def back_end_of(host: dict[str, Any]) -> str:
 
 def _forget(volume_id: str, deleted: protocols.Volume) -> None:
     volume = record.stored_volume(volume_id)
-    maker = volume.admin_metadata.get(wire.RECORD_RECORDED_BY)
+    recorded = image_record.read(volume)
+    # Our driver on the target would have written a record of its own.
+    maker = recorded.backend if recorded else ''
     here = image_record.backend_of(volume)
-    # An old record does not contain the back end that wrote it. In this case
-    # it is the record of the former image, because our driver on the target
-    # would have written a new one.
-    if volume.project_id != deleted.project_id or here == (
+    if volume.project_id != deleted.project_id or here.endswith(
         maker or image_record.backend_of(deleted)
     ):
         return
     names = sorted(options.ours(volume.metadata))
     for name in names:
         db.volume_metadata_delete(volume._context, volume_id, name)
-    record.forgotten(volume_id)
+    record.forget(volume_id)
     if names:
         LOG.info(
             'Volume %(id)s: removed keys that its new back end does not '

@@ -47,11 +47,13 @@ def taking_over(
         if request.changes_features(specs):
             # The stock driver has changed it for the type.
             state = driver.images.state_of(volume.name)
-        record.made(
-            volume.id,
-            state,
-            image_record.backend_of(volume),
-            changes.origins_of_managed(metadata, specs),
+        record.replace(
+            volume,
+            image_record.Record(
+                state,
+                changes.origins_of_managed(metadata, specs),
+                image_record.backend_of(volume),
+            ),
             accepted=metadata,
             disk=changes.disk_of_managed(metadata),
         )

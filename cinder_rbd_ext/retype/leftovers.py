@@ -110,7 +110,7 @@ class Leftovers:
             self._discard_in_other_pool(mark, images, wait)
             if mark.copy_id:
                 state = self._driver.images.state_of(volume.name)
-                record.moved(volume.id, state, mark.left)
+                record.moved(volume, mark.left, state)
         elif back_end == mark.destination and images.is_placed():
             trash.keep(images, volume.id)
         else:

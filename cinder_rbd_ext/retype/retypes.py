@@ -273,9 +273,9 @@ class Retypes:
                 volume.name, client=client.cluster, ioctx=client.ioctx
             )
         current = record.stored_volume(volume.id)
-        return retype_plan.Retype.of(
-            current, current.admin_metadata, new_type, settings
-        ).make_plan(state, is_copied)
+        return retype_plan.Retype.of(current, new_type, settings).make_plan(
+            state, is_copied
+        )
 
     def _reason_against(
         self,
@@ -417,6 +417,7 @@ class Retypes:
         """
         images, change = self._driver.images, decided.change
         origins = decided.target.origins if decided.target else None
+        stored = record.stored(volume.id)
         if change.enable or change.disable:
             with images.opened(volume.name) as image:
                 image_handles.disable(image, change.disable)
@@ -429,15 +430,16 @@ class Retypes:
                         ),
                     )
             origins = retype_plan.origins_of_features(
-                image_record.origins(record.items_of(volume.id)) or {},
+                image_record.origins(stored) or {},
                 change.to_default,
             )
         state = images.state_of(volume.name)
-        record.made(
-            volume.id,
-            state,
-            image_record.backend_of(volume),
-            origins,
+        if origins is None:
+            origins = image_record.origins(stored)
+        back_end = image_record.backend_of(volume)
+        record.replace(
+            volume,
+            image_record.Record(state, origins, back_end),
             decided.acceptance.kept,
         )
         # A copy inherits a mark that is not valid for it.

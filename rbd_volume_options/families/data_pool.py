@@ -13,6 +13,19 @@ Phrase = phrases.Phrase
 _MAX_POOL_NAME = 128
 
 
+def invalid(value: str) -> errors.OptionError:
+    """Return the error for the name of a pool that cannot be used."""
+    return errors.OptionError(
+        keys.DATA_POOL,
+        value,
+        Phrase('not a valid pool name'),
+        Phrase(
+            'the name of a pool: up to 128 letters, digits, dots, hyphens '
+            'and underscores'
+        ),
+    )
+
+
 def parse_pool(value: str) -> str:
     """Return the name of a pool.
 
@@ -27,15 +40,7 @@ def parse_pool(value: str) -> str:
         or not all(c.isalnum() or c in '._-' for c in value)
         or value.startswith('-')
     ):
-        raise errors.OptionError(
-            keys.DATA_POOL,
-            value,
-            Phrase('not a valid pool name'),
-            Phrase(
-                'the name of a pool: up to 128 letters, digits, dots, hyphens '
-                'and underscores'
-            ),
-        )
+        raise invalid(value)
     return value
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from rbd_volume_tools.command_line import configuration
 from rbd_volume_tools.command_line import outcomes
 
@@ -47,8 +47,10 @@ class Row:
 
 _SHARED = ('id', 'deleted', 'deleted_at')
 _COLUMNS = {
-    'volumes': (*_SHARED, '_name_id', 'project_id', 'host', 'cluster_name'),
-    'volume_admin_metadata': ('volume_id', 'key', 'value'),
+    'volumes': (
+        *(*_SHARED, '_name_id', 'provider_id'),
+        *('project_id', 'host', 'cluster_name'),
+    ),
     'backups': (*_SHARED, 'project_id', 'volume_id', 'container'),
     'images': (*_SHARED, 'owner', 'status'),
     'image_locations': ('image_id', 'value'),
@@ -122,35 +124,30 @@ class Databases:
         table = _table('volumes')
         of_image = (table.c.id == ident) | (table.c._name_id == ident)
         with self._cinder.connect() as connection:
-            return [
-                self._volume(connection, row)
-                for row in connection.execute(
-                    _sqlalchemy().select(table).where(of_image)
-                ).all()
-            ]
+            rows = connection.execute(
+                _sqlalchemy().select(table).where(of_image)
+            ).all()
+        return [self._volume(row) for row in rows]
 
-    def _volume(self, connection: Any, row: Any) -> Row:
-        table = _table('volume_admin_metadata')
-        makers = connection.execute(
-            _sqlalchemy()
-            .select(table.c.value)
-            .where(
-                table.c.volume_id == row.id,
-                table.c.key == wire.RECORD_RECORDED_BY,
-            )
-        ).scalars()
+    def _volume(self, row: Any) -> Row:
         host = row.host or ''
-        backend, _, pool = host.partition('#')
+        pool = host.partition('#')[2]
         backends = [host]
         if row.cluster_name:
             backends.append(f'{row.cluster_name.partition("#")[0]}#{pool}')
-        section = backend.rpartition('@')[2]
+        recorded = image_record.parse(row.provider_id, row._name_id or row.id)
         return Row(
             bool(row.deleted),
             _utc(row.deleted_at),
             row.project_id or '',
             tuple(backends),
-            any(each.rpartition('@')[2] == section for each in makers),
+            bool(
+                recorded
+                and recorded.backend
+                and image_record.is_same_section(
+                    recorded.backend, host.partition('#')[0]
+                )
+            ),
         )
 
     @_answered()

@@ -2,14 +2,15 @@
 
 """Corrects the record of a volume's image after a change of its features.
 
-The record is in the admin metadata of the volume, which no API changes. This
+The record is in the row of the volume, which no API changes. This
 is the only part of the package that needs Cinder and its configuration.
 """
 
 from collections.abc import Callable
+import dataclasses
 
 from rbd_volume_options import features
-from rbd_volume_options import keys
+from rbd_volume_options import image_record
 from rbd_volume_tools.command_line import databases
 
 #: Called with the ID of a volume and the features of its image. Returns
@@ -43,15 +44,22 @@ def correct(volume_id: str, enabled: features.Features) -> bool:
     """
     from cinder import context
     from cinder import exception
-    from cinder.db import api as db
+    from cinder import objects
 
     admin = context.get_admin_context()
-    try:
-        recorded = db.volume_admin_metadata_get(admin, volume_id)
-    except exception.VolumeNotFound:
-        return False
-    if keys.FEATURES not in recorded:
-        return False
-    entry = {keys.FEATURES: features.joined(enabled)}
-    db.volume_admin_metadata_update(admin, volume_id, entry, False)
-    return True
+    while True:
+        try:
+            volume = objects.Volume.get_by_id(admin, volume_id)
+        except exception.VolumeNotFound:
+            return False
+        recorded = image_record.read(volume)
+        if recorded is None:
+            return False
+        state = dataclasses.replace(recorded.state, image_features=enabled)
+        new = dataclasses.replace(recorded, state=state)
+        # Another service may record an image at the same time.
+        if volume.conditional_update(
+            {'provider_id': new.text(volume.name_id)},
+            {'provider_id': volume.provider_id},
+        ):
+            return True

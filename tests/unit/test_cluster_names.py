@@ -23,7 +23,9 @@ import fixtures
 import requests
 import sqlalchemy
 
+from rbd_volume_options import image_record
 from rbd_volume_options import layout
+from rbd_volume_options import plan
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
@@ -44,6 +46,7 @@ _REPORT = {
     'free_capacity_gb': 1,
     'total_capacity_gb': 1,
 }
+_STATE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
 _CREATED = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -145,17 +148,12 @@ class ClusterNamesTest(test.TestCase):
                     'id': self.ident,
                     'host': self.host,
                     'cluster_name': self.cluster_name,
+                    'provider_id': image_record.Record(
+                        _STATE, backend=self.cluster_name.partition('#')[0]
+                    ).text(self.ident),
                     'deleted': True,
                     'deleted_at': _CREATED.replace(tzinfo=None, year=2027),
                     'volume_type_id': str(uuid.uuid4()),
-                },
-            )
-            connection.execute(
-                tables.tables['volume_admin_metadata'].insert(),
-                {
-                    'volume_id': self.ident,
-                    'key': wire.RECORD_RECORDED_BY,
-                    'value': self.cluster_name.partition('#')[0],
                 },
             )
         path = folder / 'cinder.conf'

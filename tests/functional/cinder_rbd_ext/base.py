@@ -26,11 +26,13 @@ from oslo_utils import units
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests.functional import ceph
+from tests.unit import recorded
 
 _SHIMS = (
     pathlib.Path(__file__).resolve().parents[3] / 'tools/sandbox_cloud/shims'
@@ -244,8 +246,8 @@ class DriverTestCase(test.TestCase):
             return int(image.size())
 
     def recorded(self, volume: Any) -> dict[str, str]:
-        """Return the volume's admin metadata."""
-        return dict(db.volume_admin_metadata_get(self.admin, volume.id))
+        """Return the record of a volume, and its admin metadata."""
+        return recorded.items_of(record.stored(volume.id))
 
     def reason(self, volume: Any) -> str | None:
         """Return the reason for a refusal that is shown to the tenant."""

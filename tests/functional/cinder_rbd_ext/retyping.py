@@ -419,7 +419,7 @@ class Service:
                     wrong.append(f'the map of {name} is invalid')
             image.set_snap(None)
         state = self._driver.images.state_of(volume.name)
-        if image_record.read(volume.admin_metadata) != state:
+        if image_record.state_here(volume) != state:
             wrong.append('record and image disagree')
         if bool(volume.metadata) == (is_new and kind == _RETYPE):
             wrong.append(f'type and keys disagree: {volume.metadata}')

@@ -28,7 +28,6 @@ import testtools
 
 from rbd_volume_options import features
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import names
@@ -115,15 +114,12 @@ class Services:
         is_recorded: bool = True,
     ) -> str:
         """Have Cinder know a volume as deleted; return its id."""
+        back_end = host.partition('#')[0]
+        record = f'{name_id or ident} [1,4096,4096,1,1,"","{back_end}",""]'
         self.insert(
             *(self._cinder, 'volumes', ident, deleted, at, name_id),
-            *('project', host, None),
+            *(record if is_recorded else None, 'project', host, None),
         )
-        if is_recorded:
-            self.insert(
-                *(self._cinder, 'volume_admin_metadata', ident),
-                *(wire.RECORD_RECORDED_BY, host.partition('#')[0]),
-            )
         return ident
 
     def backup_row(
@@ -211,9 +207,8 @@ class Services:
 
 
 _TABLES = {
-    'volumes': 'id, deleted, deleted_at, _name_id, project_id, host, '
+    'volumes': 'id, deleted, deleted_at, _name_id, provider_id, project_id, '
     'cluster_name',
-    'volume_admin_metadata': 'volume_id, key, value',
     'backups': 'id, deleted, deleted_at, project_id, volume_id, container',
     'images': 'id, deleted, deleted_at, owner, status',
     'image_locations': 'image_id, value',

@@ -27,11 +27,13 @@ from oslo_concurrency import processutils
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests.fakes import fake_commands
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
+from tests.unit import recorded
 
 GIB = 1 << 30
 ASKED = {
@@ -244,8 +246,8 @@ class DriverTestCase(test.TestCase):
         return [s.name for s in self.cluster.stored(name).snapshots]
 
     def recorded(self, volume: Any) -> dict[str, str]:
-        """Return the volume's admin metadata."""
-        return dict(db.volume_admin_metadata_get(self.admin, volume.id))
+        """Return the record of a volume, and its admin metadata."""
+        return recorded.items_of(record.stored(volume.id))
 
     def raised(self, call: Callable[..., Any], *args: Any) -> Exception:
         """Return the exception of a call, without references to its frames."""

@@ -397,6 +397,6 @@ class DiscardGranularityTest(base.DriverTestCase):
 
     def test_volume_without_a_record_has_none_of_its_layout(self) -> None:
         volume = self.made_volume({keys.DISCARD_GRANULARITY: 'layout'})
-        record.forgotten(volume.id)
+        record.forget(volume.id)
         self.assertIsNone(self.granularity(volume))
         self.assertIn('its image is not recorded', self.log.output)

@@ -33,7 +33,6 @@ _REBUILDS = (
     'the volume is a mock there; ours reads what the type took, as JSON'
 )
 _NAME_BACK = 'ours gives the image its name back'
-_SNAPSHOT = 'the source is a mock there; ours reads its record'
 _SUMMED_UP = 'librbd sums the sizes up for ours, which opens no image'
 _CLONES = 'calls are counted; ours looks for references to clones, too'
 
@@ -62,7 +61,6 @@ IMPOSSIBLE = [
         'test_disable_multiattach_2_5': _REBUILDS,
         'test_manage_existing_invalid_type': _NAME_BACK,
         'test_manage_existing_with_exist_rbd_image': _NAME_BACK,
-        'test_create_vol_from_snap': _SNAPSHOT,
         'test_delete_volume': _CLONES,
         'test_delete_volume_not_found_at_open': _CLONES,
         'test_delete_busy_volume': _CLONES,
@@ -171,9 +169,10 @@ class _OurClass(fixtures.Fixture):
         self.addCleanup(vars(stock).update, dict(vars(stock)))
         for holder, name, value in (
             (_THEIRS, 'driver', _OurModule()),
-            (record, 'made', mock.Mock(spec_set=record.made)),
+            (record, 'replace', mock.Mock(spec_set=record.replace)),
             (record, 'moved', mock.Mock(spec_set=record.moved)),
-            (record, 'forgotten', mock.Mock(spec_set=record.forgotten)),
+            (record, 'forget', mock.Mock(spec_set=record.forget)),
+            (record, 'stored', lambda volume_id: record.Row(*[volume_id] * 2)),
             (record, 'refused', mock.Mock(spec_set=record.refused)),
             # The volumes of the suites are not in a database.
             (volume_use, 'using', _unlocked),

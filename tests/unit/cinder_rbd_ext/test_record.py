@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from typing import Any
 from typing import ClassVar
 from unittest import mock
 
@@ -8,15 +9,20 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
+from cinder.tests.unit import fake_constants as fake
 from cinder.tests.unit import test
 from cinder.tests.unit import utils as cinder_utils
 import fixtures
+import sqlalchemy
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
+from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 
 _PLAIN = plan.ImageState(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
@@ -26,19 +32,7 @@ _STRIPED = plan.ImageState(
     frozenset({'layering', 'striping', 'data-pool'}),
     'data',
 )
-_PLAIN_RECORDED = {
-    keys.OBJECT_SIZE: '4194304',
-    keys.STRIPE_UNIT: '4194304',
-    keys.STRIPE_COUNT: '1',
-    keys.FEATURES: 'exclusive-lock,layering',
-}
-_STRIPED_RECORDED = {
-    keys.OBJECT_SIZE: '1048576',
-    keys.STRIPE_UNIT: '65536',
-    keys.STRIPE_COUNT: '8',
-    keys.FEATURES: 'data-pool,layering,striping',
-    keys.DATA_POOL: 'data',
-}
+_ORIGINS = dict.fromkeys(precedence.Part, errors.Origin.VOLUME_TYPE)
 
 
 class RecordTestCase(test.TestCase):
@@ -62,39 +56,127 @@ class RecordTestCase(test.TestCase):
         return image_record.refusal(self.recorded())
 
 
-class MadeTest(RecordTestCase):
-    def test_created_image_is_recorded(self) -> None:
-        record.made(self.volume.id, _STRIPED)
-        self.assertEqual(_STRIPED_RECORDED, self.recorded())
+class ReplaceTest(RecordTestCase):
+    def _read(self) -> image_record.Record | None:
+        return image_record.read(record.stored(self.volume.id))
+
+    def test_created_image_is_recorded_in_the_row_of_the_volume(self) -> None:
+        new = image_record.Record(_STRIPED, _ORIGINS, 'host@rbd')
+        record.replace(self.volume, new)
+        self.assertEqual(new, self._read())
+        self.assertEqual({}, self.recorded())
+
+    def test_object_of_the_manager_never_saves_an_old_record(self) -> None:
+        stale = objects.Volume.get_by_id(self.admin, self.volume.id)
+        record.replace(self.volume, image_record.Record(_STRIPED))
+        for volume in (self.volume, stale):
+            self.assertNotIn('provider_id', volume.obj_what_changed())
+            volume.display_description = 'changed'
+            volume.save()
+        self.assertEqual(image_record.Record(_STRIPED), self._read())
+
+    def test_image_that_was_replaced_meanwhile_is_not_recorded(self) -> None:
+        db.volume_update(self.admin, self.volume.id, {'_name_id': fake.UUID1})
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            record.replace,
+            self.volume,
+            image_record.Record(_STRIPED),
+        )
+        self.assertIsNone(self._read())
+
+    def test_column_that_another_image_has_does_not_count(self) -> None:
+        """As after a migration by Cinder, which copies and swaps it."""
+        record.replace(self.volume, image_record.Record(_STRIPED))
+        db.volume_update(self.admin, self.volume.id, {'_name_id': fake.UUID1})
+        self.assertIsNone(self._read())
+
+    def test_update_changes_the_named_fields(self) -> None:
+        record.replace(self.volume, image_record.Record(_STRIPED, _ORIGINS))
+        self.assertTrue(record.update(self.volume.id, backend='h@b'))
+        self.assertEqual(
+            image_record.Record(_STRIPED, _ORIGINS, 'h@b'), self._read()
+        )
+
+    def test_update_without_a_record_writes_none(self) -> None:
+        self.assertFalse(record.update(self.volume.id, backend='h@b'))
+        self.assertIsNone(self._read())
+
+    def test_no_update_is_lost(self) -> None:
+        record.replace(self.volume, image_record.Record(_PLAIN))
+        read, others = record.stored, [_STRIPED]
+
+        def read_then_changed(volume_id: str) -> record.Row:
+            row = read(volume_id)
+            if others:
+                record.update(volume_id, state=others.pop())
+            return row
+
+        with mock.patch.object(
+            record, 'stored', autospec=True, side_effect=read_then_changed
+        ):
+            record.update(self.volume.id, backend='h@b')
+        self.assertEqual(
+            image_record.Record(_STRIPED, backend='h@b'), self._read()
+        )
 
     def test_tenants_metadata_stays_as_written(self) -> None:
-        record.made(self.volume.id, _STRIPED)
+        record.replace(self.volume, image_record.Record(_STRIPED))
         self.volume.refresh()
         self.assertEqual({'rbd:object_size': '1M'}, self.volume.metadata)
 
-    def test_made_anew(self) -> None:
-        """The data pool is removed; other metadata is kept."""
-        db.volume_admin_metadata_update(
-            self.admin, self.volume.id, {'readonly': 'True'}, False
+    def test_read_does_not_join_the_metadata_of_the_tenant(self) -> None:
+        record.replace(self.volume, image_record.Record(_STRIPED))
+        engine = releases.database().get_engine()
+        statements: list[str] = []
+
+        def note(*args: Any) -> None:
+            statements.append(args[2])
+
+        sqlalchemy.event.listen(engine, 'before_cursor_execute', note)
+        self.addCleanup(
+            sqlalchemy.event.remove, engine, 'before_cursor_execute', note
         )
-        record.made(self.volume.id, _STRIPED)
-        record.made(self.volume.id, _PLAIN)
-        self.assertEqual(
-            {**_PLAIN_RECORDED, 'readonly': 'True'}, self.recorded()
-        )
+        record.stored(self.volume.id)
+        (statement,) = [text for text in statements if text != 'BEGIN']
+        self.assertNotIn(' volume_metadata', statement)
 
 
 class MovedTest(RecordTestCase):
-    def test_moved_image_is_recorded(self) -> None:
-        record.moved(self.volume.id, _STRIPED)
-        self.assertEqual(_STRIPED_RECORDED, self.recorded())
+    def test_moved_image_keeps_its_origins(self) -> None:
+        record.replace(self.volume, image_record.Record(_PLAIN, _ORIGINS))
+        record.moved(self.volume, 'h@b', _STRIPED)
+        self.assertEqual(
+            image_record.Record(_STRIPED, _ORIGINS, 'h@b'),
+            image_record.read(record.stored(self.volume.id)),
+        )
 
     def test_a_database_that_fails_is_logged(self) -> None:
-        self.patch(
-            'cinder.db.api.volume_admin_metadata_update', side_effect=OSError
-        )
-        record.moved(self.volume.id, _STRIPED)
+        self.patch('cinder.db.api.conditional_update', side_effect=OSError)
+        record.moved(self.volume, 'h@b', _STRIPED)
         self.assertIn('Could not update the record of volume', self.log.output)
+
+
+class ForgetTest(RecordTestCase):
+    def test_record_of_a_volume_that_has_left_is_removed(self) -> None:
+        record.replace(
+            self.volume,
+            image_record.Record(_PLAIN),
+            accepted={'rbd:cache_mode': 'none'},
+            disk={keys.SECTOR_SIZE: 4096},
+        )
+        record.forget(self.volume.id)
+        row = record.stored(self.volume.id)
+        self.assertIsNone(row.provider_id)
+        self.assertEqual({keys.SECTOR_SIZE: '4096'}, row.admin_metadata)
+
+    def test_what_another_driver_wrote_is_kept(self) -> None:
+        foreign = {'provider_id': 'of another driver'}
+        db.volume_update(self.admin, self.volume.id, foreign)
+        record.forget(self.volume.id)
+        self.assertEqual(
+            'of another driver', record.stored(self.volume.id).provider_id
+        )
 
 
 class RefusedTest(RecordTestCase):
@@ -110,8 +192,8 @@ class RefusedTest(RecordTestCase):
 
     def test_made_after_all(self) -> None:
         record.refused(self.volume.id, 'x' * 600)
-        record.made(self.volume.id, _PLAIN)
-        self.assertEqual(_PLAIN_RECORDED, self.recorded())
+        record.replace(self.volume, image_record.Record(_PLAIN))
+        self.assertEqual({}, self.recorded())
         self.assertIsNone(self.reason())
 
     def test_long_text(self) -> None:
@@ -173,7 +255,9 @@ class AcceptedTest(RecordTestCase):
         )
 
     def test_made_volume_is_accepted_with_its_metadata(self) -> None:
-        record.made(self.volume.id, _PLAIN, accepted=self._MODE)
+        record.replace(
+            self.volume, image_record.Record(_PLAIN), accepted=self._MODE
+        )
         self.assertTrue(
             record.is_accepted(self.volume, 'rbd:cache_mode', 'writeback')
         )
@@ -187,12 +271,12 @@ class AcceptedTest(RecordTestCase):
 
     def test_image_that_is_made_ends_earlier_acceptances(self) -> None:
         record.accepted(self.volume.id, self._MODE)
-        record.made(self.volume.id, _PLAIN)
+        record.replace(self.volume, image_record.Record(_PLAIN))
         self.assertEqual(
             self._MODE,
             image_record.values_accepted(record.items_of(self.volume.id)),
         )
-        record.made(self.volume.id, _PLAIN, accepted={})
+        record.replace(self.volume, image_record.Record(_PLAIN), accepted={})
         self.assertEqual(
             {}, image_record.values_accepted(record.items_of(self.volume.id))
         )

@@ -205,9 +205,9 @@ CLAUSES = (
     ),
     contract.Clause(
         'cinder.db.api',
-        'volume_admin_metadata_get',
+        'conditional_update',
         _RECORD,
-        ('context', 'volume_id'),
+        ('context', 'model', 'values', 'expected_values'),
     ),
     contract.Clause(
         'cinder.db.api',

@@ -31,6 +31,8 @@ class _Volume:
     volume_attachment: tuple[Any, ...] = ()
     cluster_name: str | None = None
     host: str | None = None
+    name_id: str = ''
+    provider_id: str | None = None
 
     def obj_attr_is_set(self, name: str) -> bool:
         return False

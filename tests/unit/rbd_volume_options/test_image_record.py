@@ -1,80 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
+import types
+from typing import Any
+import uuid
+
+import ddt
 import hypothesis
 from hypothesis import strategies
 
+from rbd_volume_options import errors
+from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import layout
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import wire
+from rbd_volume_options.families import data_pool
 from tests.unit import base
 from tests.unit import untrusted
 
-_FEATURES = frozenset({'layering', 'striping', 'data-pool'})
-_WRITTEN = image_record.as_texts(
-    plan.ImageState(layout.ImageLayout(1 << 22), frozenset()).values()
+_IMAGE = str(uuid.UUID(int=1))
+_ITEMS = (wire.RECORD_CONFIGURING, f'{wire.RECORD_BEFORE_RESTORE}x')
+_STRIPED = image_record.Record(
+    plan.ImageState(
+        layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),
+        frozenset({'layering', 'striping', 'data-pool'}),
+        'ec',
+    ),
+    {
+        precedence.Part.OBJECT_SIZE: errors.Origin.VOLUME_METADATA,
+        precedence.Part.STRIPING: errors.Origin.VOLUME_TYPE,
+        precedence.Part.FEATURES: errors.Origin.CLUSTER,
+    },
+    'host@ceph',
 )
-_RECORDS = (
-    *(wire.RECORD_RECORDED_BY, wire.RECORD_ORIGINS),
-    *(wire.RECORD_CONFIGURING, f'{wire.RECORD_BEFORE_RESTORE}x'),
+_PLAIN = image_record.Record(
+    plan.ImageState(layout.ImageLayout(1 << 22), frozenset())
+)
+_LONGEST = image_record.Record(
+    plan.ImageState(
+        layout.ImageLayout(
+            layout.MAX_OBJECT_SIZE,
+            layout.Striping(layout.MAX_OBJECT_SIZE, layout.MAX_STRIPE_COUNT),
+        ),
+        frozenset(features.FEATURES),
+        data_pool.parse_pool('p' * 128),
+    ),
+    dict.fromkeys(precedence.Part, errors.Origin.GLANCE_IMAGE),
+    f'{"h" * 200}@a-section-of-twenty',
 )
 
 
-class ReadTest(base.TestCase):
-    """Tests for reading the state of an image from admin metadata."""
+def _volume(text: str | None, host: str = 'host@ceph#pool') -> Any:
+    return types.SimpleNamespace(
+        name_id=_IMAGE,
+        provider_id=text,
+        host=host,
+        cluster_name=None,
+        admin_metadata={},
+    )
 
-    def test_as_it_was_written(self) -> None:
-        for state in (
-            plan.ImageState(
-                layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),
-                _FEATURES,
-                'ec',
-            ),
-            plan.ImageState(layout.ImageLayout(1 << 22), frozenset()),
-        ):
-            written = {
-                **image_record.as_texts(state.values()),
-                'readonly': 'False',
-            }
-            self.assertEqual(state, image_record.read(written))
+
+@ddt.ddt
+class RecordTest(base.TestCase):
+    def test_record_is_read_as_it_was_written(self) -> None:
+        for written in (_STRIPED, _PLAIN):
+            text = written.text(_IMAGE)
+            self.assertEqual(written, image_record.parse(text, _IMAGE))
+
+    def test_text_of_a_record_names_the_image_and_is_readable(self) -> None:
+        # Volumes of earlier releases have it.
+        self.assertEqual(
+            f'{_IMAGE} [1,1048576,4096,8,131,"mtc","host@ceph","ec"]',
+            _STRIPED.text(_IMAGE),
+        )
+
+    def test_record_of_another_image_does_not_count(self) -> None:
+        text = _STRIPED.text(str(uuid.UUID(int=2)))
+        self.assertIsNone(image_record.parse(text, _IMAGE))
+        self.assertIsNone(image_record.state_here(_volume(text)))
+        self.assertIsNone(image_record.origins(_volume(text)))
+        self.assertFalse(image_record.layout_requested(_volume(text)))
+
+    def test_longest_values_fit_and_keep_the_section(self) -> None:
+        text = _LONGEST.text(_IMAGE)
+        self.assertLessEqual(len(text), 255)
+        backend = _LONGEST.backend[-42:]
+        self.assertEqual(
+            dataclasses.replace(_LONGEST, backend=backend),
+            image_record.parse(text, _IMAGE),
+        )
+        self.assertTrue(
+            image_record.is_same_section(backend, _LONGEST.backend)
+        )
+        self.assertFalse(image_record.is_same_section(backend, 'h@other'))
+
+    def test_data_pool_that_does_not_fit_is_refused(self) -> None:
+        """Only ceph.conf can set one; keys and options are shorter."""
+        state = plan.ImageState(_PLAIN.state.layout, frozenset(), 'p' * 255)
+        error = self.assertRaises(
+            errors.OptionError, image_record.Record(state).text, _IMAGE
+        )
+        self.assertIn('up to 128 letters', str(error))
+
+    def test_part_without_an_origin_counts_as_requested(self) -> None:
+        only = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
+        record = image_record.Record(_PLAIN.state, only)
+        volume = _volume(record.text(_IMAGE))
+        self.assertTrue(image_record.layout_requested(volume))
+        self.assertFalse(image_record.features_requested(volume))
+
+    @ddt.data(
+        *(None, '', 'x', _IMAGE, f'{_IMAGE} ', f'{_IMAGE} {{}}'),
+        *(f'{_IMAGE} []', f'{_IMAGE} [2,1,1,1,1,"","",""]'),
+        *(f'{_IMAGE} [1,0,1,1,1,"","",""]', f'{_IMAGE} [1,1,-1,1,1,"","",""]'),
+        *(f'{_IMAGE} [1,1,1,"1",1,"","",""]', f'{_IMAGE} [1,1,1,1,1,1,1]'),
+        f'{_IMAGE} [1,1,1,true,1,"","",""]',
+    )
+    def test_text_of_another_driver_is_no_record(self, text: str) -> None:
+        self.assertIsNone(image_record.parse(text, _IMAGE))
+        self.assertFalse(image_record.is_record(text))
 
     @hypothesis.given(
+        untrusted.TEXTS
+        | strategies.lists(
+            strategies.integers() | untrusted.TEXTS, min_size=8, max_size=8
+        ).map(str),
         strategies.dictionaries(
-            strategies.sampled_from([*registry.OPTIONS, *_RECORDS]),
-            untrusted.TEXTS
-            | strategies.sampled_from(('0', '1', '-1', '65536', '\u0664')),
-        )
+            strategies.sampled_from([*registry.OPTIONS, *_ITEMS]),
+            untrusted.TEXTS,
+        ),
     )
-    @hypothesis.example({**_WRITTEN, 'rbd:object_size': '0'})
-    @hypothesis.example({**_WRITTEN, 'rbd:stripe_count': '0'})
-    @hypothesis.example({**_WRITTEN, 'rbd:stripe_unit': '-4096'})
-    def test_any_record_is_that_of_an_image_or_none(
-        self, recorded: dict[str, str]
+    def test_any_text_is_a_usable_record_or_none(
+        self, text: str, items: dict[str, str]
     ) -> None:
-        state = image_record.of_backend('a@b', recorded)
-        image_record.origins(recorded)
-        image_record.families_set(recorded)
-        image_record.before_restore(recorded)
-        if state is None:
-            return
-        self.assertGreaterEqual(state.layout.object_count(1), 1)
-        self.assertEqual(
-            state, image_record.read(image_record.as_texts(state.values()))
-        )
+        volume = _volume(f'{_IMAGE} {text}')
+        volume.admin_metadata = items
+        image_record.attributes_of(volume, items, shows_pools=True)
+        image_record.families_set(items)
+        image_record.before_restore(items)
+        state = image_record.state_here(volume)
+        if state is not None:
+            self.assertGreaterEqual(state.layout.object_count(1), 1)
 
-    def test_no_record(self) -> None:
-        state = plan.ImageState(layout.ImageLayout(1 << 22), _FEATURES)
-        written = image_record.as_texts(state.values())
-        for key in ('rbd:object_size', 'rbd:stripe_unit', 'rbd:features'):
-            rest = {k: v for k, v in written.items() if k != key}
-            self.assertIsNone(image_record.read(rest))
-        self.assertIsNone(
-            image_record.read({**written, 'rbd:stripe_unit': 'x'})
-        )
-        self.assertIsNone(image_record.read({}))
-
-    def test_features_are_recorded_as_sorted_names(self) -> None:
+    def test_features_are_shown_as_sorted_names(self) -> None:
         image_layout = layout.ImageLayout(1 << 22)
         names = frozenset({'layering', 'exclusive-lock'})
         self.assertEqual(

@@ -1,27 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import types
+
+from rbd_volume_options import errors
 from rbd_volume_options import image_record
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from rbd_volume_options import wire
 from tests.unit import base
 
-_RECORD = {
-    'rbd:object_size': '1048576',
-    'rbd:stripe_unit': '65536',
-    'rbd:stripe_count': '8',
-    'rbd:features': 'layering,striping',
-    'rbd:data_pool': 'ec',
-    'rbd:recorded_by': 'host@ceph',
-    'rbd:origins': 'object_size=cluster,striping=volume_type',
-}
+_RECORD = image_record.Record(
+    plan.ImageState(
+        layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
+        frozenset({'layering', 'striping'}),
+        'ec',
+    ),
+    {
+        precedence.Part.OBJECT_SIZE: errors.Origin.CLUSTER,
+        precedence.Part.STRIPING: errors.Origin.VOLUME_TYPE,
+    },
+    'host@ceph',
+)
 
 
 class AttributesOfRecordTest(base.TestCase):
     def _shown(
-        self, backend: str = 'host@ceph', shows_pools: bool = True
+        self, host: str = 'host@ceph#pool', shows_pools: bool = True
     ) -> dict[str, object]:
-        return image_record.attributes_of(
-            backend, frozenset(_RECORD.items()), shows_pools
+        volume = types.SimpleNamespace(
+            name_id='image',
+            provider_id=_RECORD.text('image'),
+            host=host,
+            cluster_name=None,
         )
+        return image_record.attributes_of(volume, {}, shows_pools)
 
     def test_recorded_image_is_shown(self) -> None:
         shown = self._shown()
@@ -37,7 +50,7 @@ class AttributesOfRecordTest(base.TestCase):
         self.assertIsNone(shown[wire.ATTRIBUTE_DATA_POOL])
 
     def test_image_of_another_back_end_is_not_shown(self) -> None:
-        shown = self._shown('host@elsewhere')
+        shown = self._shown('host@elsewhere#pool')
         self.assertIsNone(shown[wire.ATTRIBUTE_OBJECT_SIZE])
         self.assertIsNone(shown[wire.ATTRIBUTE_ORIGINS])
 

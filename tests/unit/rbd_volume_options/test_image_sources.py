@@ -7,6 +7,7 @@ import ddt
 
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
@@ -111,24 +112,29 @@ class MadeTest(base.TestCase):
 
     def test_source_over_its_own_parent(self) -> None:
         """The source takes precedence over its own parent."""
-        source = sources.of_volume(
-            cinder_objects.volume(), _STATE, {}, 4 * _MIB
-        )
+        volume = cinder_objects.volume()
+        source = sources.of_volume(volume, _STATE, volume, 4 * _MIB)
         made = self._plan({}, source, parent=_STOCK)
         self.assertEqual(
             plan.ImagePlan(_LAYOUT, frozenset({'layering', 'deep-flatten'})),
             made,
         )
 
+    def _source(self, origins: dict[Part, Origin]) -> inheritance.Source:
+        volume = cinder_objects.volume()
+        record = image_record.Record(_STATE, origins, 'host@ceph')
+        volume.provider_id = record.text(volume.id)
+        return sources.of_volume(volume, _STATE, volume, 4 * _MIB)
+
     def test_origins_of_what_is_inherited_are_those_of_the_source(
         self,
     ) -> None:
-        recorded = {
-            'rbd:origins': 'object_size=backend,striping=volume_type,'
-            'features=volume_metadata'
-        }
-        source = sources.of_volume(
-            cinder_objects.volume(), _STATE, recorded, 4 * _MIB
+        source = self._source(
+            {
+                Part.OBJECT_SIZE: Origin.BACKEND,
+                Part.STRIPING: Origin.VOLUME_TYPE,
+                Part.FEATURES: Origin.VOLUME_METADATA,
+            }
         )
         made = self._plan({'rbd:object_size': '2M'}, source, parent=_STATE)
         self.assertEqual(
@@ -141,10 +147,7 @@ class MadeTest(base.TestCase):
         )
 
     def test_what_may_not_be_inherited(self) -> None:
-        recorded = {'rbd:origins': 'object_size=volume_type'}
-        source = sources.of_volume(
-            cinder_objects.volume(), _STATE, recorded, 4 * _MIB
-        )
+        source = self._source({Part.OBJECT_SIZE: Origin.VOLUME_TYPE})
         made = self._plan({}, source, parent=_STATE, rbd_tenant_options='')
         self.assertEqual(
             plan.ImagePlan(_STOCK.layout, _STOCK.image_features), made

@@ -152,8 +152,6 @@ _CONTRACT = {
     'MARKER_AT': 'at',
     'RECORD_CONVERSION_REFUSED': 'rbd:conversion_refused',
     'RECORD_DESTINATION': 'rbd:destination',
-    'RECORD_ORIGINS': 'rbd:origins',
-    'RECORD_RECORDED_BY': 'rbd:recorded_by',
     'RECORD_RESTORING': 'rbd:restoring',
     'RECORD_BEFORE_RESTORE': 'rbd:before_restore:',
     'AUDIT_VERSION': 'version',

@@ -43,6 +43,7 @@ from rbd_volume_options import cache_modes
 from rbd_volume_options import capabilities
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from tests.unit import recorded
 from tests.unit.rbd_volume_options import back_end
 
 STOCK = 'cinder.api.contrib.standard_extensions'
@@ -269,9 +270,15 @@ class ApiTestCase(test.TestCase):
         values.setdefault('host', f'host@{volume_type}#{volume_type}')
         values.setdefault('availability_zone', 'nova')
         values.setdefault('volume_type_id', self.types[volume_type])
-        return utils.create_volume(
-            context, metadata=metadata, admin_metadata=made, **values
+        volume = utils.create_volume(
+            context,
+            metadata=metadata,
+            admin_metadata=recorded.rows_of(made or {}),
+            **values,
         )
+        volume.provider_id = recorded.text_of(made or {}, volume.name_id)
+        volume.save()
+        return volume
 
     def enforce_new_defaults(self) -> None:
         """Enforce the policy defaults of newer releases of Cinder."""

@@ -100,7 +100,7 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
         'POST',
         '/volumes/{id}/action',
         {'os-extend': {'new_size': 2}},
-        3,
+        2,
     ),
     'reserve': (
         'POST',

@@ -5,7 +5,6 @@
 from typing import Any
 
 from cinder import objects
-from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext.imaging import maker
@@ -141,13 +140,3 @@ class ArrivalsTest(base.DriverTestCase):
             self._arrived, None, base.ASKED, self.make_type(), status
         )
         self.assertIn('tenants may not set this key', str(error))
-
-    def test_recorded_by_none(self) -> None:
-        """A record of an earlier release has no ``rbd:recorded_by``."""
-        same = self.make_type()
-        source = self.made_volume(base.ASKED, same)
-        db.volume_admin_metadata_delete(
-            self.admin, source.id, 'rbd:recorded_by'
-        )
-        target = self._arrived(source, {}, same)
-        self.assertEqual(base.MADE, self.layout_of(target.name, 'volumes2'))

@@ -76,9 +76,7 @@ class ExtendTest(base.DriverTestCase):
         volume = self.made_volume(
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'}, size=3
         )
-        db.volume_admin_metadata_update(
-            self.admin, volume.id, {keys.STRIPE_COUNT: 'x'}, False
-        )
+        db.volume_update(self.admin, volume.id, {'provider_id': 'x'})
         self.driver.extend_volume(volume, 4)
         self.assertEqual(4 * base.GIB, self._size(volume))
 

@@ -9,16 +9,22 @@ from cinder import objects
 from cinder.db import api as db
 import ddt
 
+from cinder_rbd_ext import record
 from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import plan
 from tests.unit.cinder_rbd_ext import base
 
 _THERE = 'host@stock#stock'
+_STATE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
 
 
 @ddt.ddt
 class FinishedTest(base.DriverTestCase):
-    def _migrated(self, host: str | None = _THERE) -> tuple[Any, Any]:
-        """Return a volume and the record of its former image, as in Cinder."""
+    def _migrated(
+        self, host: str | None = _THERE, recorded_by: str = ''
+    ) -> tuple[Any, Any]:
+        """Return a volume and the row of its former image, as in Cinder."""
         volume = self.made_volume({**base.ASKED, 'colour': 'blue'})
         former = self.new_volume(
             {**base.ASKED, 'colour': 'blue'}, status='available', host=_THERE
@@ -26,6 +32,12 @@ class FinishedTest(base.DriverTestCase):
         volume = objects.Volume.get_by_id(self.admin, volume.id)
         volume.previous_status = 'available'
         former = objects.Volume.get_by_id(self.admin, former.id)
+        # Cinder copies the column to the new volume, and swaps both.
+        former.provider_id = volume.provider_id
+        if recorded_by:
+            former.provider_id = record.text_for(
+                volume, _STATE, volume.id, backend=recorded_by
+            )
         former = volume.finish_volume_migration(former)
         if host:
             volume.host = host
@@ -44,19 +56,8 @@ class FinishedTest(base.DriverTestCase):
         self.assertEqual({}, self.recorded(volume))
         self.assertIn('new back end does not support', self.log.output)
 
-    def test_old_record(self) -> None:
-        volume, former = self._migrated()
-        db.volume_admin_metadata_delete(
-            self.admin, volume.id, 'rbd:recorded_by'
-        )
-        self.driver.delete_volume(former)
-        self.assertEqual({'colour': 'blue'}, self._metadata(volume))
-
     def test_back_end_of_ours(self) -> None:
-        volume, former = self._migrated()
-        db.volume_admin_metadata_update(
-            self.admin, volume.id, {'rbd:recorded_by': 'host@stock'}, False
-        )
+        volume, former = self._migrated(recorded_by='host@stock')
         before = self.recorded(volume)
         self.driver.delete_volume(former)
         self.assertEqual(before, self.recorded(volume))

@@ -10,6 +10,7 @@ import ddt
 import fixtures
 import testtools
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_lock
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
@@ -53,7 +54,7 @@ class ManageTest(base.DriverTestCase):
                 Part.STRIPING: errors.Origin.CLUSTER,
                 Part.FEATURES: errors.Origin.CLUSTER,
             },
-            image_record.origins(self.recorded(volume)),
+            image_record.origins(record.stored(volume.id)),
         )
 
     def test_origin_of_a_key_of_the_type_is_the_type(self) -> None:
@@ -61,7 +62,7 @@ class ManageTest(base.DriverTestCase):
             volume_type=self.make_type(**{keys.OBJECT_SIZE: '1M'})
         )
         self._manage(volume)
-        origins = image_record.origins(self.recorded(volume)) or {}
+        origins = image_record.origins(record.stored(volume.id)) or {}
         self.assertEqual(errors.Origin.VOLUME_TYPE, origins[Part.OBJECT_SIZE])
 
     def test_cache_override_stays(self) -> None:
@@ -153,12 +154,19 @@ class ManageTest(base.DriverTestCase):
 class MigratedTest(base.DriverTestCase):
     """The RBD image that a host-assisted migration created."""
 
+    def _completed(self, volume: Any, target: Any, status: str) -> None:
+        """Complete a migration as Cinder's manager does."""
+        update = self._taken_over(volume, target, status)
+        volume.update(update)
+        volume.save()
+        volume.finish_volume_migration(target)
+        volume.refresh()
+
     def test_recorded_for_the_volume_itself(self) -> None:
-        volume = self.new_volume(base.ASKED)
+        volume = self.made_volume()
         target = self.made_volume(base.ASKED)
-        self.driver.update_migrated_volume(
-            self.admin, volume, target, 'available'
-        )
+        self.driver.delete_volume(volume)
+        self._completed(volume, target, 'available')
         self.assertEqual([volume.name], self.cluster.names())
         self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
 
@@ -175,12 +183,10 @@ class MigratedTest(base.DriverTestCase):
 
     def test_in_use(self) -> None:
         """The image of a volume in use keeps the name of the target."""
-        volume = self.new_volume(base.ASKED)
+        volume = self.made_volume()
         target = self.made_volume(base.ASKED)
-        self.driver.update_migrated_volume(
-            self.admin, volume, target, 'in-use'
-        )
-        self.assertEqual([target.name], self.cluster.names())
+        self._completed(volume, target, 'in-use')
+        self.assertEqual(target.id, volume.name_id)
         self.assertEqual('8', self.recorded(volume)[keys.STRIPE_COUNT])
 
     def _taken_over(self, volume: Any, target: Any, status: str) -> Any:

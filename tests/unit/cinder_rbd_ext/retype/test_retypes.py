@@ -420,7 +420,7 @@ class DefaultFeaturesTest(base.DriverTestCase):
         stored = self.cluster.stored(volume.name)
         self.assertEqual(_MAP, int(stored.mask) & _MAP)
         self.assertEqual([0], [stored.flags])
-        origins = image_record.origins(record.items_of(volume.id)) or {}
+        origins = image_record.origins(record.stored(volume.id)) or {}
         self.assertEqual(
             errors.Origin.CLUSTER, origins[precedence.Part.FEATURES]
         )

@@ -18,16 +18,14 @@ from rbd_volume_tools.command_line import outcomes
 from tests.unit import base
 
 _STATEMENTS = """
-CREATE TABLE volumes (id, deleted, deleted_at, _name_id, project_id, host,
-                      cluster_name);
-CREATE TABLE volume_admin_metadata (volume_id, key, value);
-INSERT INTO volumes VALUES ('gone', 1, '2026-01-02 03:04:05', NULL, 'p',
+CREATE TABLE volumes (id, deleted, deleted_at, _name_id, provider_id,
+                      project_id, host, cluster_name);
+INSERT INTO volumes VALUES ('gone', 1, '2026-01-02 03:04:05', NULL,
+                            'gone [1,4096,4096,1,1,"","c@rbd",""]', 'p',
                             'h@rbd#pool', 'c@rbd');
-INSERT INTO volumes VALUES ('moved', 0, NULL, 'image', 'p', 'h@rbd#pool',
-                            NULL);
-INSERT INTO volume_admin_metadata VALUES ('gone', 'rbd:recorded_by',
-                                          'c@rbd');
-INSERT INTO volume_admin_metadata VALUES ('moved', 'other', 'h@rbd');
+INSERT INTO volumes VALUES ('moved', 0, NULL, 'image',
+                            'moved [1,4096,4096,1,1,"","h@rbd",""]', 'p',
+                            'h@rbd#pool', NULL);
 """
 
 _DRIVER_ERRORS = (
@@ -51,7 +49,7 @@ class DatabasesTest(base.TestCase):
         engine = sqlalchemy.create_engine(url)
         with engine.begin() as connection:
             for statement in _STATEMENTS.split(';'):
-                connection.execute(sqlalchemy.text(statement))
+                connection.exec_driver_sql(statement)
         return databases.Databases(
             self.config(f'[database]\nconnection = {url}\n')
         )
@@ -76,7 +74,7 @@ class DatabasesTest(base.TestCase):
         self.assertEqual(('h@rbd#pool', 'c@rbd#pool'), row.backends)
         self.assertTrue(row.has_record)
 
-    def test_volume_with_the_image_of_another_id_is_found(self) -> None:
+    def test_record_of_another_image_does_not_count(self) -> None:
         (row,) = self.databases().volumes('image')
         self.assertFalse(row.is_deleted)
         self.assertFalse(row.has_record)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import sys
 from unittest import mock
 import uuid
@@ -7,13 +8,13 @@ import uuid
 from cinder import context
 from cinder import objects
 from cinder.common import config
-from cinder.db import api as db
 from cinder.tests.unit import test
 from cinder.tests.unit import utils as cinder_utils
 
 from cinder_rbd_ext import record
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
@@ -28,27 +29,26 @@ _THERE = features.MAP_ON | {features.LAYERING}
 class RecordedTest(test.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.admin = context.get_admin_context()
         self.volume = cinder_utils.create_volume(
             context.RequestContext('user', 'project')
         )
 
-    def recorded(self) -> dict[str, str]:
-        return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
+    def recorded(self) -> image_record.Record | None:
+        return image_record.read(record.stored(self.volume.id))
 
     def test_only_the_features_change(self) -> None:
-        origins = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
-        record.made(self.volume.id, _PLAIN, 'host@rbd', origins)
-        before = self.recorded()
+        origins = dict.fromkeys(precedence.Part, errors.Origin.CLUSTER)
+        before = image_record.Record(_PLAIN, origins, 'host@rbd')
+        record.replace(self.volume, before)
         self.assertTrue(recorded.correct(self.volume.id, _THERE))
-        after = self.recorded()
+        state = dataclasses.replace(_PLAIN, image_features=_THERE)
         self.assertEqual(
-            {**before, 'rbd:features': features.joined(_THERE)}, after
+            dataclasses.replace(before, state=state), self.recorded()
         )
 
     def test_no_record(self) -> None:
         self.assertFalse(recorded.correct(self.volume.id, _THERE))
-        self.assertEqual({}, self.recorded())
+        self.assertIsNone(self.recorded())
         self.assertFalse(recorded.correct(str(uuid.uuid4()), _THERE))
 
     def test_recorder_without_cinder_says_where_to_run_it(self) -> None:

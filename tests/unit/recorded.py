@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The record of a volume as items, which tests write and compare."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rbd_volume_options import errors
+from rbd_volume_options import image_record
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import plan
+from rbd_volume_options import precedence
+
+#: Items that have no key: where each part was set, and the back end.
+ORIGINS = 'rbd:origins'
+MAKER = 'rbd:recorded_by'
+
+_OF_IMAGE = (
+    *(keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT),
+    *(keys.FEATURES, keys.DATA_POOL, ORIGINS, MAKER),
+)
+
+
+def record_of(items: Mapping[str, str]) -> image_record.Record | None:
+    """Return the record that has these items; None without an image."""
+    numbers = [
+        items.get(key, '')
+        for key in (keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT)
+    ]
+    if not all(number.isdigit() for number in numbers):
+        return None
+    words = dict(
+        word.split('=') for word in items.get(ORIGINS, '').split(',') if word
+    )
+    return image_record.Record(
+        plan.ImageState(
+            layout.ImageLayout.of(*map(int, numbers)),
+            frozenset(items[keys.FEATURES].split(',')) - {''},
+            items.get(keys.DATA_POOL),
+        ),
+        {
+            part: errors.Origin[words[part.value].upper()]
+            for part in precedence.Part
+            if part.value in words
+        }
+        if words
+        else None,
+        items.get(MAKER, ''),
+    )
+
+
+def text_of(items: Mapping[str, str], image: str) -> str | None:
+    """Return the column of an image that has these items."""
+    record = record_of(items)
+    return record.text(image) if record else None
+
+
+def rows_of(items: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the items that are in the admin metadata."""
+    return {k: v for k, v in items.items() if k not in _OF_IMAGE}
+
+
+def items_of(volume: Any) -> dict[str, str]:
+    """Return the record of a volume and its admin metadata as items."""
+    record = image_record.read(volume)
+    if record is None:
+        return dict(volume.admin_metadata)
+    items = {
+        **volume.admin_metadata,
+        **image_record.as_texts(record.state.values()),
+    }
+    if record.backend:
+        items[MAKER] = record.backend
+    if record.origins is not None:
+        items[ORIGINS] = ','.join(
+            f'{part.value}={origin.name.lower()}'
+            for part, origin in record.origins.items()
+        )
+    return items
