@@ -154,7 +154,7 @@ _RULES = (
         ('rbd_read_from_replica_policy',),
         _is_not('default'),
         'Remove the option. An OSD that meets a media error while it serves '
-        'such a read stops (https://tracker.ceph.com/issues/70909).',
+        'such a read stops (https://tracker.ceph.com/issues/76957).',
     ),
     _Rule(
         (_EXCLUDED,),

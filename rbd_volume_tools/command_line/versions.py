@@ -12,7 +12,7 @@ from rbd_volume_tools.command_line import findings
 
 #: The first release of Ceph with the new I/O path of librbd.
 OLDEST_CEPH = 16
-_CEPH = re.compile(r'ceph version (\d+)\.[\d.]+\S*')
+_CEPH = re.compile(r'ceph version ((\d+)(?:\.\d+)+)\S*')
 _NUMBER = re.compile(r'\d+\.\d+(?:\.\d+)*')
 #: Names of the QEMU program in distributions.
 QEMU = (
@@ -43,7 +43,7 @@ def check_librbd(run: Run) -> Finding:
             Severity.NOTICE,
             'Install ceph-common, which is of the same release as librbd.',
         )
-    if int(version[1]) < OLDEST_CEPH:
+    if int(version[2]) < OLDEST_CEPH:
         return Finding(
             'librbd',
             version[0],
@@ -52,7 +52,21 @@ def check_librbd(run: Run) -> Finding:
             'measured 126,000 random reads a second with it, and 80,000 with '
             'an older librbd.',
         )
-    return Finding('librbd', version[0])
+    known = ''
+    if _can_crash(_numbers(version[1])):
+        # A retype copies with it, in a child process.
+        known = (
+            '; rbd deep cp can crash (https://tracker.ceph.com/issues/77551)'
+        )
+    return Finding('librbd', version[0] + known)
+
+
+def _can_crash(version: list[int]) -> bool:
+    """Return whether a release lacks the correction of 77551.
+
+    Backports to 19 exist; none are known for 16 to 18.
+    """
+    return version[0] <= 18 or [20] <= version < [20, 2, 3]
 
 
 def check_host(run: Run) -> Iterator[Finding]:

@@ -26,6 +26,23 @@ class VersionsTest(base.TestCase):
         finding = versions.check_librbd(hosts.Programs(rbd=shown))
         self.assertEqual(severity, finding.severity)
 
+    @ddt.data(
+        ('16.2.15', True),
+        ('18.2.7', True),
+        ('19.2.4', False),
+        ('20.2.2', True),
+        ('20.2.3', False),
+        ('21.0.0', False),
+    )
+    @ddt.unpack
+    def test_release_whose_deep_copy_can_crash_is_shown(
+        self, version: str, is_shown: bool
+    ) -> None:
+        shown = f'ceph version {version} (618f) name (stable)'
+        finding = versions.check_librbd(hosts.Programs(rbd=shown))
+        self.assertIsNone(finding.severity)
+        self.assertIs(is_shown, 'issues/77551' in finding.seen)
+
     def test_versions_of_qemu_and_libvirt_are_shown(self) -> None:
         run = hosts.Programs(
             qemu_kvm='QEMU emulator version 7.2.22 (Debian 1:7.2)',
