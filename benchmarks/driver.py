@@ -4,7 +4,7 @@
 
     python3 benchmarks/driver.py --conf /etc/ceph/ceph.conf \
         --user admin --pool volumes [--runs 20] [--workers 1 16 64] \
-        [--images 10000] [--database mysql+pymysql://...] [--json FILE]
+        [--database mysql+pymysql://...] [--json FILE]
 
 Both drivers in one run, in turns, on one cluster and one database (SQLite in
 a temporary file unless you name one; its tables are created): only the ratios
@@ -53,9 +53,9 @@ from cinder.volume import configuration
 from cinder.volume import driver as cinder_driver
 from cinder.volume.drivers import rbd as stock_rbd
 import counts
-import filled_pool
 from oslo_config import cfg
 import rados
+import rbd
 import records
 
 from cinder_rbd_ext import driver as our_driver
@@ -253,21 +253,13 @@ def database(url: str | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def filled(args: argparse.Namespace) -> Iterator[rados.Ioctx]:
-    """Fill the pool with other images, and remove them at the end.
-
-    Yield a context of the pool.
-    """
+def pool(args: argparse.Namespace) -> Iterator[rados.Ioctx]:
+    """Yield a context of the pool."""
     with (
         rados.Rados(conffile=args.conf, rados_id=args.user) as connection,
         connection.open_ioctx(args.pool) as ioctx,
     ):
-        images = filled_pool.Images(ioctx, args.images)
-        try:
-            images.create()
-            yield ioctx
-        finally:
-            images.remove()
+        yield ioctx
 
 
 @contextlib.contextmanager
@@ -283,7 +275,8 @@ def removing_renamed(
     finally:
         for backend in backends.values():
             for ident in backend.records.idents:
-                filled_pool.remove(ioctx, f'volume-{ident}.deleted')
+                with contextlib.suppress(rbd.ImageNotFound):
+                    rbd.RBD().remove(ioctx, f'volume-{ident}.deleted')
 
 
 def main() -> None:
@@ -294,16 +287,10 @@ def main() -> None:
     parser.add_argument('--user', default='admin')
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--workers', type=int, nargs='+', default=[1, 16, 64])
-    parser.add_argument(
-        '--images',
-        type=int,
-        default=0,
-        help='the number of other images that fill the pool first',
-    )
     parser.add_argument('--database', help='URL for SQLAlchemy')
     parser.add_argument('--json', type=pathlib.Path, help='for the results')
     args = parser.parse_args()
-    with database(args.database), filled(args) as ioctx:
+    with database(args.database), pool(args) as ioctx:
         backends = {name: Backend(name, args) for name in DRIVERS}
         measured = {**backends, 'bare': bare.Bare('bare', args)}
         with removing_renamed(backends, ioctx):

@@ -30,7 +30,7 @@ sys.path[:0] = [str(_ROOT), str(_ROOT / 'tools')]
 import openstack  # noqa: E402
 import sandbox_guest  # noqa: E402
 
-from rbd_bench import workload  # noqa: E402
+from rbd_volume_tools.bench import workload  # noqa: E402
 from tests.cloud import librbd_sockets  # noqa: E402
 
 _DEPTHS = (1, 32)

@@ -4,12 +4,10 @@
 """Plots of the results of ``driver.py`` and ``deletion.py``.
 
     python3 benchmarks/plots.py calls FILE... --output calls.svg
-    python3 benchmarks/plots.py growth IMAGES=FILE... --output growth.svg
     python3 benchmarks/plots.py deletion FILE... --output deletion.svg
 
 The files are those of the option ``--json``. ``calls`` shows the ratio of
 each operation, with the ratio of Cinder's driver to the bare calls as a mark.
-``growth`` shows the time of one call by the number of images in the pool.
 ``deletion`` shows the time of one deletion by the size of the image. Requires
 matplotlib.
 """
@@ -95,42 +93,6 @@ def calls(results: Sequence[Mapping[str, Any]]) -> figure.Figure:
     return shown
 
 
-def growth(by_images: Mapping[int, Mapping[str, Any]]) -> figure.Figure:
-    """Draw the time of one call by the number of images in the pool.
-
-    :param by_images: results of ``driver.py`` by ``--images``
-    """
-    first = next(iter(by_images.values()))['times']['1']
-    names = [x for x in first if x not in _NOT_COMPARED]
-    shown = figure.Figure(figsize=(_WIDTH, 2.2 * -(-len(names) // 3)),
-                          layout='constrained')  # fmt: skip
-    for place, name in enumerate(names):
-        plot = shown.add_subplot(-(-len(names) // 3), 3, place + 1)
-        plot.spines[['top', 'right']].set_visible(False)
-        for driver, label in (('stock', "Cinder's driver"), ('ours', 'ours')):
-            rows = [
-                each['times']['1'][name][driver] for each in by_images.values()
-            ]
-            middle = [row['median'] for row in rows]
-            low = [row['median'] - row['low'] for row in rows]
-            high = [row['high'] - row['median'] for row in rows]
-            plot.errorbar(
-                list(by_images), middle, (low, high), marker='o', capsize=3,
-                label=label,
-            )  # fmt: skip
-        plot.set_xscale('log')
-        plot.xaxis.set_major_formatter('{x:,.0f}')
-        plot.set_ylim(bottom=0)
-        plot.set_title(name, loc='left', fontsize=11)
-        plot.set_ylabel('ms')
-    handles, labels = plot.get_legend_handles_labels()
-    shown.legend(
-        handles, labels, loc='outside upper right', frameon=False, ncols=2
-    )
-    shown.supxlabel('other images in the pool', fontsize=11)
-    return shown
-
-
 def deletion(results: Sequence[Sequence[Mapping[str, Any]]]) -> figure.Figure:
     """Draw the seconds of one deletion by the size of an empty image.
 
@@ -164,18 +126,13 @@ def deletion(results: Sequence[Sequence[Mapping[str, Any]]]) -> figure.Figure:
 def main() -> None:
     """Draw one plot."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('kind', choices=('calls', 'growth', 'deletion'))
+    parser.add_argument('kind', choices=('calls', 'deletion'))
     parser.add_argument('results', nargs='+')
     parser.add_argument('--output', type=pathlib.Path, required=True)
     args = parser.parse_args()
-    pairs = [each.rpartition('=') for each in args.results]
-    read = [json.loads(pathlib.Path(path).read_text()) for *_, path in pairs]
+    read = [json.loads(pathlib.Path(x).read_text()) for x in args.results]
     with matplotlib.rc_context(_STYLE):
-        if args.kind == 'growth':
-            images = [int(number) for number, *_ in pairs]
-            shown = growth(dict(zip(images, read, strict=True)))
-        else:
-            shown = {'calls': calls, 'deletion': deletion}[args.kind](read)
+        shown = {'calls': calls, 'deletion': deletion}[args.kind](read)
         shown.savefig(args.output, format='svg', metadata=_NO_DATE)
 
 

@@ -20,12 +20,12 @@ import openstack
 import rados
 import rbd
 
-from rbd_bench import images
-from rbd_bench import plan
-from rbd_bench import workload
-from rbd_bench.guest import api
-from rbd_bench.guest import cloud
-from rbd_bench.guest import job
+from rbd_volume_tools.bench import images
+from rbd_volume_tools.bench import plan
+from rbd_volume_tools.bench import workload
+from rbd_volume_tools.bench.guest import api
+from rbd_volume_tools.bench.guest import cloud
+from rbd_volume_tools.bench.guest import job
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MIB = 2**20

@@ -22,6 +22,7 @@ import yaml
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_tools.audit import commands as audit
+from rbd_volume_tools.bench import commands as bench
 from rbd_volume_tools.clean import commands as clean
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
@@ -224,7 +225,6 @@ class Shell(app.App):
 
     def __init__(self) -> None:
         self._connection: Any = None
-        # rbd_bench adds its commands by entry points of this group.
         commands = commandmanager.CommandManager('cinder_rbd_ext.commands')
         commands.add_command('types ensure', EnsureTypes)
         commands.add_command('types apply', apply_types.ApplyTypes)
@@ -238,6 +238,11 @@ class Shell(app.App):
         commands.add_command('object-map rebuild', object_map.Rebuild)
         commands.add_command('retype', retype.Retype)
         commands.add_command('doctor', doctor.Doctor)
+        commands.add_command('bench plans', bench.BenchPlans)
+        commands.add_command('bench run', bench.BenchRun)
+        commands.add_command('bench servers', bench.BenchServers)
+        commands.add_command('bench report', bench.BenchReport)
+        commands.add_command('bench compare', bench.BenchCompare)
         commands.add_command('exporter', exporter.Exporter)
         super().__init__(
             description='Commands for operators of RBD volume options',

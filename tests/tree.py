@@ -17,7 +17,6 @@ PACKAGES = (
     'horizon_volume_opts',
     'glance_store_objmap',
     'rbd_volume_tools',
-    'rbd_bench',
     'rbd_tempest_plugin',
 )
 

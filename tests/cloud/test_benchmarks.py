@@ -63,10 +63,3 @@ class GuestBenchmarksTest(base.CloudTestCase):
             self.assertLess(difference, 0.1, name)
         for name, seconds in results['seconds'].items():
             self.assertLess(max(seconds), 30, name)
-
-    def test_limits_of_volumes_of_a_type(self) -> None:
-        results = self.measured('type_limits', '--volumes', '8')
-        self.assertEqual(8, results['retyped'])
-        self.assertEqual(
-            {'former': 0, 'target': 0, 'applied': 0}, results['wrong']
-        )

@@ -73,6 +73,6 @@ class ToolsPackageTest(debian.Packaged, base.TestCase):
         self.assertEqual([], list(wanted.rglob('cinder-rbd-ext-*')))
         # The driver is in another package.
         self.assertNotIn('python3-cinder-rbd-ext', self.fresh.distributions())
-        self.assertEqual({'rbd_bench', 'rbd_volume_tools'}, set(self.owners()))
+        self.assertEqual({'rbd_volume_tools'}, set(self.owners()))
         self.purge()
         self.assertEqual([], self._units())

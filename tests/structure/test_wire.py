@@ -70,7 +70,7 @@ _OTHER_MEANING = {
         'rbd_volume_tools/command_line/ceph_options.py',
         'rbd_default_features',
     ): 'option of Ceph',
-    ('rbd_bench/plan.py', 'cache_mode'): 'axis of a plan',
+    ('rbd_volume_tools/bench/plan.py', 'cache_mode'): 'axis of a plan',
     ('rbd_volume_tools/client/attach.py', 'cache_mode'): 'column of a table',
     ('rbd_volume_tools/client/create.py', 'Glance image'): 'help text',
     ('rbd_tempest_plugin/config.py', 'cache_mode'): "Tempest's option",

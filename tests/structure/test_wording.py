@@ -98,7 +98,7 @@ IN_CODE: Mapping[str, str] = {
 _CODE = (
     *('cinder_rbd_ext', 'glance_store_objmap', 'horizon_volume_opts'),
     *('nova_rbd_cache', 'rbd_volume_options', 'tools'),
-    *('rbd_bench', 'rbd_volume_tools'),
+    'rbd_volume_tools',
 )
 _TAG = re.compile(r'{#.*?#}|{%.*?%}|<[^>]*>', re.DOTALL)
 

@@ -63,16 +63,10 @@ def _parser() -> argparse.ArgumentParser:
         'guest-image',
         'create the boot image of servers, if it is missing; print its path',
     )
-    kinds = image.add_mutually_exclusive_group()
-    kinds.add_argument(
+    image.add_argument(
         '--with-fio',
         action='store_true',
         help='the image for "cinder-rbd-ext bench", which contains fio',
-    )
-    kinds.add_argument(
-        '--with-ext4',
-        action='store_true',
-        help='the image for benchmarks/guest_discard.py',
     )
     _add_logs(add)
     _add_exec(add)
@@ -261,13 +255,10 @@ def _exec(place: state.State, args: argparse.Namespace) -> int:
 
 
 def _guest_image(place: state.State, args: argparse.Namespace) -> int:
-    from sandbox_cloud import ext4_image
     from sandbox_cloud import fio_image
     from sandbox_cloud import guest_image
 
     kind = fio_image.image if args.with_fio else guest_image.GuestImage
-    if args.with_ext4:
-        kind = ext4_image.image
     with place.alone():
         place.make()
         made = kind(place.root / 'guest', place.log / 'guest.log').make()

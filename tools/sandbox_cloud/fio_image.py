@@ -2,9 +2,10 @@
 
 """The guest with fio, for ``cinder-rbd-ext bench``.
 
-Its initramfs also contains fio, the libraries of fio, and the shell script
-that ``bench`` starts in a guest. Debian's fio needs many libraries, among them
-those of Ceph, so that the image has its own name and is created on demand.
+Its initramfs also contains fio, hdparm and ``mkfs.ext4``, their libraries, and
+the shell script that ``bench`` starts in a guest. Debian's fio needs many
+libraries, among them those of Ceph, so that the image has its own name and is
+created on demand.
 """
 
 from __future__ import annotations
@@ -18,8 +19,17 @@ from sandbox_cloud import errors
 from sandbox_cloud import guest_image
 
 PROGRAM = (
-    pathlib.Path(__file__).parents[2] / 'rbd_bench' / 'guest' / 'measure.sh'
+    pathlib.Path(__file__).parents[2]
+    / 'rbd_volume_tools/bench/guest'
+    / 'measure.sh'
 )
+
+#: The programs of the script, and their Debian packages.
+_PROGRAMS = {
+    'fio': 'fio',
+    'hdparm': 'hdparm',
+    'mkfs.ext4': 'e2fsprogs',
+}
 
 
 def image(folder: pathlib.Path, log: pathlib.Path) -> guest_image.GuestImage:
@@ -33,12 +43,17 @@ def image(folder: pathlib.Path, log: pathlib.Path) -> guest_image.GuestImage:
 
 def _files() -> dict[str, pathlib.Path]:
     """Return the files by their paths in the initramfs."""
-    fio = shutil.which('fio')
-    if fio is None:
-        raise errors.SandboxError(
-            'fio is not installed. Install the Debian package fio'
-        )
-    return {'measure': PROGRAM, 'bin/fio': pathlib.Path(fio), **libraries(fio)}
+    files = {'measure': PROGRAM}
+    for name, package in _PROGRAMS.items():
+        program = shutil.which(name)
+        if program is None:
+            raise errors.SandboxError(
+                f'{name} is not installed. Install the Debian package '
+                f'{package}'
+            )
+        files[f'bin/{name}'] = pathlib.Path(program)
+        files.update(libraries(program))
+    return files
 
 
 def libraries(program: str) -> dict[str, pathlib.Path]:

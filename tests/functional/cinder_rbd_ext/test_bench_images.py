@@ -12,9 +12,9 @@ import rados
 import rbd
 import testtools
 
-from rbd_bench import images
-from rbd_bench import session
-from rbd_bench.commands import bench_session
+from rbd_volume_tools.bench import commands
+from rbd_volume_tools.bench import images
+from rbd_volume_tools.bench import session
 from tests import feature_bits
 from tests import tree
 from tests.functional import ceph
@@ -40,7 +40,7 @@ class BenchImagesTest(testtools.TestCase):
         self.client = rados.Rados(
             conffile=self.cluster.conf,
             rados_id='admin',
-            conf=bench_session.OPTIONS,
+            conf=commands.OPTIONS,
         )
         self.client.connect()
         self.addCleanup(self.client.shutdown)

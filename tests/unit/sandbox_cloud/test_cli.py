@@ -10,7 +10,6 @@ import fixtures
 import testtools
 
 from sandbox_cloud import cli
-from sandbox_cloud import ext4_image
 from sandbox_cloud import fio_image
 from sandbox_cloud import guest_image
 from sandbox_cloud import state
@@ -192,9 +191,6 @@ class GuestImageTestCase(base.TestCase):
         self.useFixture(
             fixtures.MonkeyPatch('sandbox_cloud.fio_image._files', dict)
         )
-        self.useFixture(
-            fixtures.MonkeyPatch('sandbox_cloud.ext4_image._files', dict)
-        )
         # Images that exist are not created again.
         folder = state.State(root.resolve()).root / 'guest'
         folder.mkdir()
@@ -202,13 +198,11 @@ class GuestImageTestCase(base.TestCase):
         for made in (
             guest_image.GuestImage(folder, log),
             fio_image.image(folder, log),
-            ext4_image.image(folder, log),
         ):
             made.path.touch()
         for words, name in (
             ([], 'tiny-'),
             (['--with-fio'], 'fio-'),
-            (['--with-ext4'], 'ext4-'),
         ):
             shown = self.useFixture(fixtures.StringStream('out')).stream
             self.useFixture(fixtures.MonkeyPatch('sys.stdout', shown))
