@@ -69,12 +69,7 @@ class ReproducibleArchive:
 
 
 class Distribution(setuptools.Distribution):
-    """Has folders of data as packages, which they are to setuptools.
-
-    pbr lists only folders with an ``__init__.py``. For every other folder
-    setuptools would warn that it is not listed. pbr replaces ``packages`` and
-    ``cmdclass``.
-    """
+    """Its ``sdist`` makes equal archives; pbr replaces ``cmdclass``."""
 
     def get_command_class(self, command):
         """Return a command's class; pbr replaces that of ``sdist``."""
@@ -84,15 +79,6 @@ class Distribution(setuptools.Distribution):
         made = type(stock.__name__, (ReproducibleArchive, stock), {})
         self.cmdclass[command] = made
         return made
-
-    def run_commands(self) -> None:
-        """Add the folders to the packages that pbr lists."""
-        tops = {name.partition('.')[0] for name in self.packages}
-        packages = setuptools.find_namespace_packages(
-            include=[f'{top}.*' for top in tops], exclude=['*.__pycache__']
-        )
-        self.packages = sorted({*self.packages, *packages})
-        super().run_commands()
 
 
 set_version_of_shallow_clone()

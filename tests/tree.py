@@ -7,6 +7,9 @@ from __future__ import annotations
 import pathlib
 import shutil
 import subprocess
+from typing import Any
+
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -19,6 +22,20 @@ PACKAGES = (
     'rbd_volume_tools',
     'rbd_tempest_plugin',
 )
+
+
+def project() -> dict[str, Any]:
+    """Return the metadata of the distribution, from pyproject.toml."""
+    text = (ROOT / 'pyproject.toml').read_text()
+    metadata: dict[str, Any] = tomllib.loads(text)['project']
+    return metadata
+
+
+def entry_points() -> dict[str, dict[str, str]]:
+    """Return the targets of the entry points, by group and name."""
+    metadata = project()
+    scripts = {'console_scripts': metadata['scripts']}
+    return {**scripts, **metadata['entry-points']}
 
 
 def files(root: pathlib.Path = ROOT) -> list[str]:

@@ -9,6 +9,7 @@ list has no time and no random number, so it changes with its contents only.
 
 from collections.abc import Iterable
 import configparser
+import itertools
 import json
 import pathlib
 import re
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import textwrap
 from typing import Any
+
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 #: The list in the format of CycloneDX, and the licenses as text.
@@ -38,12 +41,16 @@ def normal(name: str) -> str:
     return re.sub(r'[-_.]+', '-', name).lower()
 
 
+def _project() -> dict[str, Any]:
+    text = (ROOT / 'pyproject.toml').read_text()
+    metadata: dict[str, Any] = tomllib.loads(text)['project']
+    return metadata
+
+
 def requirements() -> tuple[list[str], list[str]]:
     """Return the requirements without an extra, and those of all extras."""
-    setup = configparser.ConfigParser()
-    setup.read(ROOT / 'setup.cfg')
     lines = (ROOT / 'requirements.txt').read_text().splitlines()
-    extras = '\n'.join(setup['extras'].values()).splitlines()
+    extras = itertools.chain(*_project()['optional-dependencies'].values())
     required, optional = (
         sorted({line.partition('#')[0].strip() for line in each} - {''})
         for each in (lines, extras)
@@ -83,7 +90,7 @@ def reduced(document: dict[str, Any]) -> dict[str, Any]:
         'name': project,
         'version': version,
         'purl': f'pkg:pypi/{project}@{version}',
-        'licenses': [{'license': {'id': setup['metadata']['license']}}],
+        'licenses': [{'license': {'id': _project()['license']}}],
     }
     return {
         'bomFormat': document['bomFormat'],

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-import configparser
 import hashlib
 import pathlib
 import shutil
 import tempfile
+
+import tomllib
 
 from sandbox_cloud import venvs
 from sandbox_cloud.state import CHECKOUT
@@ -26,7 +27,7 @@ _TOOLS = (
     *('openstacksdk', 'python-openstackclient', 'python-cinderclient'),
     *('pymysql', 'python-memcached', 'pymemcache', 'pyuwsgi'),
 )
-# The sources of a wheel, besides the packages that setup.cfg lists.
+# The sources of a wheel, besides the packages that pyproject.toml lists.
 _BUILD_FILES = (
     *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
     *('requirements.txt', 'DESCRIPTION.rst', 'LICENSE', 'tools/compiled.py'),
@@ -95,9 +96,8 @@ def _sources() -> Iterator[pathlib.Path]:
     for name in _BUILD_FILES:
         if (CHECKOUT / name).is_file():
             yield CHECKOUT / name
-    setup = configparser.ConfigParser()
-    setup.read(CHECKOUT / 'setup.cfg')
-    for package in setup.get('files', 'packages').split():
-        for path in (CHECKOUT / package).rglob('*'):
+    tool = tomllib.loads((CHECKOUT / 'pyproject.toml').read_text())['tool']
+    for package in tool['setuptools']['packages']['find']['include']:
+        for path in (CHECKOUT / package.rstrip('*')).rglob('*'):
             if path.is_file() and '__pycache__' not in path.parts:
                 yield path

@@ -2,7 +2,6 @@
 
 """The page, as shown to an administrator."""
 
-import configparser
 from importlib import metadata
 import time
 import types
@@ -240,9 +239,7 @@ class CommandsTestCase(base.TestCase):
     """The commands on the page exist."""
 
     def test_each_exists(self) -> None:
-        parser = configparser.ConfigParser()
-        parser.read(tree.ROOT / 'setup.cfg')
-        plugin = parser['entry_points']['openstack.volume.v3']
+        plugin = tree.entry_points()['openstack.volume.v3']
         # The checkout is not installed and has no version.
         with mock.patch.object(
             metadata, 'version', autospec=True, return_value='1'
@@ -255,7 +252,7 @@ class CommandsTestCase(base.TestCase):
             if program == 'cinder-rbd-ext':
                 ours.find_command(words)
             elif 'rbd' in words:
-                self.assertIn(f'{"_".join(words)} =', plugin)
+                self.assertIn('_'.join(words), plugin)
             else:
                 stock = commandmanager.CommandManager('openstack.volume.v3')
                 stock.find_command(words)
