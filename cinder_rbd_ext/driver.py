@@ -18,13 +18,13 @@ from cinder.volume.drivers import rbd
 from oslo_config import cfg
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import turns
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
@@ -44,7 +44,6 @@ from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import leftovers
-from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import trash
@@ -122,13 +121,12 @@ class RBDExtDriver(rbd.RBDDriver):
         return str(self._backend_name)
 
     def check_for_setup_error(self) -> None:
-        """Refuse to start if an option is invalid; log locks of one host."""
+        """Refuse to start if an option is invalid."""
         data_pool = self.settings.options.data_pool
         super().check_for_setup_error()
         if data_pool:
             with option_errors.of_back_end(self.backend_name):
                 self.images.check_data_pool(data_pool, errors.Origin.BACKEND)
-        volume_lock.warn_if_local(self.cluster_name)
 
     # Creation of images
 
@@ -271,7 +269,7 @@ class RBDExtDriver(rbd.RBDDriver):
             :meth:`remove_export` turns it into HTTP 400
         """
         try:
-            with self._attaching.holding(volume.id):
+            with self._attaching.holding(self, volume):
                 current = restore.connected(self, volume, connector)
                 if current is not None:
                     volume_use.check_not_migrated(self, current)
@@ -284,7 +282,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 )
                 info['data'].update(items)
                 return info
-        except volume_lock.VolumeLocked as error:
+        except locks.VolumeLocked as error:
             raise exceptions.AttachmentRefused(reason=str(error)) from error
 
     def remove_export(
@@ -337,16 +335,8 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""
-        with volume_use.using_snapshot(self, snapshot) as volume:
-            update = super().create_snapshot(snapshot)
-            if self.cluster_name:
-                # If this service was stopped for so long that its lock has
-                # expired, the open image may be one that a copy has replaced.
-                with self.images.opened(
-                    volume.name, snapshot=snapshot.name, read_only=True
-                ):
-                    pass
-            return update
+        with volume_use.using_snapshot(self, snapshot):
+            return super().create_snapshot(snapshot)
 
     def revert_to_snapshot(
         self,
@@ -413,7 +403,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 self._retypes.announced(
                     request_id, volume, new_type
                 ) as settle,
-                volume_use.replacing(volume, settle) as held,
+                volume_use.replacing(self, volume, settle) as held,
             ):
                 return self._retypes.retype(
                     request_id, volume, new_type, stock, held
@@ -447,7 +437,7 @@ class RBDExtDriver(rbd.RBDDriver):
         request_id = context.request_id
         with (
             self._migrations.announced(request_id, volume, host) as settle,
-            volume_use.replacing(volume, settle) as held,
+            volume_use.replacing(self, volume, settle) as held,
         ):
             result = self._migrations.migrate(
                 request_id, volume, host, move, held
@@ -505,7 +495,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Take over an RBD image if it matches the request."""
         name = existing_ref['source-name']
         with (
-            volume_use.using_image(name),
+            locks.image(self, name),
             takeover.taking_over(self, volume, name),
         ):
             # Cinder has not saved the size of the volume yet.
@@ -551,7 +541,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _delete_alone(self, volume: protocols.Volume) -> None:
         try:
-            with volume_lock.exclusive(volume.id, volume_use.LONG_WAIT):
+            with locks.exclusive(self, volume, volume_use.LONG_WAIT):
                 with self._busy_after_timeout(volume.name):
                     migration.finished(volume)
                     if not _RETYPED.isdisjoint(record.items_of(volume.id)):
@@ -577,14 +567,6 @@ class RBDExtDriver(rbd.RBDDriver):
         except self.rbd.Timeout as error:
             raise exception.VolumeIsBusy(volume_name=name) from error
 
-    @classmethod
-    def clean_volume_file_locks(cls, volume_id: str) -> None:
-        """Remove the lock files of a deleted volume."""
-        super().clean_volume_file_locks(volume_id)
-        # The deletion can have ended early: others may have the locks.
-        if marker.status_of(volume_id) is None:
-            volume_lock.clean(volume_id)
-
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""
         try:
@@ -609,7 +591,8 @@ class RBDExtDriver(rbd.RBDDriver):
                         )
                     self._delete_snapshot(snapshot)
         except (
-            volume_lock.VolumeLocked,
+            locks.VolumeLocked,
+            locks.LockLost,
             self.rbd.ImageBusy,
             self.rbd.Timeout,
         ) as error:
@@ -624,17 +607,6 @@ class RBDExtDriver(rbd.RBDDriver):
         except self.rbd.Timeout as error:
             if self._is_kept(snapshot, error):
                 raise
-        if self.cluster_name:
-            # As in create_snapshot, it may have been removed from an image
-            # that a copy with the same snapshots has replaced.
-            with (
-                contextlib.suppress(self.rbd.ImageNotFound),
-                self.images.opened(
-                    snapshot.volume_name, read_only=True
-                ) as image,
-            ):
-                if any(s['name'] == snapshot.name for s in image.list_snaps()):
-                    raise exception.SnapshotIsBusy(snapshot_name=snapshot.name)
 
     def _is_kept(
         self, snapshot: protocols.Snapshot, timeout: Exception
@@ -659,7 +631,7 @@ class RBDExtDriver(rbd.RBDDriver):
         return is_there
 
     def _do_flatten(self, volume_name: str, pool: str) -> None:
-        with volume_use.using_image(volume_name):
+        with locks.image(self, volume_name):
             super()._do_flatten(volume_name, pool)
 
     def _delete_volume(

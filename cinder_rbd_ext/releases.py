@@ -10,6 +10,7 @@ import importlib
 import os
 import re
 import threading
+import time
 from typing import Any
 import weakref
 
@@ -74,13 +75,13 @@ def unwrapped(blocking: Any) -> Any:
     return blocking
 
 
-def _native_threading() -> Any:
-    """Return the module ``threading``, without changes by eventlet."""
-    if type(off_the_hub(_native_threading)) is type(_native_threading):
-        return threading
+def _native(module: Any) -> Any:
+    """Return a module of Python, without changes by eventlet."""
+    if type(off_the_hub(_native)) is type(_native):
+        return module
     from eventlet import patcher
 
-    return patcher.original('threading')
+    return patcher.original(module.__name__)
 
 
 def without_thread_pool() -> None:
@@ -89,7 +90,7 @@ def without_thread_pool() -> None:
     The results of eventlet's thread pool reach only one of the threads.
     Without threads of its own, the pool calls functions directly.
     """
-    if _native_threading() is threading:
+    if _native(threading) is threading:
         from eventlet import tpool
 
         tpool.set_num_threads(0)
@@ -100,7 +101,7 @@ def native_lock() -> Any:
 
     While it is held, nothing may wait for another thread of eventlet.
     """
-    return _native_threading().Lock()
+    return _native(threading).Lock()
 
 
 def after_fork(method: Callable[[], None]) -> None:
@@ -117,4 +118,9 @@ def after_fork(method: Callable[[], None]) -> None:
 
 def in_thread(function: Callable[[], Any]) -> None:
     """Run a function in a native thread of its own, and do not wait for it."""
-    _native_threading().Thread(target=function, daemon=True).start()
+    _native(threading).Thread(target=function, daemon=True).start()
+
+
+def native_sleep(seconds: float) -> None:
+    """Sleep in a native thread."""
+    _native(time).sleep(seconds)

@@ -4,8 +4,7 @@
 
 Cinder's statuses keep most requests from a volume whose image is replaced or
 removed, but not those that were accepted just before, and none about its
-snapshots. Inside the lock (:mod:`cinder_rbd_ext.volume_lock`), the volume is
-read again from the database.
+snapshots. Those wait for the lock (:mod:`cinder_rbd_ext.locks`).
 """
 
 from collections.abc import Callable
@@ -20,12 +19,9 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.objects import fields
-from cinder.volume import volume_utils
-from oslo_utils import uuidutils
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import image_handles
@@ -62,11 +58,12 @@ _WORKING = (
 )
 
 
+@contextlib.contextmanager
 def using(
     driver: protocols.Driver,
     volume: protocols.Volume,
-    wait: float = volume_lock.WAIT,
-) -> contextlib.AbstractContextManager[Any]:
+    wait: float = locks.WAIT,
+) -> Iterator[Any]:
     """Hold the lock of a volume together with other users of its image.
 
     This waits until a retype that a service was killed in is completed: its
@@ -75,7 +72,9 @@ def using(
     :returns: the volume as in the database, with the context of the given one
     :raises VolumeLocked: if not in time, or if the volume was migrated
     """
-    return _using(driver, volume.id, volume._context, wait)
+    lock = functools.partial(locks.shared, driver, volume)
+    with _using(driver, lock, wait) as current:
+        yield current
 
 
 @contextlib.contextmanager
@@ -85,13 +84,9 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
     :raises VolumeLocked: if a client has its image open, too
     :raises Superseded: if it no longer has the status of the request
     """
-    with _using(
-        driver,
-        volume.id,
-        volume._context,
-        LONG_WAIT,
-        lock=volume_lock.exclusive,
-    ) as current:
+    wait = functools.partial(locks.exclusive, driver, volume)
+    with _using(driver, wait, LONG_WAIT) as lock:
+        current = lock.volume
         check_not_copied(current)
         if current.status != volume.status:
             raise marker.Superseded(volume.id)
@@ -100,9 +95,10 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
         # The image does not exist if an earlier re-image was interrupted.
         with contextlib.suppress(driver.rbd.ImageNotFound):
             if trash.stays_open(current.name, clients):
-                raise volume_lock.VolumeLocked(
+                raise locks.VolumeLocked(
                     f'Volume {volume.id}: {image_handles.IN_USE}'
                 )
+        lock.check()
         yield current
 
 
@@ -110,16 +106,17 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
 def using_snapshot(
     driver: protocols.Driver,
     snapshot: protocols.Snapshot,
-    wait: float = volume_lock.WAIT,
+    wait: float = locks.WAIT,
     is_here: bool = True,
 ) -> Iterator[Any]:
     """Act as :func:`using` for the volume of a snapshot, which then has it.
 
     :param is_here: whether the volume must be on the back end of the driver
     """
-    with _using(
-        driver, snapshot.volume_id, snapshot._context, wait, is_here
-    ) as current:
+    lock = functools.partial(
+        locks.shared_by_id, driver, snapshot.volume_id, snapshot._context
+    )
+    with _using(driver, lock, wait, is_here) as current:
         snapshot.volume = current
         # Cinder does not save a snapshot with another volume.
         snapshot.obj_reset_changes(['volume'])
@@ -137,34 +134,26 @@ class Attaching:
         self._places = threading.BoundedSemaphore(_MOST_WAITING)
 
     @contextlib.contextmanager
-    def holding(self, volume_id: str) -> Iterator[None]:
+    def holding(
+        self, driver: protocols.Driver, volume: protocols.Volume
+    ) -> Iterator[Any]:
         """Hold the lock of a volume, shared.
 
+        :returns: the volume as in the database
         :raises VolumeLocked: if it could not be taken in time
         """
         with contextlib.ExitStack() as stack:
+            lock = functools.partial(locks.shared, driver, volume)
             try:
-                stack.enter_context(volume_lock.shared(volume_id, _MOMENT))
-            except volume_lock.VolumeLocked:
+                current = stack.enter_context(lock(_MOMENT))
+            except locks.VolumeLocked:
                 if not self._places.acquire(blocking=False):
                     raise
                 try:
-                    lock = volume_lock.shared(volume_id, SHORT_WAIT)
-                    stack.enter_context(lock)
+                    current = stack.enter_context(lock(SHORT_WAIT))
                 finally:
                     self._places.release()
-            yield
-
-
-def using_image(
-    name: str, wait: float = volume_lock.WAIT
-) -> contextlib.AbstractContextManager[None]:
-    """Hold the lock of the volume that an image belongs to, if any."""
-    image_id = volume_utils.extract_id_from_volume_name(name)
-    if not uuidutils.is_uuid_like(image_id):
-        return contextlib.nullcontext()
-    migrated = [each.id for each in renamed(image_id)]
-    return volume_lock.shared([*migrated, image_id][0], wait)
+            yield current
 
 
 def renamed(image_id: str) -> list[Any]:
@@ -180,10 +169,11 @@ def renamed(image_id: str) -> list[Any]:
 
 @contextlib.contextmanager
 def replacing(
+    driver: protocols.Driver,
     volume: protocols.Volume,
     settle: Callable[[], None],
-    wait: float = volume_lock.WAIT,
-) -> Iterator[volume_lock.Held]:
+    wait: float = locks.WAIT,
+) -> Iterator[locks.Exclusive]:
     """Hold the lock of a volume alone, after requests accepted earlier.
 
     A request that Cinder has accepted might not wait long enough. One that is
@@ -195,9 +185,9 @@ def replacing(
     """
     until = time.monotonic() + wait
     while True:
-        with volume_lock.exclusive(volume.id, _left(until)) as held:
+        with locks.exclusive(driver, volume, _left(until)) as lock:
             if not _left(until) or not _is_requested(volume.id):
-                yield held
+                yield lock
                 return
             began = time.monotonic()
             settle()
@@ -209,26 +199,22 @@ def replacing(
 @contextlib.contextmanager
 def _using(
     driver: protocols.Driver,
-    volume_id: str,
-    request_context: protocols.Context,
+    lock: Callable[[float], contextlib.AbstractContextManager[Any]],
     wait: float,
     is_here: bool = True,
-    lock: Callable[..., contextlib.AbstractContextManager[Any]] = (
-        volume_lock.shared
-    ),
 ) -> Iterator[Any]:
     until = time.monotonic() + wait
     while True:
-        with lock(volume_id, _left(until)):
-            current = record.stored_volume(volume_id)
-            current._context = request_context
+        with lock(_left(until)) as held:
+            is_alone = isinstance(held, locks.Exclusive)
+            current = held.volume if is_alone else held
             if not _is_interrupted(current):
                 if is_here:
                     _check_is_here(driver, current)
-                yield current
+                yield held
                 return
         if not _left(until):
-            raise volume_lock.VolumeLocked(volume_id=volume_id)
+            raise locks.VolumeLocked(volume_id=current.id)
         time.sleep(min(_PAUSE, _left(until)))
 
 
@@ -241,7 +227,7 @@ def check_not_migrated(
     :raises VolumeLocked: if it has, or is about to
     """
     if _is_interrupted(volume):
-        raise volume_lock.VolumeLocked(volume_id=volume.id)
+        raise locks.VolumeLocked(volume_id=volume.id)
     _check_is_here(driver, volume)
 
 
@@ -250,7 +236,7 @@ def _check_is_here(driver: protocols.Driver, volume: protocols.Volume) -> None:
     # volume, and Cinder reads the source of a clone when the request arrives.
     here = marker.back_end_of(driver)
     if driver.host and image_record.backend_of(volume) != here:
-        raise volume_lock.VolumeLocked(volume_id=volume.id)
+        raise locks.VolumeLocked(volume_id=volume.id)
 
 
 def check_not_copied(volume: protocols.Volume) -> None:
@@ -265,7 +251,7 @@ def check_not_copied(volume: protocols.Volume) -> None:
     if is_copied(volume) and (
         volume.volume_attachment or volume.status not in marker.MIGRATED
     ):
-        raise volume_lock.VolumeLocked(volume_id=volume.id)
+        raise locks.VolumeLocked(volume_id=volume.id)
 
 
 def check_has_no_snapshots(volume: protocols.Volume) -> None:

@@ -17,10 +17,9 @@ from cinder.volume.drivers import rbd
 from oslo_concurrency import lockutils
 from oslo_log import log as logging
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import volume_lock
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import creations
 from rbd_volume_options import bindings
 from rbd_volume_options import image_handles
@@ -79,7 +78,7 @@ class CloneSources:
                     self._drop(image, reference.snapshot)
         except self._driver.rbd.ImageNotFound:
             LOG.debug('Source image %s does not exist', reference.source)
-        except volume_lock.VolumeLocked:
+        except locks.VolumeLocked:
             # The source is being deleted, which removes the snapshot too, or
             # replaced. Then the snapshot is removed with the source.
             LOG.info('Source image %s is being replaced', reference.source)
@@ -109,7 +108,7 @@ class CloneSources:
     def _opened(self, name: str) -> Iterator[Any]:
         client = self._client
         with (
-            volume_use.using_image(name, _SOURCE_WAIT),
+            locks.image(self._driver, name, _SOURCE_WAIT),
             rbd.RBDVolumeProxy(
                 self._driver, name, client=client.cluster, ioctx=client.ioctx
             ) as image,

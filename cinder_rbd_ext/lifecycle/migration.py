@@ -76,11 +76,11 @@ from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import copies
@@ -204,7 +204,7 @@ class Migrations:
         volume: protocols.Volume,
         host: Any,
         move: Move,
-        held: volume_lock.Held,
+        held: locks.Exclusive,
     ) -> tuple[bool, Update | None]:
         """Copy the image of a volume to another pool, if it may stay as it is.
 
@@ -239,7 +239,7 @@ class Migrations:
         volume: protocols.Volume,
         host: dict[str, Any],
         move: Move,
-        held: volume_lock.Held,
+        held: locks.Exclusive,
     ) -> tuple[bool, Update | None]:
         accepted = self.accepted(volume, host)
         if accepted is not None:
@@ -249,7 +249,7 @@ class Migrations:
                     mark, state = copied
                     self._record_move(volume, host, mark.pool, state)
                     leftovers.remove_keys(self._driver, volume, accepted)
-                    held.check_is_held()
+                    held.check()
                     # Cinder has the time until this marker is stale to save.
                     marker.write(volume.id, mark)
                     return True, None
@@ -318,7 +318,7 @@ class Migrations:
         request_id: str,
         volume: protocols.Volume,
         host: dict[str, Any],
-        held: volume_lock.Held,
+        held: locks.Exclusive,
     ) -> tuple[marker.Marker, plan.ImageState] | None:
         """Copy an image to another pool; return the marker and the state.
 
@@ -363,7 +363,7 @@ class Migrations:
                 )
             mark = copy.make_verified(volume.id, mark, target, held)
         self._images.mark(images.copy_name, images.pool)
-        with volume_lock.naming(volume.id):
+        with locks.name(self._driver, images.name, images.pool):
             images.place(mark.copy_id)
         return mark, target
 
@@ -393,9 +393,13 @@ class Migrations:
         """
         with contextlib.ExitStack() as stack:
             if is_renamed:
-                lock = volume_lock.exclusive(volume.id, volume_use.SHORT_WAIT)
-                stack.enter_context(lock)
-                stack.enter_context(volume_lock.naming(volume.id, _NAMING))
+                for lock in (
+                    locks.exclusive(
+                        self._driver, new_volume, volume_use.SHORT_WAIT
+                    ),
+                    locks.name(self._driver, volume.name, wait=_NAMING),
+                ):
+                    stack.enter_context(lock)
             state = None
             try:
                 state = self._images.state_of(new_volume.name)
@@ -621,7 +625,7 @@ def former(
     is_needed = False
     with contextlib.ExitStack() as stack:
         if deleted.migration_status == 'deleting' or not deleted.use_quota:
-            stack.enter_context(volume_lock.naming(deleted.name_id))
+            stack.enter_context(locks.name(driver, deleted.name))
             volumes = volume_use.renamed(deleted.name_id)
             with contextlib.suppress(exception.VolumeNotFound):
                 volumes.append(record.stored_volume(deleted.name_id))
@@ -633,7 +637,7 @@ def former(
                     mark and marker.is_unsaved(volume, mark)
                 ):
                     # Cinder may be about to save that it is back.
-                    raise volume_lock.VolumeLocked(volume_id=volume.id)
+                    raise locks.VolumeLocked(volume_id=volume.id)
                 here = marker.back_end_of(driver)
                 is_needed |= volume.name == deleted.name and (
                     # Cinder may not have saved the back end of its image.

@@ -24,7 +24,7 @@ compare again  The record has the entries,    Keys that were changed meanwhile
 =============  =============================  ================================
 
 One service of a cluster changes an image at a time
-(:data:`~cinder_rbd_ext.volume_lock.configuring`), so that record and image
+(:func:`~cinder_rbd_ext.locks.configuring`), so that record and image
 agree. No data is read or written.
 """
 
@@ -33,10 +33,10 @@ from collections.abc import Iterable
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
@@ -120,13 +120,13 @@ class Reconfigurations:
                 if not target or target.difference(settings) is None:
                     return
                 with (
-                    volume_lock.shared(volume.id, _WAIT),
+                    locks.shared(self._driver, volume, _WAIT) as current,
                     # Two requests may change it at the same time.
-                    volume_lock.configuring(volume.id, wait),
+                    locks.configuring(self._driver, current, wait),
                 ):
                     self._change(volume, new_type, new_size)
                 target = self._target(volume, new_type, new_size)
-        except volume_lock.VolumeLocked as error:
+        except locks.VolumeLocked as error:
             LOG.info('The configuration of an image is kept: %s', error)
         except Exception:
             LOG.exception(
@@ -149,8 +149,8 @@ class Reconfigurations:
         """
         try:
             with (
-                volume_lock.shared(volume.id, _WAIT),
-                volume_lock.configuring(volume.id, _WAIT),
+                locks.shared(self._driver, volume, _WAIT) as current,
+                locks.configuring(self._driver, current, _WAIT),
             ):
                 former = image_record.families_set(record.items_of(volume.id))
                 if former:

@@ -12,7 +12,7 @@ from typing import Any
 from typing import TypeVar
 
 from cinder_rbd_ext import opts
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import protocols
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import marker
@@ -42,7 +42,7 @@ class Copy:
         volume_id: str,
         mark: marker.Marker,
         target: plan.ImageState,
-        held: volume_lock.Held,
+        held: protocols.Lock,
     ) -> marker.Marker:
         """Make and verify a copy; return the marker that names it."""
 

@@ -15,9 +15,9 @@ from cinder import exception
 from cinder.db import api as db
 from oslo_log import log as logging
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
@@ -223,15 +223,16 @@ class Leftovers:
         """
         mark = marker.of_volume(volume_id)
         if mark and not (mark.pool and marker.is_requested(volume_id, mark)):
-            with volume_lock.exclusive(volume_id):
-                volume = record.stored_volume(volume_id)
+            volume = record.stored_volume(volume_id)
+            with locks.exclusive(self._driver, volume) as lock:
+                volume = lock.volume
                 mark = marker.read(volume.admin_metadata)
                 if (
                     mark
                     and not mark.is_stale
                     and marker.is_unsaved(volume, mark)
                 ):
-                    raise volume_lock.VolumeLocked(volume_id=volume_id)
+                    raise locks.VolumeLocked(volume_id=volume_id)
                 self.settle(volume_id, trash.WATCHED_FOR)
 
     def prepare_deletion(self, volume: protocols.Volume) -> None:

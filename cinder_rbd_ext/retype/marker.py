@@ -21,7 +21,6 @@ from oslo_utils import timeutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_lock
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
 
@@ -37,7 +36,7 @@ MAINTENANCE = 'maintenance'
 MIGRATED = ('available', MAINTENANCE, RETYPING)
 
 #: Seconds after which a marker belongs to a killed service. A retype waits at
-#: most :data:`cinder_rbd_ext.volume_lock.WAIT` for the lock. Cinder needs much
+#: most :data:`cinder_rbd_ext.locks.WAIT` for the lock. Cinder needs much
 #: less between the end of the driver's part and the new status.
 STALE = 70.0
 
@@ -198,12 +197,12 @@ def is_unsaved(volume: protocols.Volume, mark: Marker) -> bool:
     )
 
 
-def beat(volume_id: str, mark: Marker, held: volume_lock.Held) -> None:
+def beat(volume_id: str, mark: Marker, held: protocols.Lock) -> None:
     """Write a marker, which becomes stale otherwise.
 
     :raises Cancelled: if the request no longer applies
     """
-    held.check_is_held()
+    held.check()
     if not is_requested(volume_id, mark):
         raise Cancelled(id=volume_id)
     write(volume_id, mark)

@@ -56,11 +56,11 @@ from cinder.volume import volume_types
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import failures
@@ -164,9 +164,10 @@ class Recovery:
         is_left = False
         for volume_id in volume_ids:
             try:
-                with volume_lock.exclusive(volume_id, wait=0):
+                volume = record.stored_volume(volume_id)
+                with locks.exclusive(self._driver, volume, wait=0):
                     is_left |= not settle(volume_id)
-            except volume_lock.VolumeLocked:
+            except locks.VolumeLocked:
                 LOG.debug('Volume %s is in use', volume_id)
                 is_left |= counts_used
             except exception.VolumeNotFound:

@@ -5,7 +5,7 @@
 An image that cannot be changed in place is copied by ``rbd deep cp`` to an
 image with the new layout. The copy is verified and replaces the image by two
 renames. All of this holds the exclusive lock of the volume
-(:mod:`cinder_rbd_ext.volume_lock`).
+(:mod:`cinder_rbd_ext.locks`).
 
 Each step, what holds before it, and what an interruption in it leaves:
 
@@ -88,11 +88,11 @@ from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
@@ -166,7 +166,7 @@ class Retypes:
         try:
             announce()
             yield settle
-        except volume_lock.LockLost as error:
+        except locks.LockLost as error:
             raise marker.Superseded(volume.id) from error
         except Exception as error:
             # Without the database, nobody knows: it is waited for. Of a volume
@@ -184,7 +184,7 @@ class Retypes:
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
         stock: Stock,
-        held: volume_lock.Held,
+        held: locks.Exclusive,
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
@@ -238,15 +238,15 @@ class Retypes:
         return True, complete()
 
     def _check_applies(
-        self, volume_id: str, mark: marker.Marker, held: volume_lock.Held
+        self, volume_id: str, mark: marker.Marker, held: locks.Exclusive
     ) -> marker.Marker:
         """Return the marker if no other service or request acts on a volume.
 
         :param mark: an earlier state of the marker
         """
         try:
-            held.check_is_held()
-        except volume_lock.LockLost as error:
+            held.check()
+        except locks.LockLost as error:
             raise marker.Superseded(volume_id) from error
         current = marker.of_request(volume_id, mark.request)
         if current is None:
@@ -330,7 +330,7 @@ class Retypes:
         volume: protocols.Volume,
         mark: marker.Marker,
         target: retype_plan.Target,
-        held: volume_lock.Held,
+        held: locks.Exclusive,
     ) -> str | None:
         """Replace the image by a copy; return why it is unchanged, or None."""
         images = swap.Images(self._driver, volume.name, mark)
@@ -345,11 +345,12 @@ class Retypes:
                 if reason:
                     return reason
                 mark = copy.make_verified(volume.id, mark, target.state, held)
+                held.add(mark.copy_id)
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
             with leftovers.attempting(volume.id):
                 trash.discard(images)
-            if isinstance(error, (marker.Cancelled, volume_lock.LockLost)):
+            if isinstance(error, (marker.Cancelled, locks.LockLost)):
                 raise marker.Superseded(volume.id) from error
             return _told(error)
 

@@ -26,9 +26,10 @@ from oslo_log import log as logging
 import oslo_messaging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import bindings
@@ -384,20 +385,30 @@ def remove(
     for entry in filter(is_chosen, kept(driver, image_name)):
         lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
         if not is_locked and not entry.is_deleted:
-            lock = volume_lock.exclusive(entry.volume_id, wait=0)
+            lock = _alone(driver, entry)
         try:
             with lock:
                 if is_needed(driver, entry):
                     continue
             LOG.info('Removing %s from the trash', entry.name)
             swap.run(driver, functools.partial(purge, driver, entry.image_id))
-        except volume_lock.VolumeLocked:
+        except locks.VolumeLocked:
             LOG.debug('Volume %s is in use', entry.volume_id)
         except driver.rbd.Error as error:
             LOG.warning(
                 'Could not remove %(name)s from the trash: %(error)s',
                 {'name': entry.name, 'error': error},
             )
+
+
+def _alone(
+    driver: protocols.Driver, entry: Kept
+) -> contextlib.AbstractContextManager[Any]:
+    try:
+        volume = record.stored_volume(entry.volume_id)
+    except exception.VolumeNotFound:
+        return contextlib.nullcontext()
+    return locks.exclusive(driver, volume, wait=0)
 
 
 def remove_expired(driver: protocols.Driver, is_full: bool) -> None:

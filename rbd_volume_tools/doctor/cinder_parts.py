@@ -128,7 +128,6 @@ def check(
         yield _driver(section, conf.get(section, 'volume_driver'))
         yield from _timeout(conf, section, heartbeat_grace)
         yield from _secret(conf, section)
-    yield from _locks(conf)
     yield _extension(conf)
     yield from _policy_file(conf)
 
@@ -173,28 +172,6 @@ def check_restores(
             'Install a release of Cinder with the correction, such as 2026.2. '
             'Until then, restore such backups to existing volumes only.',
         )
-
-
-def _locks(conf: configuration.Configuration) -> Iterator[Finding]:
-    """Check that the services of a cluster share their locks."""
-    cluster = conf.get(configuration.DEFAULT, 'cluster')
-    if not cluster:
-        return
-    subject = f'Cinder cluster {cluster}'
-    url = conf.get('coordination', 'backend_url', 'file://$state_path')
-    scheme = url.partition(':')[0]
-    if scheme != 'file':
-        # The URL may contain a password.
-        yield Finding(subject, f'[coordination] backend_url is {scheme}')
-        return
-    yield Finding(
-        subject,
-        '[coordination] backend_url is file, whose locks apply to one host',
-        Severity.WARNING,
-        'Set backend_url to a coordination back end that all hosts of the '
-        'cluster share, such as etcd3. Otherwise services on different hosts '
-        'may change the RBD image of a volume at the same time.',
-    )
 
 
 def _driver(section: str, driver: str) -> Finding:

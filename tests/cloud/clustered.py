@@ -36,9 +36,6 @@ volume_backend_name = {backend}
 {ceph}
 rbd_tenant_options = rbd:object_size,rbd:stripe_unit,rbd:stripe_count,\
 rbd:object_map,rbd:features,rbd:cache_mode
-
-[coordination]
-backend_url = file://{folder}
 """
 
 
@@ -75,7 +72,7 @@ def running(
 ) -> Iterator[list[Service]]:
     """Run two services with the configuration of the sandbox's service.
 
-    :param folder: the folder for their configuration, locks and logs
+    :param folder: the folder for their configuration and logs
     :param second: the driver of the second service; the first one has ours
     """
     place = state.State(state.default_root())
@@ -85,7 +82,7 @@ def running(
     with contextlib.ExitStack() as stack:
         for number, driver in enumerate((OURS, second), 1):
             conf = folder / f'{number}.conf'
-            conf.write_text(_configuration(place, folder, number, driver))
+            conf.write_text(_configuration(place, number, driver))
             # Without the program that holds the sandbox's programs.
             command = own.joinpath('cmdline').read_text().split('\0')[:-1]
             at = command.index('--config-file')
@@ -111,9 +108,7 @@ def _environ(own: pathlib.Path) -> dict[str, str]:
     return dict(pair.decode().split('=', 1) for pair in pairs if b'=' in pair)
 
 
-def _configuration(
-    place: state.State, folder: pathlib.Path, number: int, driver: str
-) -> str:
+def _configuration(place: state.State, number: int, driver: str) -> str:
     text = (place.etc / 'cinder/cinder.conf').read_text()
     section = re.search(r'^\[rbd\]$(.*?)^\[', text, re.DOTALL | re.MULTILINE)
     if section is None:
@@ -130,9 +125,7 @@ def _configuration(
         text = re.sub(
             rf'^{name} = .*$', f'{name} = {value}', text, flags=re.MULTILINE
         )
-    return text + _SECTION.format(
-        backend=BACKEND, driver=driver, ceph=ceph, folder=folder
-    )
+    return text + _SECTION.format(backend=BACKEND, driver=driver, ceph=ceph)
 
 
 class TwoServicesTestCase(base.CloudTestCase):

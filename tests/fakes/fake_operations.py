@@ -3,6 +3,10 @@
 """Operations on RADOS objects, for the fake ``rados`` module."""
 
 from collections.abc import Iterator
+import errno
+import time
+from typing import Any
+from typing import NamedTuple
 
 
 class ReadOp:
@@ -50,12 +54,89 @@ class Completion:
         return self._status or 0
 
 
+class Locker(NamedTuple):
+    """Who has a lock: a client with a cookie, and until when."""
+
+    client: object
+    cookie: str
+    kind: int
+    until: float
+
+
+class Locks:
+    """The advisory locks of the objects of a pool, as of the class ``lock``.
+
+    :ivar held: the lockers, by object and name of the lock
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str], list[Locker]] = {}
+
+    def forget(self, key: str) -> None:
+        """Remove the locks of an object that was removed."""
+        for place in [place for place in self.held if place[0] == key]:
+            del self.held[place]
+
+    def run(self, client: object, key: str, method: str, data: bytes) -> int:
+        """Run a method of the class on an object, and return its result."""
+        name, *rest = _fields(data, method == 'lock')
+        now = time.monotonic()
+        lockers = [x for x in self.held.get((key, name), []) if x.until > now]
+        self.held[key, name] = lockers
+        kind, cookie, duration, flags = rest if rest[1:] else (0, *rest, 0, 0)
+        own = [x for x in lockers if (x.client, x.cookie) == (client, cookie)]
+        others = [x for x in lockers if x not in own]
+        if method == 'unlock' or flags == 2:
+            if not own:
+                return -errno.ENOENT
+        elif own:
+            return -errno.EEXIST
+        elif others and (kind == 1 or others[0].kind == 1):
+            return -errno.EBUSY
+        self.held[key, name] = others
+        if method == 'lock':
+            locker = Locker(client, cookie, kind, now + duration)
+            self.held[key, name] = [*others, locker]
+        return 0
+
+
+def _fields(data: bytes, is_lock: bool) -> list[Any]:
+    """Decode the structure ``cls_lock_lock_op`` or ``cls_lock_unlock_op``."""
+    if data[:2] != b'\1\1' or int.from_bytes(data[2:6], 'little') != len(
+        data[6:]
+    ):
+        raise ValueError(data)
+    fields: list[Any] = []
+    rest = data[6:]
+    for kind in 'sbsssddb' if is_lock else 'ss':
+        size = {'b': 1, 'd': 4}.get(kind)
+        if size is None:
+            size = int.from_bytes(rest[:4], 'little')
+            rest = rest[4:]
+        value, rest = rest[:size], rest[size:]
+        fields.append(
+            value.decode() if kind == 's' else int.from_bytes(value, 'little')
+        )
+    if is_lock:
+        name, number, cookie, _tag, _text, duration, _nanoseconds, flags = (
+            fields
+        )
+        return [name, number, cookie, duration, flags]
+    return fields
+
+
 class WriteOp:
-    """``rados.WriteOp``: one write."""
+    """``rados.WriteOp``: one write, or operations on a lock.
+
+    :ivar key: the key that the object must have
+    :ivar calls: the methods of object classes, with their data
+    """
 
     def __init__(self) -> None:
         self.data = b''
         self.what = 'write'
+        self.key: str | None = None
+        self.calls: list[tuple[str, str, bytes]] = []
 
     def __enter__(self) -> 'WriteOp':
         return self
@@ -74,3 +155,16 @@ class WriteOp:
     def remove(self) -> None:
         """Remove the object."""
         self.what = 'remove'
+
+    def omap_cmp(self, key: str, value: str, comparison: int = 1) -> None:
+        """Compare the value of a key: here, whether it exists."""
+        if (value, comparison) != ('', 3):
+            raise ValueError(value, comparison)
+        self.key = key
+
+    def execute(self, group: str, method: str, data: bytes) -> None:
+        """Call a method of an object class."""
+        self.calls.append((group, method, data))
+
+    def rm_xattr(self, name: str) -> None:
+        """Remove an attribute, which no test looks at."""

@@ -79,6 +79,10 @@ class Pool:
     applications: tuple[str, ...] = ('rbd',)
     #: The error number of writes, 0 if they succeed.
     write_error: int = 0
+    #: The advisory locks of its objects.
+    locks: fake_operations.Locks = dataclasses.field(
+        default_factory=fake_operations.Locks
+    )
 
 
 class Cluster:
@@ -354,6 +358,33 @@ class Ioctx:
             silent = error.errno == errno.ETIMEDOUT
             return fake_operations.Completion(None if silent else -error.errno)
         return fake_operations.Completion(-errno.ENOENT)
+
+    def operate_aio_write_op(
+        self, operation: fake_operations.WriteOp, name: str
+    ) -> fake_operations.Completion:
+        """Take, renew or release a lock.
+
+        A fault ``ETIMEDOUT`` stands for an OSD that does not respond.
+        """
+        ((group, method, data),) = operation.calls
+        if self.state != 'open' or self.client.state != 'connected':
+            self.client.cluster.end_process(f'{method} on a closed ioctx')
+        try:
+            self.client.cluster.reach(f'Ioctx.{group}.{method}')
+        except OSError as error:
+            silent = error.errno == errno.ETIMEDOUT
+            return fake_operations.Completion(None if silent else -error.errno)
+        if operation.key is not None and not self._has_header(name):
+            self.pool.locks.forget(name)
+            return fake_operations.Completion(-errno.ENOENT)
+        if name.startswith('rbd_header.') and not self._has_header(name):
+            self.pool.locks.forget(name)
+        status = self.pool.locks.run(self.client, name, method, data)
+        return fake_operations.Completion(status)
+
+    def _has_header(self, name: str) -> bool:
+        images = *self.pool.images.values(), *self.pool.trash.values()
+        return name in {f'rbd_header.{image.ident}' for image in images}
 
     def get_omap_vals_by_keys(
         self, operation: fake_operations.ReadOp, keys: tuple[str, ...]

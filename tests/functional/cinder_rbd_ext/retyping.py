@@ -35,7 +35,6 @@ from typing import Any
 import uuid
 
 from cinder import context
-from cinder import coordination
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
@@ -94,7 +93,6 @@ def _configure(conf: str, directory: str) -> None:
     cfg.CONF.set_override(
         'connection', f'sqlite:///{directory}/cinder.sqlite', 'database'
     )
-    cfg.CONF.set_override('backend_url', f'file://{directory}', 'coordination')
     for group, pool in _POOLS.items():
         _settings(group)
         for name, value in (
@@ -194,7 +192,6 @@ class Service:
         name: str = 'host',
     ) -> None:
         objects.register_all()
-        coordination.COORDINATOR.start()
         self._admin = context.get_admin_context()
         self._driver: Any = driver.RBDExtDriver(
             configuration=_settings(group),

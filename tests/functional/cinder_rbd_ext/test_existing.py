@@ -21,7 +21,7 @@ import testtools
 
 from benchmarks import counts
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from rbd_volume_options import registry
@@ -399,7 +399,7 @@ class RevertTest(base.DriverTestCase):
             image.write(b'after', 0)
         # A server that reads only does not have librbd's exclusive lock.
         with self.cluster.image(volume.name) as image:
-            self.check_not_reverted(volume_lock.VolumeLocked, volume, snapshot)
+            self.check_not_reverted(locks.VolumeLocked, volume, snapshot)
             self.assertEqual(b'after', image.read(0, 5))
 
     def test_revert_waits_for_the_watch_of_a_killed_client(self) -> None:
@@ -484,7 +484,7 @@ class ReimageTest(base.DriverTestCase):
 
     def test_data_of_an_image_that_a_server_has_open_are_kept(self) -> None:
         with self.cluster.image(self.volume.name):
-            self.assertRaises(volume_lock.VolumeLocked, self.reimage)
+            self.assertRaises(locks.VolumeLocked, self.reimage)
         self.assertEqual(b'first', self.data())
         self.assertEqual(2, len(self.cluster.names()))
 

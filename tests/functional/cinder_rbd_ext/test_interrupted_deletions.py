@@ -10,7 +10,7 @@ import ddt
 import fixtures
 import rbd
 
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import scan
 from tests.functional import filling
@@ -62,9 +62,9 @@ class InterruptedTest(connections.ConnectionsTestCase):
         """Cinder makes it available after VolumeIsBusy."""
         volume, prefix = self._written()
         self._kill(volume.name, prefix)
-        locked = volume_lock.LockUnavailable(volume_id=volume.id)
+        locked = locks.LockUnavailable(volume_id=volume.id)
         with mock.patch.object(
-            volume_lock, 'exclusive', autospec=True, side_effect=locked
+            locks, 'exclusive', autospec=True, side_effect=locked
         ):
             self.assertRaises(
                 exception.VolumeBackendAPIException,

@@ -20,20 +20,23 @@ from cinder_rbd_ext.cluster import monitors
 from tests.functional.cinder_rbd_ext import base
 
 _CONNECTOR = {'host': 'compute', 'ip': '192.0.2.1', 'initiator': 'iqn.a'}
+# A lock looks up the name before and after it is taken, and is released.
+_LOCK = 4
 #: How many operations of OSDs our driver adds to those of the stock driver.
 _ADDED = {
     # One looks up the name, two read the configuration of the pool.
     'create': 3,
-    'create a snapshot': 0,
+    'create a snapshot': _LOCK,
     # The same, and the metadata of the source.
-    'volume from a snapshot': 5,
-    'extend': 0,
-    'initialize_connection': 0,
+    'volume from a snapshot': 5 + _LOCK,
+    'extend': _LOCK,
+    'initialize_connection': _LOCK,
     # The configuration of the pool.
     'statistics': 2,
-    'delete a clone': 0,
-    'delete a snapshot': 0,
-    'delete': 0,
+    # Its source is locked, too.
+    'delete a clone': 2 * _LOCK,
+    'delete a snapshot': _LOCK,
+    'delete': _LOCK,
 }
 #: By how many operations two runs may differ. An image that is opened once
 #: more costs more than that.

@@ -12,8 +12,8 @@ import fixtures
 import rbd
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
@@ -70,7 +70,7 @@ class ReplicationTest(base.DriverTestCase):
             self.driver.revert_to_snapshot(self.context, volume, snapshot)
         with self.cluster.image(volume.name) as opened:
             opened.write(b'x', 0)
-            self.check_not_reverted(volume_lock.VolumeLocked, volume, snapshot)
+            self.check_not_reverted(locks.VolumeLocked, volume, snapshot)
 
     def test_retype_ends_the_replication(self) -> None:
         """librbd disables journaling before the stock driver does."""

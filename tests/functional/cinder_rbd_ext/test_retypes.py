@@ -28,7 +28,7 @@ from oslo_utils import units
 import rados
 import rbd
 
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
@@ -318,9 +318,9 @@ class CopyTest(RetypeTestCase):
 
         def lock() -> bool:
             try:
-                with volume_lock.exclusive(volume.id, wait=0):
+                with locks.image(self.driver, volume.name, wait=0):
                     return True
-            except volume_lock.VolumeLocked:
+            except locks.VolumeLocked:
                 return False
 
         def note(*args: Any) -> None:

@@ -26,8 +26,10 @@ from oslo_concurrency import processutils
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
+from cinder_rbd_ext.cluster import advisory_locks
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests.fakes import fake_commands
@@ -196,6 +198,26 @@ class DriverTestCase(test.TestCase):
             yield
         finally:
             db.volume_update(self.admin, volume.id, former)
+
+    @contextlib.contextmanager
+    def locked(
+        self,
+        volume: Any,
+        kind: advisory_locks.Kind = advisory_locks.Kind.EXCLUSIVE,
+        name: str = locks._IMAGE,
+    ) -> Iterator[advisory_locks.Lock]:
+        """Have another service hold a lock of the image of a volume."""
+        with self.cluster.connected() as ioctx:
+            image_id = self.cluster.stored(volume.name).ident
+            key = advisory_locks.HEADER + image_id
+            lock = advisory_locks.Lock(
+                self.cluster.rados, ioctx, key, name, kind
+            )
+            self.assertEqual(0, lock.take())
+            try:
+                yield lock
+            finally:
+                lock.release()
 
     def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
         """Save a driver's model update, as Cinder's manager does."""

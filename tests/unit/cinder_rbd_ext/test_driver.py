@@ -11,7 +11,7 @@ import ddt
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import base
 
@@ -108,7 +108,7 @@ class StatsTest(base.DriverTestCase):
                 self.driver._retypes,
                 'announced',
                 autospec=True,
-                side_effect=volume_lock.VolumeLocked(volume_id='volume'),
+                side_effect=locks.VolumeLocked(volume_id='volume'),
             ),
         ):
             for _ in range(3):
@@ -116,7 +116,7 @@ class StatsTest(base.DriverTestCase):
             start.assert_called_once()
             volume = self.new_volume()
             self.assertRaises(
-                volume_lock.VolumeLocked,
+                locks.VolumeLocked,
                 self.driver.retype,
                 self.context,
                 volume,

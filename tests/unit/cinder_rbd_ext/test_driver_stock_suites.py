@@ -13,6 +13,7 @@ from cinder.volume.drivers import rbd as stock
 import fixtures
 
 from cinder_rbd_ext import driver
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import volume_use
@@ -155,9 +156,14 @@ _NAME = 'cinder.tests.unit.volume.drivers.test_rbd'
 (_THEIRS,) = stock_suites.load([_NAME], stock, {'RBDDriver': _Driver})
 
 
-def _unlocked(driver: Any, volume: Any, *args: Any) -> Any:
-    volume.admin_metadata = {}
+def _unlocked(driver: Any, volume: Any, *args: Any, **how: Any) -> Any:
+    if not isinstance(volume, str):
+        volume.admin_metadata = {}
     return contextlib.nullcontext(volume)
+
+
+def _alone(driver: Any, volume: Any, *args: Any) -> Any:
+    return contextlib.nullcontext(mock.Mock(volume=volume))
 
 
 class _OurClass(fixtures.Fixture):
@@ -175,6 +181,10 @@ class _OurClass(fixtures.Fixture):
             (record, 'stored', lambda volume_id: record.Row(*[volume_id] * 2)),
             (record, 'refused', mock.Mock(spec_set=record.refused)),
             # The volumes of the suites are not in a database.
+            (locks, 'shared', _unlocked),
+            (locks, 'exclusive', _alone),
+            (locks, 'image', _unlocked),
+            (locks, 'name', _unlocked),
             (volume_use, 'using', _unlocked),
             (volume_use, 'alone', _unlocked),
             (

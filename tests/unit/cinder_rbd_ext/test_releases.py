@@ -96,7 +96,7 @@ class DriverTest(cinder_base.DriverTestCase):
         # Cinder's tests use eventlet.
         self.useFixture(
             fixtures.MonkeyPatch(
-                'cinder_rbd_ext.releases._native_threading', lambda: threading
+                'cinder_rbd_ext.releases._native', lambda module: module
             )
         )
         self.addCleanup(tpool.set_num_threads, tpool._nthreads)

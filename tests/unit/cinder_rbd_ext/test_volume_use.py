@@ -4,16 +4,12 @@
 """Operations on the image of a volume, under its lock."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
 import json
-import threading
 import time
 import types
 from typing import Any
 from unittest import mock
 
-from cinder import coordination
 from cinder import exception
 from cinder import objects
 from cinder.tests.unit import utils as cinder_utils
@@ -25,8 +21,9 @@ import sqlalchemy
 from sqlalchemy import event
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
@@ -102,33 +99,14 @@ class UseTestCase(base.DriverTestCase):
         }
         return calls[name]()
 
-    @contextlib.contextmanager
-    def held(self, how: Any) -> Iterator[None]:
-        """Hold the lock of the volume in another thread."""
-        holds, done = threading.Event(), threading.Event()
-
-        def hold() -> None:
-            with how(self.volume.id):
-                holds.set()
-                done.wait(60)
-
-        thread = threading.Thread(target=hold)
-        thread.start()
-        holds.wait(60)
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
     def impatient(self) -> None:
         """Make each operation wait for a tenth of a second at most."""
-        deadline = volume_lock._Deadline
+        deadline = locks._Deadline
 
         def short(volume_id: str, wait: float) -> Any:
             return deadline(volume_id, min(wait, 0.1))
 
-        patch = mock.patch.object(volume_lock, '_Deadline', short)
+        patch = mock.patch.object(locks, '_Deadline', short)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -162,15 +140,15 @@ class OperationsTest(UseTestCase):
     @ddt.data(*(name for name in _SHARED if name != 'flatten'))
     def test_operation_shares_the_lock(self, name: str) -> None:
         self.impatient()
-        with self.held(volume_lock.shared):
+        with self.locked(self.volume, advisory_locks.Kind.SHARED):
             self.operate(name)
 
     @ddt.data(*_SHARED, *_ALONE)
     def test_operation_waits_for_an_exclusive_holder(self, name: str) -> None:
         self.impatient()
-        with self.held(volume_lock.exclusive):
+        with self.locked(self.volume):
             error = self.raised(self.operate, name)
-        expected: Any = volume_lock.VolumeLocked
+        expected: Any = locks.VolumeLocked
         if name == 'delete_snapshot':
             expected = exception.SnapshotIsBusy
         elif name == 'connect':
@@ -180,9 +158,9 @@ class OperationsTest(UseTestCase):
     @ddt.data(*_ALONE)
     def test_operation_needs_the_lock_alone(self, name: str) -> None:
         self.impatient()
-        with self.held(volume_lock.shared):
+        with self.locked(self.volume, advisory_locks.Kind.SHARED):
             error = self.raised(self.operate, name)
-        self.assertIsInstance(error, volume_lock.VolumeLocked)
+        self.assertIsInstance(error, locks.VolumeLocked)
 
     @ddt.data(
         ('revert', 'revert_to_snapshot'), ('reimage', '_copy_image_to_volume')
@@ -206,9 +184,7 @@ class OperationsTest(UseTestCase):
         with mock.patch.object(
             lookup.ImageLookup, 'clients_of', lambda *_: ['203.0.113.5:0/9']
         ):
-            error = self.assertRaises(
-                volume_lock.VolumeLocked, self.operate, name
-            )
+            error = self.assertRaises(locks.VolumeLocked, self.operate, name)
         self.assertIn('a client has the RBD image open', str(error))
         self.assertNotIn('203.0.113.5', str(error))
         self.assertIn('203.0.113.5:0/9', log.output)
@@ -264,36 +240,6 @@ class InterruptedTest(UseTestCase):
         self.operate(name)
         self.assertEqual([name], completed)
 
-    def test_snapshot_of_a_replaced_image_is_no_snapshot_of_the_volume(
-        self,
-    ) -> None:
-        """The service was stopped until its lock had expired."""
-        self.driver.cluster_name = 'cluster@ceph'
-        late = cinder_utils.create_snapshot(self.context, self.volume.id)
-        with mock.patch.object(
-            rbd.RBDDriver, 'create_snapshot', autospec=True
-        ):
-            self.assertRaises(
-                self.driver.rbd.ImageNotFound,
-                self.driver.create_snapshot,
-                late,
-            )
-        self.driver.create_snapshot(late)
-
-    def test_snapshot_is_deleted_only_if_the_image_of_the_volume_lost_it(
-        self,
-    ) -> None:
-        """The service was stopped until its lock had expired."""
-        self.driver.cluster_name = 'cluster@ceph'
-        with mock.patch.object(
-            rbd.RBDDriver, 'delete_snapshot', autospec=True
-        ):
-            self.assertRaises(
-                exception.SnapshotIsBusy, self.operate, 'delete_snapshot'
-            )
-        self.operate('delete_snapshot')
-        self.assertEqual([], self.snapshots_of(self.volume.name))
-
     def test_snapshot_is_kept_after_an_interrupted_retype(self) -> None:
         self.interrupt()
         self.impatient_of_retypes()
@@ -323,7 +269,7 @@ class MigratedTest(UseTestCase):
     def _check_refused(self, name: str) -> None:
         self.impatient_of_retypes()
         self.assertRaises(
-            (volume_lock.VolumeLocked, exceptions.AttachmentRefused),
+            (locks.VolumeLocked, exceptions.AttachmentRefused),
             self.operate,
             name,
         )
@@ -403,7 +349,7 @@ class ReplacingTest(UseTestCase):
             self.snapshot.save()
 
         self.at_pause(serve)
-        with volume_use.replacing(self.volume, lambda: None):
+        with volume_use.replacing(self.driver, self.volume, lambda: None):
             self.assertEqual([True], served)
 
     def test_accepted_request_does_not_wait_for_an_earlier_retype(
@@ -429,7 +375,7 @@ class ReplacingTest(UseTestCase):
         )
         with (
             announced as settle,
-            volume_use.replacing(self.volume, settle, wait=1.0),
+            volume_use.replacing(self.driver, self.volume, settle, wait=1.0),
         ):
             self.assertEqual([True], served)
         mark = marker.of_volume(self.volume.id)
@@ -453,14 +399,16 @@ class ReplacingTest(UseTestCase):
                 time.sleep(0.6)
 
         self.at_pause(serve_later)
-        with volume_use.replacing(self.volume, settle, wait=0.5):
+        with volume_use.replacing(self.driver, self.volume, settle, wait=0.5):
             self.assertEqual('available', self.snapshot.status)
 
     def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
         self.snapshot.status = 'deleting'
         self.snapshot.save()
-        with volume_use.replacing(self.volume, lambda: None, 0.2) as held:
-            held.check_is_held()
+        with volume_use.replacing(
+            self.driver, self.volume, lambda: None, 0.2
+        ) as held:
+            held.check()
 
 
 class AttachingTest(base.DriverTestCase):
@@ -469,57 +417,22 @@ class AttachingTest(base.DriverTestCase):
         waits: list[float] = []
         is_done: list[bool] = []
 
-        def locked(volume_id: str, wait: float) -> Any:
+        def locked(driver: Any, volume: Any, wait: float) -> Any:
             waits.append(wait)
             if wait == volume_use.SHORT_WAIT and not is_done:
                 # Another one comes while this one waits.
-                self.assertRaises(
-                    volume_lock.VolumeLocked, self._attach, attaching
-                )
-            raise volume_lock.VolumeLocked(volume_id=volume_id)
+                self.assertRaises(locks.VolumeLocked, self._attach, attaching)
+            raise locks.VolumeLocked(volume_id=volume.id)
 
-        with mock.patch.object(volume_lock, 'shared', locked):
-            self.assertRaises(
-                volume_lock.VolumeLocked, self._attach, attaching
-            )
+        with mock.patch.object(locks, 'shared', locked):
+            self.assertRaises(locks.VolumeLocked, self._attach, attaching)
             long = waits.count(volume_use.SHORT_WAIT)
             self.assertEqual(volume_use._MOST_WAITING, long)
             # All have left.
             is_done.append(True)
-            self.assertRaises(
-                volume_lock.VolumeLocked, self._attach, attaching
-            )
+            self.assertRaises(locks.VolumeLocked, self._attach, attaching)
         self.assertEqual(long + 1, waits.count(volume_use.SHORT_WAIT))
 
     def _attach(self, attaching: volume_use.Attaching) -> None:
-        with attaching.holding('volume'):
+        with attaching.holding(self.driver, mock.Mock(id='volume')):
             pass
-
-
-class ImagesTest(base.DriverTestCase):
-    def test_only_images_of_volumes_have_a_lock(self) -> None:
-        volume = self.new_volume()
-        lock: Any = coordination.COORDINATOR.get_lock
-        for name in (f'{volume.name}.deleted', 'other', 'volume-1'):
-            with volume_use.using_image(name):
-                pass
-        lock.assert_not_called()
-        with volume_use.using_image(volume.name):
-            pass
-        lock.assert_called_once()
-
-    def test_image_of_a_migrated_volume_has_the_lock_of_that_volume(
-        self,
-    ) -> None:
-        former = self.new_volume()
-        name = former.name
-        volume = self.new_volume(_name_id=former.id)
-        former.destroy()
-        self.assertEqual(name, volume.name)
-        with mock.patch.object(volume_lock, 'shared', autospec=True) as held:
-            volume_use.using_image(name)
-            held.assert_called_once_with(volume.id, volume_lock.WAIT)
-            # The former image is being deleted.
-            self.update(volume, {'migration_status': 'deleting'})
-            volume_use.using_image(name)
-            held.assert_called_with(former.id, volume_lock.WAIT)

@@ -11,9 +11,10 @@ import ddt
 import fixtures
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext.cluster import advisory_locks
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests import feature_bits
@@ -354,23 +355,24 @@ class ReimageTest(base.DriverTestCase):
         ):
             self.driver.host = 'test_host'
             db.volume_update(self.admin, self.volume.id, changes)
-            self.assertRaises(volume_lock.VolumeLocked, self.reimage)
+            self.assertRaises(locks.VolumeLocked, self.reimage)
         self.assertEqual([], self.converted)
         self.assertEqual([], self.commands.imports())
 
     def test_snapshots_can_be_used_during_the_download(self) -> None:
         if not releases.REIMAGE_KEEPS_IMAGE:
             self.skipTest('the volume has no snapshots')
-        held: list[dict[str, bool]] = []
+        held: list[list[advisory_locks.Kind]] = []
         self._patch(
             'cinder.image.image_utils.convert_image',
-            lambda *args, **kwargs: held.append(dict(volume_lock._mine.get())),
+            lambda *args, **kwargs: held.append(
+                [kind for _lock, kind in locks._mine.get().values()]
+            ),
         )
         self.driver.copy_image_to_volume(
             self.context, self.volume, None, 'image', disable_sparse=True
         )
-        # Not exclusively.
-        self.assertEqual([{self.volume.id: False}], held)
+        self.assertEqual([[advisory_locks.Kind.SHARED]], held)
 
     def test_after_one_that_was_cut_short(self) -> None:
         if releases.REIMAGE_KEEPS_IMAGE:

@@ -3,6 +3,7 @@
 
 import gc
 import os
+import threading
 from typing import Any
 from unittest import mock
 
@@ -107,7 +108,7 @@ class LockTest(librbd_case.LibrbdTestCase):
     def setUp(self) -> None:
         super().setUp()
         # Green threads cannot wait for those that make blocking calls.
-        self.native = releases._native_threading()
+        self.native = releases._native(threading)
         self.go_on = self.native.Event()
         self.begun = self.native.Event()
         self.done: list[str] = []

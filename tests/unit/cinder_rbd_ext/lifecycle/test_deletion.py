@@ -24,9 +24,9 @@ import ddt
 import fixtures
 from oslo_config import fixture as config_fixture
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import turns
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext.lifecycle import deletion
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
@@ -302,7 +302,7 @@ class AtOnceTest(base.DriverTestCase):
         small = self.made_volume()
         held = []
         # Images are removed in native threads.
-        end = releases._native_threading().Event()
+        end = releases._native(threading).Event()
         remove = fake_librbd.RBD.remove
 
         def hold(self: Any, ioctx: Any, name: str) -> None:
@@ -446,9 +446,6 @@ class PostponedTest(base.DriverTestCase):
         self.quotas = self.useFixture(
             fixtures.MockPatchObject(manager, 'QUOTAS', autospec=True)
         ).mock
-        self.clean = self.useFixture(
-            fixtures.MockPatchObject(volume_lock, 'clean', autospec=True)
-        ).mock
 
     def delete(self, volume: Any, **how: Any) -> None:
         """Process a request to delete a volume."""
@@ -518,14 +515,6 @@ class PostponedTest(base.DriverTestCase):
         stored = objects.Volume.get_by_id(self.admin, self.volume.id)
         self.assertEqual('available', stored.status)
         self.cast.assert_not_called()
-        self.clean.assert_not_called()
-
-    def test_lock_files_stay_until_the_volume_is_deleted(self) -> None:
-        """A process that has a lock would not exclude those after it."""
-        self.postpone()
-        self.clean.assert_not_called()
-        self.delete(self.volume)
-        self.clean.assert_called_once_with(self.volume.id)
 
     def test_volume_that_lost_data_stays_in_deletion_while_a_client_is_there(
         self,
@@ -557,9 +546,9 @@ class PostponedTest(base.DriverTestCase):
         self.assertIs(offload, self.cast.called)
         self.assertEqual('deleting', self.worker().status)
 
-    @ddt.data(volume_lock.VolumeLocked, volume_lock.LockUnavailable)
+    @ddt.data(locks.VolumeLocked, locks.LockUnavailable)
     def test_volume_that_lost_data_stays_in_deletion_without_the_lock(
-        self, locked: type[volume_lock.VolumeLocked]
+        self, locked: type[locks.VolumeLocked]
     ) -> None:
         """Cinder would make it available."""
         self.cluster.pools['volumes'].images.pop(self.volume.name)
@@ -596,17 +585,17 @@ class PostponedTest(base.DriverTestCase):
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
 
     def test_whole_volume_is_available_again_without_the_lock(self) -> None:
-        with self._locked(volume_lock.VolumeLocked):
+        with self._locked(locks.VolumeLocked):
             self.delete(self.volume)
         self.manager._clear_db.assert_called_once_with(
             self.volume, 'available'
         )
         self.cast.assert_not_called()
 
-    def _locked(self, locked: type[volume_lock.VolumeLocked]) -> Any:
+    def _locked(self, locked: type[locks.VolumeLocked]) -> Any:
         error = locked(volume_id=self.volume.id)
         return mock.patch.object(
-            volume_lock, 'exclusive', autospec=True, side_effect=error
+            locks, 'exclusive', autospec=True, side_effect=error
         )
 
     def test_former_image_waits_for_the_volume_that_was_migrated(self) -> None:
@@ -617,14 +606,14 @@ class PostponedTest(base.DriverTestCase):
         )
         lock = self.useFixture(
             fixtures.MockPatchObject(
-                volume_lock,
-                'naming',
+                locks,
+                'name',
                 autospec=True,
-                side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+                side_effect=locks.VolumeLocked(volume_id=volume.id),
             )
         ).mock
         self.assertRaises(turns.Postponed, self.delete, self.volume)
-        lock.assert_called_once_with(volume.id)
+        lock.assert_called_once_with(self.driver, volume.name)
         self.volume.refresh()
         self.assertEqual('deleting', self.volume.status)
 

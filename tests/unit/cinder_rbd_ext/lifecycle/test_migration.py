@@ -20,8 +20,9 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
@@ -81,7 +82,7 @@ class MigrateTest(base.DriverTestCase):
         volume_id: str,
         mark: marker.Marker,
         target: plan.ImageState,
-        held: volume_lock.Held,
+        held: locks.Exclusive,
     ) -> marker.Marker:
         images = copy.images
         with images.driver.images.opened(images.name, read_only=True) as image:
@@ -330,7 +331,7 @@ class MigrateTest(base.DriverTestCase):
             (volume_use, 'replacing'),
             (self.driver._migrations, 'accepted'),
             (swap.Images, 'place'),
-            (volume_lock.Held, 'check_is_held'),
+            (locks.Exclusive, 'check'),
         ):
             with (
                 mock.patch.object(
@@ -389,7 +390,7 @@ class MigrateTest(base.DriverTestCase):
 
         timeutils.set_time_override()
         self.addCleanup(timeutils.clear_time_override)
-        with mock.patch.object(volume_lock.Held, 'check_is_held', later):
+        with mock.patch.object(locks.Exclusive, 'check', later):
             self.assertEqual((True, None), self._moved(volume))
         mark = marker.of_volume(volume.id)
         self.assertTrue(mark and bool(mark.copy_id) and not mark.is_stale)
@@ -398,13 +399,13 @@ class MigrateTest(base.DriverTestCase):
         """A former image of that name may be deleted meanwhile."""
         volume = self.made_volume(base.ASKED)
         with mock.patch.object(
-            volume_lock,
-            'naming',
+            locks,
+            'name',
             autospec=True,
-            side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+            side_effect=locks.VolumeLocked(volume_id=volume.id),
         ) as lock:
-            self.assertRaises(volume_lock.VolumeLocked, self._moved, volume)
-        lock.assert_called_once_with(volume.id)
+            self.assertRaises(locks.VolumeLocked, self._moved, volume)
+        lock.assert_called_once_with(self.driver, volume.name, 'volumes2')
         self.assertNotIn(volume.name, self.cluster.names('volumes2'))
 
     def _saved(self, volume: Any) -> Any:
@@ -466,7 +467,7 @@ class MigrateTest(base.DriverTestCase):
         briefly = functools.partial(volume_use.using_snapshot, wait=0.1)
         with mock.patch.object(volume_use, 'using_snapshot', briefly):
             self.assertRaises(
-                volume_lock.VolumeLocked, self.driver.create_snapshot, snapshot
+                locks.VolumeLocked, self.driver.create_snapshot, snapshot
             )
 
     def test_pool_that_may_not_be_used_leaves_no_marker(self) -> None:
@@ -779,7 +780,7 @@ class CopyByCinderTest(base.DriverTestCase):
             {'_name_id': second.id, 'migration_status': 'completing'},
         )
         self.assertRaises(
-            volume_lock.VolumeLocked, self.driver.delete_volume, second
+            locks.VolumeLocked, self.driver.delete_volume, second
         )
         self.assertIn(second.name, self.cluster.names())
 
@@ -808,9 +809,16 @@ class CopyByCinderTest(base.DriverTestCase):
         self.update(self.volume, {'migration_status': 'success'})
         with (
             migration.former(self.driver, former),
-            volume_lock.exclusive(self.volume.id, 0),
+            locks.exclusive(self.driver, self.volume, 0),
         ):
-            self.assertRaises(
-                volume_lock.VolumeLocked,
-                volume_lock.naming(self.volume.id, 0).__enter__,
-            )
+            # By another service.
+            name = locks._NAME + self.volume.name
+            with self.cluster.connected() as ioctx:
+                lock = advisory_locks.Lock(
+                    self.cluster.rados,
+                    ioctx,
+                    locks._DIRECTORY,
+                    name,
+                    advisory_locks.Kind.EXCLUSIVE,
+                )
+                self.assertEqual(errno.EBUSY, lock.take())

@@ -10,8 +10,8 @@ import ddt
 import fixtures
 import testtools
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_lock
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
@@ -202,36 +202,36 @@ class MigratedTest(base.DriverTestCase):
         target = self.made_volume(base.ASKED)
         lock = self.useFixture(
             fixtures.MockPatchObject(
-                volume_lock,
+                locks,
                 'exclusive',
                 autospec=True,
-                side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+                side_effect=locks.VolumeLocked(volume_id=volume.id),
             )
         ).mock
         update = self._taken_over(volume, target, 'in-use')
         self.assertEqual(target.id, update['_name_id'])
         lock.assert_not_called()
         self.assertRaises(
-            volume_lock.VolumeLocked,
+            locks.VolumeLocked,
             self._taken_over,
             *(volume, target, 'available'),
         )
         self.assertEqual([target.name], self.cluster.names())
         # Cinder's manager waits for 60 seconds by default.
-        self.assertGreater(60, lock.call_args.args[1])
+        self.assertGreater(60, lock.call_args.args[2])
 
     def test_name_is_not_taken_while_a_former_image_is_deleted(self) -> None:
         """Its deletion would remove the image that gets the name."""
         volume = self.new_volume(base.ASKED)
         target = self.made_volume(base.ASKED)
         with mock.patch.object(
-            volume_lock,
-            'naming',
+            locks,
+            'name',
             autospec=True,
-            side_effect=volume_lock.VolumeLocked(volume_id=volume.id),
+            side_effect=locks.VolumeLocked(volume_id=volume.id),
         ):
             self.assertRaises(
-                volume_lock.VolumeLocked,
+                locks.VolumeLocked,
                 self._taken_over,
                 *(volume, target, 'available'),
             )

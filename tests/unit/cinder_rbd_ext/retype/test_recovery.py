@@ -11,7 +11,7 @@ from cinder.db import api as db
 import ddt
 from oslo_utils import timeutils
 
-from cinder_rbd_ext import volume_lock
+from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
@@ -224,9 +224,9 @@ class RecoveryTest(base.DriverTestCase):
         with self.driver.images.opened(self.volume.name):
             self._search(1)
         self.assertEqual('migrating', self.volume.migration_status)
-        locked = volume_lock.VolumeLocked(volume_id=self.volume.id)
+        locked = locks.VolumeLocked(volume_id=self.volume.id)
         with mock.patch.object(
-            volume_lock, 'exclusive', autospec=True, side_effect=locked
+            locks, 'exclusive', autospec=True, side_effect=locked
         ):
             self._search(1)
         self.assertEqual('migrating', self.volume.migration_status)

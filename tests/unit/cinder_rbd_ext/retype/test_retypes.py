@@ -14,8 +14,8 @@ from cinder.tests.unit import utils as cinder_utils
 import ddt
 
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_lock
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
@@ -220,7 +220,7 @@ class RetypeTest(base.DriverTestCase):
                 marker.Superseded,
                 self.driver._retypes.retype,
                 *('req', volume, self.make_type(), lambda: (True, None)),
-                mock.create_autospec(volume_lock.Held, instance=True),
+                mock.create_autospec(locks.Exclusive, instance=True),
             )
         self.assertIsNotNone(marker.of_volume(volume.id))
 
@@ -234,11 +234,11 @@ class RetypeTest(base.DriverTestCase):
             if is_given_up:
                 status = {'status': 'in-use'}
                 db.volume_update(self.admin, volume.id, status)
-            raise volume_lock.VolumeLocked(volume_id=volume.id)
+            raise locks.VolumeLocked(volume_id=volume.id)
 
         with mock.patch.object(volume_use, 'replacing', locked):
             self.assertRaises(
-                marker.Superseded if is_given_up else volume_lock.VolumeLocked,
+                marker.Superseded if is_given_up else locks.VolumeLocked,
                 self._retype,
                 volume,
                 rbd_object_map='false',
@@ -249,10 +249,10 @@ class RetypeTest(base.DriverTestCase):
         volume = self.made_volume()
         before = self._mask(volume)
         with mock.patch.object(
-            volume_lock.Held,
-            'check_is_held',
+            locks.Exclusive,
+            'check',
             autospec=True,
-            side_effect=volume_lock.LockLost(volume_id=volume.id),
+            side_effect=locks.LockLost(volume_id=volume.id),
         ):
             self.assertRaises(
                 marker.Superseded,
@@ -305,13 +305,13 @@ class RetypeTest(base.DriverTestCase):
 
         def deleted(*args: Any) -> None:
             db.volume_destroy(self.admin, volume.id)
-            raise volume_lock.VolumeLocked(volume_id=volume.id)
+            raise locks.VolumeLocked(volume_id=volume.id)
 
         driver, kind = self.driver, self.make_type(rbd_object_map='false')
         self.update(volume, {'status': 'retyping'})
         with mock.patch.object(volume_use, 'replacing', deleted):
             self.assertRaises(
-                volume_lock.VolumeLocked,
+                locks.VolumeLocked,
                 driver.retype,
                 *(self.admin, volume, kind, {}, None),
             )

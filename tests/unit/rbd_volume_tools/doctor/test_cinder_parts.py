@@ -81,16 +81,6 @@ class CinderPartsTest(base.TestCase):
     ) -> None:
         self.assertEqual([expected], self.check(**replaced))
 
-    def test_cluster_whose_hosts_do_not_share_locks(self) -> None:
-        cluster = 'transport_url = rabbit://user:secret@host\ncluster = a'
-        problem = ('Cinder cluster a', _S.WARNING)
-        self.assertEqual([problem], self.check(transport_url=cluster))
-        local = f'{cluster}\n[coordination]\nbackend_url = file:///shared'
-        # Options after this line are not in their section any more.
-        self.assertIn(problem, self.check(transport_url=local))
-        shared = local.replace('file:///', 'etcd3+http://user:secret@')
-        self.assertNotIn(problem, self.check(transport_url=shared))
-
     def test_key_in_place_of_the_uuid_is_not_shown(self) -> None:
         line = 'rbd_pool = volumes\nrbd_secret_uuid = AQBkey=='
         folder = self.useFixture(fixtures.TempDir()).path

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Locks of the RBD images of volumes, in the Ceph cluster.
+
+An operation that uses the image of a volume holds the image's lock shared, one
+that replaces or removes it exclusively. The lock is an advisory lock of RADOS
+on the header of the image (:mod:`cinder_rbd_ext.cluster.advisory_locks`), so
+it applies to all services that use the pool, and needs no other program.
+
+Under the lock, the volume is read again from the database, since an object
+that came in a request is older. An operation that waited while another image
+became that of the volume locks that one instead.
+
+===================  =======================================================
+A holder             What happens
+===================  =======================================================
+is killed            Its lock ends after ``DURATION`` seconds at most.
+is stopped for       Its lock has ended, and others may have replaced the
+longer than that     image. Before it returns, a shared holder takes the lock
+                     again, and fails if the volume has another image. Before
+                     each step that cannot be undone, an exclusive one calls
+                     :meth:`Exclusive.check`.
+removes the image    The lock ends with the image's header. It is not created
+                     again: the request to lock fails if there is none.
+loses its            Its lock cannot be renewed, and ends as above.
+connection
+===================  =======================================================
+
+Nothing is locked if a volume has no image: before it is created, and after its
+removal has begun. An operation that needs the image then fails because of
+that. Two creations, or two removals, of one image are kept apart by the status
+of the volume, which Cinder's API changes only once, and by librbd, which
+creates a name once and completes a removal that was begun.
+
+Locks of images of other pools, such as those of Glance images, are not taken:
+the Ceph user may have no right to write there.
+
+The lock is re-entrant in the same thread or greenlet, but an operation that
+holds it shared cannot take it exclusively. Threads that a holder starts do not
+hold it.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import contextvars
+import errno
+import json
+import os
+import time
+import types
+from typing import Any
+from typing import NamedTuple
+
+from cinder import exception
+from cinder.volume.drivers import rbd
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
+from cinder_rbd_ext import releases
+from cinder_rbd_ext.cluster import advisory_locks
+from cinder_rbd_ext.i18n import _
+from rbd_volume_options import bindings
+from rbd_volume_options import ownership
+from rbd_volume_options import wire
+
+CONF = cfg.CONF
+LOG = logging.getLogger(__name__)
+
+#: Seconds to wait for a lock, unless the caller sets another time.
+WAIT = 60.0
+
+#: Seconds after which the lock of a killed holder has ended.
+DURATION = advisory_locks.DURATION
+
+# The shortest and the longest time in seconds between two attempts.
+_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+
+# The names of the locks. An image has the first two.
+_IMAGE = 'cinder_rbd_ext'
+_CONFIGURATION = f'{_IMAGE}.configuration'
+_NAME = f'{_IMAGE}.name.'
+
+# The object with the locks of names, which each pool with images has.
+_DIRECTORY = 'rbd_directory'
+
+# A volume can get another image again while its lock is waited for.
+_ATTEMPTS = 10
+
+# There is no such image.
+_MISSING = (errno.ENOENT, errno.ECANCELED)
+
+_Kind = advisory_locks.Kind
+_SHARED, _EXCLUSIVE = _Kind.SHARED, _Kind.EXCLUSIVE
+
+
+class VolumeLocked(exception.VolumeIsBusy):
+    """The lock of a volume could not be taken in time.
+
+    Cinder then sets a volume that is being deleted to ``available``.
+    """
+
+    message = _(
+        'Another operation is using or changing the RBD image of volume '
+        '%(volume_id)s. Try again when it has completed.'
+    )
+
+
+class LockUnavailable(VolumeLocked):
+    """The Ceph cluster does not provide the lock of a volume."""
+
+    message = _(
+        'Volume %(volume_id)s cannot be locked, because the Ceph cluster does '
+        'not respond or refuses it. Try again later.'
+    )
+
+
+class LockLost(exception.VolumeBackendAPIException):
+    """The lock of a volume ended while it was held."""
+
+    message = _(
+        'The lock of volume %(volume_id)s has ended before the operation, '
+        'because this service was stopped or lost its connection to Ceph, and '
+        'another operation may have changed the volume.'
+    )
+
+
+class _Place(NamedTuple):
+    """What is locked: an object of a pool, and the name of the lock."""
+
+    pool: str
+    key: str
+    lock: str
+
+    @classmethod
+    def of_image(
+        cls, ioctx: bindings.Ioctx, image_id: str, lock: str = _IMAGE
+    ) -> '_Place':
+        """Return the place of a lock of an image."""
+        header = advisory_locks.HEADER + image_id
+        return cls(ioctx.get_pool_name(), header, lock)
+
+
+class _Deadline:
+    """The time that is left to take a lock."""
+
+    def __init__(self, volume_id: str, wait: float) -> None:
+        self.volume_id = volume_id
+        self._until = time.monotonic() + wait
+        self._next = _PAUSE
+
+    def pause(self) -> None:
+        """Wait for a while.
+
+        :raises VolumeLocked: if no time is left
+        """
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise VolumeLocked(volume_id=self.volume_id)
+        time.sleep(min(left, self._next))
+        self._next = min(2 * self._next, _LONGEST_PAUSE)
+
+
+# The locks that the current thread or greenlet holds.
+_mine: contextvars.ContextVar[
+    Mapping[_Place, tuple[advisory_locks.Lock, _Kind]]
+] = contextvars.ContextVar('_mine', default=types.MappingProxyType({}))
+
+# The exclusive locks for which this process waits. Shared ones wait for them.
+_waiting: set[tuple[_Place, advisory_locks.Lock]] = set()
+
+
+class Exclusive:
+    """The locks that an operation holds on the images of a volume.
+
+    :ivar volume: the volume, as read under the lock
+    :ivar image_id: librbd's id of its image; empty if there is none
+    :ivar is_lost: whether a lock had ended before it was released
+    """
+
+    def __init__(self, driver: protocols.Driver, deadline: _Deadline) -> None:
+        self.volume: Any = None
+        self.image_id = ''
+        self.is_lost = False
+        self._driver, self._deadline = driver, deadline
+        self._locks: list[advisory_locks.Lock] = []
+        #: What ends with the locks.
+        self.stack = contextlib.ExitStack()
+
+    def check(self) -> None:
+        """Raise ``LockLost`` if a lock has ended since it was taken."""
+        if not all(lock.is_held() for lock in self._locks):
+            raise LockLost(volume_id=self._deadline.volume_id)
+
+    def add(self, image_id: str, pool: str | None = None) -> None:
+        """Lock another image of the volume as well, such as a new copy.
+
+        :param pool: of the image; None for that of the back end
+        :raises VolumeLocked: if another operation has it locked
+        :raises LockLost: if it does not exist
+        """
+        ioctx = self.stack.enter_context(_opened(self._driver, pool))
+        if not self.take(ioctx, _Place.of_image(ioctx, image_id), _EXCLUSIVE):
+            raise LockLost(volume_id=self._deadline.volume_id)
+
+    def take(self, ioctx: bindings.Ioctx, place: _Place, kind: _Kind) -> bool:
+        """Take a lock; return False if the image does not exist."""
+        held = _mine.get().get(place)
+        if held is None:
+            lock = advisory_locks.Lock(
+                self._driver.rados, ioctx, place.key, place.lock, kind
+            )
+            self.stack.callback(self._release, lock)
+            if not _is_taken(lock, place, kind, self._deadline):
+                return False
+            token = _mine.set({**_mine.get(), place: (lock, kind)})
+            self.stack.callback(_mine.reset, token)
+        else:
+            lock, own_kind = held
+            if kind is _EXCLUSIVE and own_kind is _SHARED:
+                raise RuntimeError(f'{place} is locked shared')
+        self._locks.append(lock)
+        return True
+
+    def _release(self, lock: advisory_locks.Lock) -> None:
+        try:
+            self.is_lost |= not lock.release()
+        except self._driver.rados.Error as error:
+            LOG.warning('Could not release a lock: %s', error)
+            self.is_lost = True
+
+
+@contextlib.contextmanager
+def shared(
+    driver: protocols.Driver, volume: protocols.Volume, wait: float = WAIT
+) -> Iterator[Any]:
+    """Hold the lock of a volume together with other users of its image.
+
+    :returns: the volume as in the database, with the context of the given one
+    :raises VolumeLocked: if it could not be taken in ``wait`` seconds
+    :raises LockLost: if the lock has ended before the operation, and the
+        volume has changed since
+    """
+    with shared_by_id(
+        driver, volume.id, volume._context, wait, volume.name
+    ) as current:
+        yield current
+
+
+@contextlib.contextmanager
+def shared_by_id(
+    driver: protocols.Driver,
+    volume_id: str,
+    request_context: protocols.Context,
+    wait: float = WAIT,
+    name: str | None = None,
+) -> Iterator[Any]:
+    """Act as :func:`shared` for a volume that was not read yet."""
+    name = name or CONF.volume_name_template % volume_id
+    with _of_volume(driver, volume_id, name, _SHARED, wait) as held:
+        held.volume._context = request_context
+        yield held.volume
+    if held.is_lost:
+        _check_unchanged(driver, held, wait)
+
+
+@contextlib.contextmanager
+def exclusive(
+    driver: protocols.Driver, volume: protocols.Volume, wait: float = WAIT
+) -> Iterator[Exclusive]:
+    """Hold the lock of a volume alone; ``wait`` is in seconds.
+
+    :raises VolumeLocked: if it could not be taken
+    :raises RuntimeError: if the same thread holds it shared
+    """
+    with _of_volume(driver, volume.id, volume.name, _EXCLUSIVE, wait) as held:
+        held.volume._context = volume._context
+        yield held
+
+
+@contextlib.contextmanager
+def image(
+    driver: protocols.Driver, image_name: str, wait: float = WAIT
+) -> Iterator[None]:
+    """Hold the lock of an image of the back end's pool, shared.
+
+    Nothing is locked if there is none with the name.
+    """
+    held = Exclusive(driver, _Deadline(image_name, wait))
+    with _opened(driver) as ioctx, held.stack:
+        image_id = _id_of(ioctx, image_name)
+        if image_id:
+            held.take(ioctx, _Place.of_image(ioctx, image_id), _SHARED)
+        yield
+
+
+@contextlib.contextmanager
+def configuring(
+    driver: protocols.Driver, volume: protocols.Volume, wait: float = WAIT
+) -> Iterator[None]:
+    """Change the configuration of an image alone, while others use its data.
+
+    :param volume: as read under the shared lock
+    """
+    held = Exclusive(driver, _Deadline(volume.id, wait))
+    with _opened(driver) as ioctx, held.stack:
+        image_id = _id_of(ioctx, volume.name)
+        if image_id:
+            place = _Place.of_image(ioctx, image_id, _CONFIGURATION)
+            held.take(ioctx, place, _EXCLUSIVE)
+        yield
+
+
+@contextlib.contextmanager
+def name(
+    driver: protocols.Driver,
+    image_name: str,
+    pool: str | None = None,
+    wait: float = WAIT,
+) -> Iterator[None]:
+    """Give an image a name, or remove the one that has it, alone.
+
+    No image may have the name at some time in between. It keeps a name from
+    getting another image while the removal of the former one is completed.
+
+    :param pool: None for that of the back end
+    """
+    held = Exclusive(driver, _Deadline(image_name, wait))
+    with _opened(driver, pool) as ioctx, held.stack:
+        place = _Place(ioctx.get_pool_name(), _DIRECTORY, _NAME + image_name)
+        held.take(ioctx, place, _EXCLUSIVE)
+        yield
+
+
+@contextlib.contextmanager
+def _of_volume(
+    driver: protocols.Driver,
+    volume_id: str,
+    image_name: str,
+    kind: _Kind,
+    wait: float,
+) -> Iterator[Exclusive]:
+    deadline = _Deadline(volume_id, wait)
+    with _opened(driver) as ioctx:
+        image_id = _id_of(ioctx, image_name)
+        for _attempt in range(_ATTEMPTS):
+            held = Exclusive(driver, deadline)
+            with held.stack:
+                is_there = bool(image_id) and held.take(
+                    ioctx, _Place.of_image(ioctx, image_id), kind
+                )
+                held.volume = record.stored_volume(volume_id)
+                current_id = _image_of(ioctx, held.volume)
+                if current_id == image_id:
+                    # Without its header, an image cannot be opened either.
+                    held.image_id = image_id if is_there else ''
+                    yield held
+                    return
+            image_id = current_id
+    raise VolumeLocked(volume_id=volume_id)
+
+
+def _id_of(ioctx: bindings.Ioctx, image_name: str) -> str:
+    """Return the id of the image with a name; empty if there is none.
+
+    An OSD that does not respond blocks this thread, but not eventlet's.
+    """
+    return releases.off_main_thread(ownership.id_of)(ioctx, image_name) or ''
+
+
+def _image_of(ioctx: bindings.Ioctx, volume: protocols.Volume) -> str:
+    """Return the id of the image of a volume; empty if it has none.
+
+    In the middle of a swap, no image has its name.
+    """
+    marker = volume.admin_metadata.get(wire.RECORD_CONVERSION)
+    image_id = _id_of(ioctx, volume.name)
+    if image_id or not marker:
+        return image_id
+    return str(json.loads(marker).get(wire.MARKER_SOURCE, ''))
+
+
+@contextlib.contextmanager
+def _opened(
+    driver: protocols.Driver, pool: str | None = None
+) -> Iterator[bindings.Ioctx]:
+    with rbd.RADOSClient(driver, pool) as client:
+        yield client.ioctx
+
+
+def _is_taken(
+    lock: advisory_locks.Lock, place: _Place, kind: _Kind, deadline: _Deadline
+) -> bool:
+    """Take a lock; return False if the image does not exist."""
+    waiting = place, lock
+    try:
+        while True:
+            if kind is _EXCLUSIVE or not _is_waited_for(place):
+                number = lock.take()
+                if not number:
+                    return True
+                if number in _MISSING:
+                    return False
+                if number != errno.EBUSY:
+                    raise LockUnavailable(
+                        volume_id=deadline.volume_id
+                    ) from OSError(number, os.strerror(number))
+            if kind is _EXCLUSIVE:
+                _waiting.add(waiting)
+            deadline.pause()
+    finally:
+        _waiting.discard(waiting)
+
+
+def _is_waited_for(place: _Place) -> bool:
+    """Return whether an operation of this process waits to be alone."""
+    return any(waiting == place for waiting, _lock in _waiting.copy())
+
+
+def _check_unchanged(
+    driver: protocols.Driver, held: Exclusive, wait: float
+) -> None:
+    """Check a volume after an operation whose lock has ended before it.
+
+    An exclusive holder replaces the image, or changes the status of the volume
+    before it changes the data.
+
+    :raises LockLost: if the volume has changed since the lock was taken
+    """
+    volume = held.volume
+    LOG.warning('The lock of volume %s has ended early', volume.id)
+    try:
+        with _of_volume(
+            driver, volume.id, volume.name, _SHARED, wait
+        ) as current:
+            is_same = (held.image_id, volume.updated_at) == (
+                current.image_id,
+                current.volume.updated_at,
+            )
+    except exception.CinderException as error:
+        raise LockLost(volume_id=volume.id) from error
+    if not is_same:
+        raise LockLost(volume_id=volume.id)

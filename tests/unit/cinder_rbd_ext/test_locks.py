@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Locks of volumes, on the fake cluster and with Cinder's database."""
+
+import errno
+import time
+from typing import Any
+from unittest import mock
+
+from cinder import exception
+from cinder.db import api as db
+import ddt
+from oslo_utils import timeutils
+
+from cinder_rbd_ext import locks
+from cinder_rbd_ext.cluster import advisory_locks
+from cinder_rbd_ext.cluster import blocklisting
+from cinder_rbd_ext.retype import marker
+from tests.fakes import fake_rados
+from tests.unit.cinder_rbd_ext import base
+
+_SHARED = advisory_locks.Kind.SHARED
+
+
+@ddt.ddt
+class LocksTest(base.DriverTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+
+    @property
+    def lockers(self) -> list[Any]:
+        """The lockers of all images and names."""
+        held = self.cluster.pools['volumes'].locks.held
+        return [each for lockers in held.values() for each in lockers]
+
+    def shared(self, wait: float = 0) -> Any:
+        return locks.shared(self.driver, self.volume, wait)
+
+    def exclusive(self, wait: float = 0) -> Any:
+        return locks.exclusive(self.driver, self.volume, wait)
+
+    def replace_image(self) -> Any:
+        """Give the volume another image; return the volume that it is of."""
+        other = self.made_volume()
+        values = {'_name_id': other.id}
+        db.volume_update(self.admin, self.volume.id, values)
+        return other
+
+    def test_shared_holders_exclude_exclusive_ones_only(self) -> None:
+        with self.locked(self.volume, _SHARED):
+            with self.shared() as current:
+                self.assertEqual(self.volume.id, current.id)
+            self.assertRaises(
+                locks.VolumeLocked, self.exclusive(0.1).__enter__
+            )
+        with self.exclusive() as lock:
+            self.assertEqual(self.volume.id, lock.volume.id)
+            lock.check()
+        self.assertEqual([], self.lockers)
+
+    def test_exclusive_holder_excludes_all_others(self) -> None:
+        with self.locked(self.volume):
+            for lock in (self.shared(0.1), self.exclusive()):
+                error = self.assertRaises(locks.VolumeLocked, lock.__enter__)
+            self.assertIn(f'volume {self.volume.id}. Try again', str(error))
+        self.assertEqual([], self.lockers)
+
+    def test_holder_may_take_it_again(self) -> None:
+        with self.exclusive() as lock:
+            with self.shared():
+                pass
+            with self.exclusive() as again:
+                again.check()
+            lock.check()
+        with self.shared(), self.shared():
+            self.assertRaises(RuntimeError, self.exclusive().__enter__)
+            self.assertEqual(1, len(self.lockers))
+
+    def test_volume_is_read_under_the_lock(self) -> None:
+        db.volume_update(self.admin, self.volume.id, {'size': 7})
+        with self.shared() as current:
+            self.assertEqual(7, current.size)
+            self.assertIs(self.volume._context, current._context)
+        with self.exclusive() as lock:
+            self.assertEqual(7, lock.volume.size)
+
+    def test_volume_that_got_another_image_is_locked_there(self) -> None:
+        other = self.replace_image()
+        with self.locked(other):
+            self.assertRaises(locks.VolumeLocked, self.shared().__enter__)
+        with self.exclusive() as lock:
+            ident = self.cluster.stored(other.name).ident
+            self.assertEqual(ident, lock.image_id)
+        self.assertEqual([], self.lockers)
+
+    def test_waiting_operation_locks_the_image_that_the_volume_got(
+        self,
+    ) -> None:
+        former = self.cluster.stored(self.volume.name).ident
+        commits: list[Any] = []
+        with self.locked(self.volume) as held:
+
+            def commit(_seconds: float) -> None:
+                if not commits:
+                    commits.append(self.replace_image())
+                    held.release()
+
+            clock = mock.Mock(monotonic=time.monotonic, sleep=commit)
+            with mock.patch.object(locks, 'time', clock):
+                lock = self.exclusive(5)
+                opened = lock.__enter__()
+        self.assertEqual(commits[0].name, opened.volume.name)
+        self.assertNotEqual(former, opened.image_id)
+        lock.__exit__(None, None, None)
+
+    def test_volume_without_an_image_is_not_locked(self) -> None:
+        volume = self.new_volume()
+        with locks.exclusive(self.driver, volume, 0) as lock:
+            self.assertEqual('', lock.image_id)
+            lock.check()
+        with locks.shared(self.driver, volume, 0):
+            self.assertEqual([], self.lockers)
+
+    def test_image_without_its_name_is_locked_by_the_marker(self) -> None:
+        """In the middle of a swap."""
+        ident = self.cluster.stored(self.volume.name).ident
+        marker.write(self.volume.id, marker.Marker('req', '', ident))
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().rename(ioctx, self.volume.name, 'kept')
+        with self.exclusive() as lock:
+            self.assertEqual(ident, lock.image_id)
+
+    def test_image_that_its_holder_removes_is_no_loss(self) -> None:
+        with self.exclusive() as lock:
+            with self.cluster.connected() as ioctx:
+                self.librbd.RBD().remove(ioctx, self.volume.name)
+            self.assertRaises(locks.LockLost, lock.check)
+
+    def test_second_image_is_locked_too(self) -> None:
+        copy = self.made_volume()
+        ident = self.cluster.stored(copy.name).ident
+        with self.exclusive() as lock:
+            lock.add(ident)
+            other = advisory_locks.HEADER + ident, locks._IMAGE
+            held = self.cluster.pools['volumes'].locks.held
+            self.assertEqual(1, len(held[other]))
+            lock.check()
+            held[other].clear()
+            self.assertRaises(locks.LockLost, lock.check)
+        with self.exclusive() as lock, self.locked(copy):
+            self.assertRaises(locks.VolumeLocked, lock.add, ident)
+            self.assertRaises(locks.LockLost, lock.add, 'none')
+        self.assertEqual([], self.lockers)
+
+    def end_locks(self) -> None:
+        """Let the locks end, as those of a service that is stopped."""
+        for lockers in self.cluster.pools['volumes'].locks.held.values():
+            lockers.clear()
+
+    def test_operation_whose_lock_ended_counts_if_nothing_has_changed(
+        self,
+    ) -> None:
+        with self.shared():
+            self.end_locks()
+        self.assertEqual([], self.lockers)
+
+    @ddt.data('image', 'data', 'nothing yet')
+    def test_operation_whose_lock_ended_fails_after_a_change(
+        self, what: str
+    ) -> None:
+        def operate() -> None:
+            with self.shared(0.1):
+                self.end_locks()
+                if what == 'image':
+                    self.replace_image()
+                elif what == 'data':
+                    now = timeutils.utcnow()
+                    values = {'status': 'reverting', 'updated_at': now}
+                    db.volume_update(self.admin, self.volume.id, values)
+                else:
+                    other = self.locked(self.volume)
+                    other.__enter__()
+                    self.addCleanup(other.__exit__, None, None, None)
+
+        self.assertRaises(locks.LockLost, operate)
+
+    def test_failure_of_an_operation_is_not_hidden(self) -> None:
+        def operate() -> None:
+            with self.shared():
+                self.end_locks()
+                self.replace_image()
+                raise exception.InvalidInput(reason='x')
+
+        self.assertRaises(exception.InvalidInput, operate)
+
+    def test_exclusive_holder_learns_that_its_lock_ended(self) -> None:
+        with self.exclusive() as lock:
+            self.end_locks()
+            self.assertRaises(locks.LockLost, lock.check)
+
+    def test_shared_ones_wait_for_one_that_waits_to_be_alone(self) -> None:
+        tried: list[type[Exception]] = []
+
+        def use(_seconds: float) -> None:
+            with mock.patch.object(locks, 'time', time):
+                error = self.raised(self.shared(0.05).__enter__)
+            tried.append(type(error))
+
+        with self.locked(self.volume, _SHARED):
+            clock = mock.Mock(monotonic=time.monotonic, sleep=use)
+            with mock.patch.object(locks, 'time', clock):
+                self.raised(self.exclusive(1).__enter__)
+            self.assertEqual({locks.VolumeLocked}, set(tried))
+            with self.shared():
+                pass
+
+    @ddt.data(errno.ESHUTDOWN, errno.ETIMEDOUT, errno.EPERM)
+    def test_connection_that_cannot_lock_is_replaced(
+        self, number: int
+    ) -> None:
+        self.cluster.fail('Ioctx.lock.lock', fake_rados.OSError(number))
+        with mock.patch.object(advisory_locks, 'PATIENCE', 0.01):
+            error = self.raised(self.shared().__enter__)
+        self.assertIsInstance(error, locks.LockUnavailable)
+        self.assertIn('does not respond', str(error))
+        self.assertEqual({number}, blocklisting.numbers(error))
+
+    def test_configuration_is_changed_by_one_at_a_time(self) -> None:
+        with (
+            self.shared() as current,
+            locks.configuring(self.driver, current, 0),
+        ):
+            pass
+        with (
+            self.locked(self.volume, name=locks._CONFIGURATION),
+            self.shared(),
+        ):
+            self.assertRaises(
+                locks.VolumeLocked,
+                locks.configuring(self.driver, self.volume, 0).__enter__,
+            )
+
+    def test_image_is_locked_by_its_name(self) -> None:
+        with self.locked(self.volume):
+            lock = locks.image(self.driver, self.volume.name, 0)
+            self.assertRaises(locks.VolumeLocked, lock.__enter__)
+        with locks.image(self.driver, self.volume.name, 0):
+            self.assertEqual(1, len(self.lockers))
+        with locks.image(self.driver, 'other', 0):
+            self.assertEqual([], self.lockers)
+
+    def test_name_is_locked_without_an_image(self) -> None:
+        with locks.name(self.driver, 'name', wait=0):
+            self.assertEqual(1, len(self.lockers))
+            with locks.name(self.driver, 'other', wait=0):
+                pass
+        self.assertEqual([], self.lockers)
