@@ -21,6 +21,7 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
+from cinder_rbd_ext import own_volume_type
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
@@ -127,6 +128,13 @@ class RBDExtDriver(rbd.RBDDriver):
         if data_pool:
             with option_errors.of_back_end(self.backend_name):
                 self.images.check_data_pool(data_pool, errors.Origin.BACKEND)
+        backend = self.configuration.safe_get('volume_backend_name')
+        if backend and self.configuration.safe_get(opts.ENSURE_VOLUME_TYPE):
+            chosen = self.settings.options
+            is_free = chosen.image_features is None
+            own_volume_type.ensure(
+                backend, is_free and chosen.object_map is None
+            )
 
     # Creation of images
 

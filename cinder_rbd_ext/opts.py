@@ -20,6 +20,7 @@ SHARED_GROUP = 'backend_defaults'
 SHARE_CONNECTIONS = 'rbd_share_connections'
 CONVERSION_VERIFY = 'rbd_conversion_verify'
 CONVERSION_KEEP = 'rbd_conversion_keep'
+ENSURE_VOLUME_TYPE = 'rbd_ensure_volume_type'
 
 
 def _limit_opt(option: limits.ConfOption) -> cfg.Opt:
@@ -41,6 +42,15 @@ def _limit_opt(option: limits.ConfOption) -> cfg.Opt:
 
 # Options that are not about the value of a key.
 _OTHER_OPTS: list[cfg.Opt] = [
+    cfg.BoolOpt(
+        ENSURE_VOLUME_TYPE,
+        default=False,
+        help=(
+            'Whether the service creates a volume type with the name of the '
+            'back end (volume_backend_name) when it starts, if no volume type '
+            'is linked to the back end or has this name.'
+        ),
+    ),
     cfg.StrOpt(
         wire.RBD_CACHE_MODE_ENFORCEMENT,
         default=wire.STRICT,

@@ -14,7 +14,7 @@ NAME = 'cinder-rbd-ext'
 #: The packages with the libraries that the commands import.
 REQUIRED = 'python-openstackclient'
 #: The extra of the distribution that installs them.
-EXTRA = 'client'
+EXTRA = 'operator'
 #: Exit status of commands that could not do their work; 1 is for findings.
 _FAILED = 3
 

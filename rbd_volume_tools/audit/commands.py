@@ -49,9 +49,8 @@ class Audit(exit_status.StatusLister):
     """List leftovers, contradictions and invalid object maps of RBD images.
 
     Each image is opened once for reading; nothing is changed. The exit status
-    is 0 without findings or with notices only, 1 with warnings, 2 with errors,
-    3 if the audit could not be done, and 4 if it is incomplete because the
-    Ceph user may not read a pool or an image.
+    is 0 without findings or with notices only, 1 with warnings or errors, and
+    2 if it is incomplete because a pool or an image could not be read.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -122,7 +121,7 @@ class Audit(exit_status.StatusLister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
-            raise exit_status.UsageError(
+            raise ValueError(
                 '--mark needs --pool, and the records of the cloud.'
             )
         if parsed_args.output:
@@ -139,9 +138,10 @@ class Audit(exit_status.StatusLister):
             self.app.stderr.write(f'{done}\n')
         if parsed_args.output:
             whole_file.write(parsed_args.output, audited.as_json())
-        self.status = int(audited.severity)
+        if audited.severity > findings.Severity.NOTICE:
+            self.status = exit_status.ATTENTION
         if not audited.is_complete:
-            self.status = exit_status.INCOMPLETE
+            self.status = exit_status.FAILED
         self.app.stderr.write(_summary(audited))
         if parsed_args.counts:
             readable = parsed_args.formatter == 'table'

@@ -80,6 +80,16 @@ class Report:
         """Return the name of the volume type of an image; empty if unknown."""
         return _type_of(image, self.known)
 
+    def project_of(self, image: images.Image) -> str:
+        """Return the ID of the project of a volume's image, or empty."""
+        volume = _volume_of(image, self.known)
+        return volume.project if volume else ''
+
+    def volume_id_of(self, image: images.Image) -> str:
+        """Return the ID of the volume of an image; empty if it has none."""
+        volume = _volume_of(image, self.known)
+        return volume.ident if volume else ''
+
     def as_json(self) -> Iterator[str]:
         """Yield the report as JSON, in parts; sizes are in bytes.
 

@@ -156,9 +156,9 @@ class Plan(maintenance.Command):
     Nothing is removed. The plan has only leftovers that provably belong to
     this cloud; the others are listed with the reason. Read the plan, and
     delete the lines of what shall stay. The exit status is 0 if nothing was
-    refused, 1 if a leftover was refused, 2 if one could not be examined, 3 if
-    the command failed, and 4 if the Ceph user may not read a pool or an image.
-    A leftover whose owner is unknown does not count.
+    refused, 1 if a leftover was refused, and 2 if one could not be examined,
+    or a pool or an image could not be read. A leftover whose owner is unknown
+    does not count.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -318,7 +318,7 @@ class Plan(maintenance.Command):
                 )
         rows = self.rows(maintenance.dry(examined))
         if not audited.is_complete:
-            self.status = exit_status.INCOMPLETE
+            self.status = exit_status.FAILED
         return rows
 
 

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exit status of commands that check something."""
+"""The exit status of commands, in one table.
+
+======  ====================================================
+Status  Meaning
+======  ====================================================
+0       Nothing to do, or all was done
+1       Something was refused or needs attention
+2       Something failed, or could not be read
+3       The command itself failed, was interrupted, or its
+        command line is wrong
+======  ====================================================
+"""
 
 import abc
 import argparse
@@ -12,21 +23,12 @@ from cliff import lister
 
 from rbd_volume_tools.command_line import printable
 
-#: Exit status if the check itself failed, as monitoring expects it.
-UNKNOWN = 3
-#: Exit status if the command line is wrong, EX_USAGE of sysexits.h. argparse
-#: has 2, which is the status of findings.
-USAGE = 64
-#: Exit status if the user may not see a part of what was selected.
-INCOMPLETE = 4
-
+ATTENTION = 1
+FAILED = 2
+COMMAND = 3
 
 #: The names of columns, and the rows of a table.
 Rows = tuple[tuple[str, ...], list[tuple[Any, ...]]]
-
-
-class UsageError(ValueError):
-    """Options contradict each other, or one is missing."""
 
 
 class StatusCommand(command.Command):
@@ -40,7 +42,7 @@ class StatusCommand(command.Command):
     def check_output(self, parsed_args: argparse.Namespace) -> None:
         """Check the options of the output.
 
-        :raises UsageError: if the result could not be shown
+        :raises ValueError: if the result could not be shown
         """
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -50,7 +52,7 @@ class StatusCommand(command.Command):
             super().run(parsed_args)
         except KeyboardInterrupt:
             self.app.stderr.write('Cancelled.\n')
-            return UNKNOWN
+            return COMMAND
         except BrokenPipeError:
             # The reader of the output has ended, as in "| head". cliff ends
             # the program with the status of SIGPIPE.
@@ -60,7 +62,7 @@ class StatusCommand(command.Command):
                 # cliff would end it with the status of warnings.
                 traceback.print_exc(file=self.app.stderr)
             self.app.stderr.write(f'{printable.text(str(error))}\n')
-            return USAGE if isinstance(error, UsageError) else UNKNOWN
+            return COMMAND
         return self.status
 
 
@@ -85,10 +87,10 @@ class StatusLister(StatusCommand, lister.Lister):
 
         cliff does it after the command, whose result would then be lost.
 
-        :raises UsageError: if none of them exists
+        :raises ValueError: if none of them exists
         """
         columns = self.headers(parsed_args)
         try:
             self._generate_columns_and_selector(parsed_args, columns)
         except ValueError as error:
-            raise UsageError(str(error)) from error
+            raise ValueError(str(error)) from error

@@ -87,7 +87,7 @@ class Doctor(exit_status.StatusLister):
             or 'OS_AUTH_URL' in os.environ
         )
         if parsed_args.api_endpoint and not asks:
-            raise exit_status.UsageError(
+            raise ValueError(
                 '--api-endpoint needs the credentials of an administrator: '
                 'set --os-cloud, OS_CLOUD or OS_AUTH_URL, without --no-cloud.'
             )

@@ -4,6 +4,7 @@
 
 import argparse
 import faulthandler
+import functools
 import importlib
 import os
 import pathlib
@@ -15,6 +16,7 @@ from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import whole_file
+from rbd_volume_tools.exporter import metrics
 from rbd_volume_tools.exporter import refresher
 
 # Imported here, because it needs the library of Prometheus.
@@ -76,6 +78,19 @@ class Exporter(exit_status.StatusCommand):
             help='Time after which an operation of Ceph, and with it the '
             'audit, fails (default: %(default)s)',
         )
+        parser.add_argument(
+            '--usage',
+            action='store_true',
+            help='Also export the provisioned and the used bytes of each '
+            'project, volume type and pool. The used bytes are read from '
+            'fast-diff maps',
+        )
+        parser.add_argument(
+            '--image-table',
+            action='store_true',
+            help='Also export the volume and the project of each image: one '
+            'time series for each volume of the cloud',
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -87,10 +102,19 @@ class Exporter(exit_status.StatusCommand):
             ) from error
         refreshed = refresher.Refresher(
             lambda progress: audit_options.audited(
-                self.app, parsed_args, progress, parsed_args.ceph_timeout
+                self.app,
+                parsed_args,
+                progress,
+                parsed_args.ceph_timeout,
+                parsed_args.usage,
             ),
             parsed_args.interval,
             self._report,
+            samples_of=functools.partial(
+                metrics.of_report,
+                has_usage=parsed_args.usage,
+                has_images=parsed_args.image_table,
+            ),
         )
         if parsed_args.textfile:
             self._write(exposition, refreshed, parsed_args.textfile)
@@ -104,13 +128,13 @@ class Exporter(exit_status.StatusCommand):
         path: pathlib.Path,
     ) -> None:
         if path.suffix != '.prom':
-            raise exit_status.UsageError(
+            raise ValueError(
                 f'{path}: node_exporter reads files that end with .prom.'
             )
         whole_file.check(path)
         refreshed.refresh()
         whole_file.write(path, exposition.text(refreshed.state))
-        self.status = 0 if refreshed.state.up else exit_status.UNKNOWN
+        self.status = 0 if refreshed.state.up else exit_status.COMMAND
 
     def _serve(
         self,

@@ -3,7 +3,8 @@
 """The metrics, and their values in the report of an audit.
 
 The number of time series is limited: pools and kinds of findings are few, and
-volume types beyond :data:`MAX_TYPES` share one label.
+volume types beyond :data:`MAX_TYPES` and projects beyond :data:`MAX_PROJECTS`
+share one label. The table of images, which has no limit, is optional.
 """
 
 import collections
@@ -19,8 +20,11 @@ from rbd_volume_tools.audit import report
 #: Number of volume types with their own label: those with the most images.
 MAX_TYPES = 50
 
-#: Label of the other volume types. If a volume type had this name, its numbers
-#: would be added to those of the others.
+#: Number of projects with their own label: those with the most bytes.
+MAX_PROJECTS = 200
+
+#: Label of the other volume types and projects. If a volume type had this
+#: name, its numbers would be added to those of the others.
 OTHER_TYPES = '(other)'
 
 
@@ -82,6 +86,28 @@ LIMITS = Metric(
     'Sum of these limits, in requests or bytes per second',
     ('pool', 'volume_type', 'limit'),
 )
+USAGE_PROVISIONED = Metric(
+    'rbd_audit_usage_provisioned_bytes',
+    'Provisioned size of the RBD images of a project',
+    ('pool', 'volume_type', 'project'),
+)
+USAGE_USED = Metric(
+    'rbd_audit_usage_used_bytes',
+    'Bytes that these images and their snapshots use, as far as known',
+    ('pool', 'volume_type', 'project'),
+)
+USAGE_UNKNOWN = Metric(
+    'rbd_audit_usage_unknown_images',
+    'Number of these images whose used bytes are unknown, because they have '
+    'no valid fast-diff map',
+    ('pool', 'volume_type', 'project'),
+)
+IMAGE_INFO = Metric(
+    'rbd_audit_image_info',
+    'Always 1; volume and project of an RBD image, to join with the metrics '
+    'that Ceph has of each image',
+    ('pool', 'image', 'volume', 'project'),
+)
 FINDINGS = Metric(
     'rbd_audit_findings',
     'Number of findings',
@@ -106,14 +132,67 @@ class Sample:
     labels: tuple[str, ...] = ()
 
 
-def of_report(audited: report.Report) -> Iterator[Sample]:
-    """Yield the values of a report."""
+def of_report(
+    audited: report.Report, has_usage: bool = False, has_images: bool = False
+) -> Iterator[Sample]:
+    """Yield the values of a report.
+
+    :param has_usage: whether with the bytes of each project
+    :param has_images: whether with the table of images
+    """
     yield Sample(SUCCEEDED, audited.taken.timestamp())
     yield Sample(DURATION, audited.seconds)
     yield from _of_counts(audited)
     yield from _of_scans(audited)
     yield from _of_limits(audited)
     yield from _of_findings(audited)
+    if has_usage:
+        yield from _of_usage(audited)
+    if has_images:
+        yield from _of_images(audited)
+
+
+def _of_usage(audited: report.Report) -> Iterator[Sample]:
+    """Yield the bytes of each project; those without a volume have none."""
+    shown = _shown_types(audited)
+    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
+    used: dict[tuple[str, ...], int] = {}
+    unknown: collections.Counter[tuple[str, ...]] = collections.Counter()
+    by_project: collections.Counter[str] = collections.Counter()
+    images_of: list[tuple[images.Image, str]] = [
+        (image, audited.project_of(image))
+        for each in audited.scans
+        for image in each.found
+    ]
+    for image, project in images_of:
+        by_project[project] += image.size
+    largest = {name for name, _ in by_project.most_common(MAX_PROJECTS)}
+    for image, project in images_of:
+        volume_type = audited.type_of(image)
+        labels = (
+            image.pool,
+            volume_type if volume_type in shown else OTHER_TYPES,
+            project if project in largest else OTHER_TYPES,
+        )
+        sizes[labels] += image.size
+        if image.used is None:
+            unknown[labels] += 1
+        else:
+            used[labels] = used.get(labels, 0) + image.used
+    for labels, size in sorted(sizes.items()):
+        yield Sample(USAGE_PROVISIONED, size, labels)
+        yield Sample(USAGE_UNKNOWN, unknown[labels], labels)
+        if labels in used:
+            yield Sample(USAGE_USED, used[labels], labels)
+
+
+def _of_images(audited: report.Report) -> Iterator[Sample]:
+    for each in audited.scans:
+        for image in each.found:
+            if ident := audited.volume_id_of(image):
+                labels = (image.pool, image.name, ident)
+                project = audited.project_of(image)
+                yield Sample(IMAGE_INFO, 1, (*labels, project))
 
 
 def _of_counts(audited: report.Report) -> Iterator[Sample]:

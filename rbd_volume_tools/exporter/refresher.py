@@ -3,6 +3,7 @@
 """The last audit, and a thread that repeats it."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
 import threading
 import time
@@ -38,6 +39,7 @@ class Refresher:
     :param interval: seconds between the beginnings of two audits
     :param report_failure: called with the reason if an audit fails
     :param clock: returns the Unix time in seconds
+    :param samples_of: returns the values of a report
     """
 
     def __init__(
@@ -46,7 +48,11 @@ class Refresher:
         interval: float,
         report_failure: Callable[[Exception], None],
         clock: Callable[[], float] = time.time,
+        samples_of: Callable[
+            [report.Report], Iterable[metrics.Sample]
+        ] = metrics.of_report,
     ) -> None:
+        self._samples_of = samples_of
         self._audit = audit
         self._interval = interval
         self._report_failure = report_failure
@@ -97,7 +103,7 @@ class Refresher:
         else:
             self._state = State(
                 True,
-                tuple(metrics.of_report(audited)),
+                tuple(self._samples_of(audited)),
                 audited.taken.timestamp(),
             )
         finally:

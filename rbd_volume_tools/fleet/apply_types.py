@@ -77,9 +77,9 @@ class ApplyTypes(exit_status.StatusLister):
                     failed.append((ident, printable.text(reason)))
                 show(name, done, len(volumes))
         if stop.is_set():
-            self.status = exit_status.UNKNOWN
+            self.status = exit_status.COMMAND
         elif failed:
-            self.status = 2
+            self.status = exit_status.FAILED
         maintenance.say(
             f'{done} of {len(volumes)} volumes of {name}; '
             f'{len(failed)} could not be changed.'

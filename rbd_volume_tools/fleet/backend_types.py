@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Volume types for RBD back ends that have none."""
+"""Volume types for back ends that have none."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
-    """Return the action for each back end with our driver.
+    """Return the action for each back end.
 
     Existing types are not changed, whether they are linked to the back end or
     only have its name.
@@ -59,7 +59,7 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
         if backend and (backend not in linked or each['name'] == backend):
             linked[backend] = each['name']
     outcomes = []
-    for backend, report in _reports(pools).items():
+    for backend, report in _reports(pools, of_ours=False).items():
         if backend in linked:
             outcomes.append(Outcome(backend, linked[backend], 'there'))
         elif backend in names:
@@ -70,14 +70,23 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     return outcomes
 
 
-def _reports(pools: Iterable[Record]) -> dict[str, Record]:
-    """Return the capabilities of the back ends with our driver, in order."""
+def _reports(
+    pools: Iterable[Record], of_ours: bool = True
+) -> dict[str, Record]:
+    """Return the capabilities of back ends, in order.
+
+    :param of_ours: whether only of those with our driver
+    """
     reports = {
         pool['capabilities'].get(BACKEND_NAME): pool['capabilities']
         for pool in pools
-        if pool['capabilities'].get(wire.RBD_VOLUME_OPTIONS) is True
+        if not of_ours or _is_ours(pool['capabilities'])
     }
     return {name: reports[name] for name in sorted(filter(None, reports))}
+
+
+def _is_ours(report: Record) -> bool:
+    return report.get(wire.RBD_VOLUME_OPTIONS) is True
 
 
 def plan_named(
@@ -130,7 +139,8 @@ def _specs(backend: str, report: Record) -> dict[str, str]:
     """
     specs = {BACKEND_NAME: backend}
     if (
-        report.get(wire.RBD_VOLUME_OBJECT_MAP) is None
+        _is_ours(report)
+        and report.get(wire.RBD_VOLUME_OBJECT_MAP) is None
         and report.get(wire.RBD_VOLUME_FEATURES) is None
     ):
         specs[keys.OBJECT_MAP] = 'true'

@@ -151,9 +151,7 @@ class _Change(_ObjectMap):
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
         if not parsed_args.dry_run and parsed_args.journal is None:
-            raise exit_status.UsageError(
-                '--journal is required without --dry-run.'
-            )
+            raise ValueError('--journal is required without --dry-run.')
         shell: Any = self.app
         config = getattr(parsed_args, 'cinder_config', None)
         record = None
@@ -226,7 +224,7 @@ def _chosen(
 ) -> tuple[selection.Selection, records.Records]:
     """Return the selection of the options, and the cloud's records.
 
-    :raises UsageError: if no option selects images
+    :raises ValueError: if no option selects images
     :raises ValueError: if there is no such project
     """
     narrow = bool(
@@ -235,12 +233,12 @@ def _chosen(
     wide = parsed_args.volumes or parsed_args.images or parsed_args.servers
     everything = bool(parsed_args.pool) and not (narrow or wide)
     if not (narrow or wide or everything):
-        raise exit_status.UsageError(
+        raise ValueError(
             'Choose images: volume IDs, --volume-type, --project, --volumes, '
             '--images, --servers or --pool.'
         )
     if narrow and parsed_args.volumes:
-        raise exit_status.UsageError('--volumes already includes all volumes.')
+        raise ValueError('--volumes already includes all volumes.')
     selected = projects.selected(cloud, parsed_args.project)
     known = records.of_cloud(cloud, fsid)
     selected.check({each.project for each in known.volumes.values()})

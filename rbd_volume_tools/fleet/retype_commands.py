@@ -112,7 +112,7 @@ class Retype(maintenance.Command):
         rows = super().rows(results, interrupted)
         if not self._sees_all:
             maintenance.say(_UNSEEN)
-            self.status = self.status or exit_status.INCOMPLETE
+            self.status = self.status or exit_status.ATTENTION
         return rows
 
 
@@ -210,9 +210,7 @@ def _wanted(
     former = service.type_of(parsed_args.former)
     target = service.type_of(parsed_args.target)
     if former.ident == target.ident:
-        raise exit_status.UsageError(
-            f'--from and --to are the same type: {former.name}.'
-        )
+        raise ValueError(f'--from and --to are the same type: {former.name}.')
     return retypes.Wanted(
         former.name,
         target.name,

@@ -47,7 +47,9 @@ class SystemdTest(base.TestCase):
     @ddt.data(*_SERVICES)
     def test_nothing_is_removed_without_a_person(self, name: str) -> None:
         command = _command(name)
-        self.assertIn(command[0], ('audit', 'exporter', 'clean'))
+        self.assertIn(command[0], ('audit', 'exporter', 'clean', 'types'))
+        if command[0] == 'types':
+            self.assertEqual('ensure', command[1])
         if command[0] == 'clean':
             self.assertEqual('plan', command[1])
 

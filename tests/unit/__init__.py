@@ -4,7 +4,10 @@ import os
 
 import compiled
 
+from tests import checkout_commands
+
 # Trio, which Selenium needs, has a plug-in for hypothesis. It cannot be
 # imported after eventlet has replaced the sockets.
 os.environ['HYPOTHESIS_NO_PLUGINS'] = '1'
 compiled.write()
+checkout_commands.find()

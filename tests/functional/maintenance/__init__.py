@@ -5,3 +5,7 @@
 The processes must not import Cinder, which would patch the standard library
 for eventlet.
 """
+
+from tests import checkout_commands
+
+checkout_commands.find()

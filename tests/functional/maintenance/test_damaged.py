@@ -47,7 +47,7 @@ class DamagedTest(object_map_case.ObjectMapTestCase):
         self.assertIn('SIGFPE', details['cannot-be-opened', name], done.stderr)
         self.assertIn(('damaged-trash-entry', ''), details)
         self.assertIn(('unknown-name', healthy), details)
-        self.assertEqual(2, done.returncode)
+        self.assertEqual(1, done.returncode)
 
     def _restore(self, header: str, values: dict[str, bytes]) -> None:
         with rados.WriteOpCtx() as operation:

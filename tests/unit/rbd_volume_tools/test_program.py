@@ -32,7 +32,7 @@ class ProgramTest(base.TestCase):
         self.assertIn('cliff', line)
         self.assertIn('Install python-openstackclient in', line)
         self.assertIn(sys.prefix, line)
-        self.assertIn('with the extra client.', line)
+        self.assertIn('with the extra operator.', line)
 
     def test_runs_the_command_line(self) -> None:
         shown = io.StringIO()
@@ -43,7 +43,7 @@ class ProgramTest(base.TestCase):
             contextlib.redirect_stdout(shown),
         ):
             status = program.main([])
-        self.assertEqual(64, status)
+        self.assertEqual(3, status)
         self.assertIn('Commands:', shown.getvalue())
 
     def test_names_that_the_locale_cannot_encode_are_escaped(self) -> None:

@@ -56,18 +56,18 @@ class StatusListerTest(base.TestCase):
 
     def test_failure_is_shown_and_unknown(self) -> None:
         self.check.failure = OSError('no \x1b[1mcluster')
-        self.assertEqual(exit_status.UNKNOWN, self.run_check())
+        self.assertEqual(exit_status.COMMAND, self.run_check())
         self.assertEqual('no \\x1b[1mcluster\n', self.shown.getvalue())
 
     def test_wrong_usage_has_the_status_of_wrong_arguments(self) -> None:
-        self.check.failure = exit_status.UsageError('--a needs --b.')
-        self.assertEqual(exit_status.USAGE, self.run_check())
+        self.check.failure = ValueError('--a needs --b.')
+        self.assertEqual(exit_status.COMMAND, self.run_check())
         self.assertEqual('--a needs --b.\n', self.shown.getvalue())
 
     def test_failure_with_debug_is_unknown_with_a_traceback(self) -> None:
         self.app.options.debug = True
         self.check.failure = OSError('no cluster')
-        self.assertEqual(exit_status.UNKNOWN, self.run_check())
+        self.assertEqual(exit_status.COMMAND, self.run_check())
         self.assertIn('raise self.failure', self.shown.getvalue())
 
     def test_reader_that_has_ended_is_no_failure(self) -> None:
@@ -77,5 +77,5 @@ class StatusListerTest(base.TestCase):
 
     def test_cancelled_run_is_unknown(self) -> None:
         self.check.failure = KeyboardInterrupt()
-        self.assertEqual(exit_status.UNKNOWN, self.run_check())
+        self.assertEqual(exit_status.COMMAND, self.run_check())
         self.assertEqual('Cancelled.\n', self.shown.getvalue())

@@ -68,18 +68,18 @@ class DoctorTest(base.TestCase):
         self.assertEqual(2, self.check('--glance-config', self.conf))
 
     def test_nothing_to_check(self) -> None:
-        self.assertEqual(exit_status.UNKNOWN, self.check())
+        self.assertEqual(exit_status.COMMAND, self.check())
         self.assertIn('Nothing to check', self.err.getvalue())
 
     def test_endpoint_without_credentials_is_refused(self) -> None:
         words = ('--cinder-config', self.conf, '--api-endpoint', 'http://a/v3')
         for name in ('OS_CLOUD', 'OS_AUTH_URL'):
             self.useFixture(fixtures.EnvironmentVariable(name))
-        self.assertEqual(exit_status.USAGE, self.check(*words))
+        self.assertEqual(exit_status.COMMAND, self.check(*words))
         self.assertIn('needs the credentials', self.err.getvalue())
         self.useFixture(fixtures.EnvironmentVariable('OS_CLOUD', 'admin'))
         self.assertEqual(0, self.check(*words))
-        self.assertEqual(exit_status.USAGE, self.check(*words, '--no-cloud'))
+        self.assertEqual(exit_status.COMMAND, self.check(*words, '--no-cloud'))
 
     def test_file_that_is_missing(self) -> None:
         self.assertEqual(3, self.check('--cinder-config', '/none'))

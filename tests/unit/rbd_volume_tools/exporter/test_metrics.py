@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import datetime
+from typing import Any
+from unittest import mock
 
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
@@ -33,6 +35,59 @@ class MetricsTest(base.TestCase):
             (each.metric.name, *each.labels): each.value
             for each in metrics.of_report(made)
         }
+
+    def usage(self, *scanned: images.Image, **how: bool) -> dict[str, Any]:
+        """Return the values of usage by metric and labels."""
+        known = facts.known(
+            facts.volume(project='one', volume_type='ssd'),
+            facts.volume(facts.OTHER, project='two', volume_type='ssd'),
+        )
+        made = report.make(_TAKEN, 2.5, [facts.pool(*scanned)], (), known)
+        return {
+            ' '.join((each.metric.name[10:], *each.labels)): each.value
+            for each in metrics.of_report(made, **how)
+            if each.metric.name[10:].startswith(('usage', 'image_info'))
+        }
+
+    def test_projects_have_their_bytes_if_they_are_wanted(self) -> None:
+        scanned = (
+            facts.image(used=5, size=100),
+            facts.image(f'volume-{facts.OTHER}', used=None, size=50),
+            facts.image(_uuid(1), used=7, size=10),
+        )
+        self.assertEqual({}, self.usage(*scanned))
+        self.assertEqual(
+            {
+                'usage_provisioned_bytes volumes ssd one': 100,
+                'usage_used_bytes volumes ssd one': 5,
+                'usage_unknown_images volumes ssd one': 0,
+                'usage_provisioned_bytes volumes ssd two': 50,
+                'usage_unknown_images volumes ssd two': 1,
+                'usage_provisioned_bytes volumes  ': 10,
+                'usage_used_bytes volumes  ': 7,
+                'usage_unknown_images volumes  ': 0,
+            },
+            self.usage(*scanned, has_usage=True),
+        )
+
+    def test_projects_with_few_bytes_share_a_label(self) -> None:
+        scanned = (
+            facts.image(size=100),
+            facts.image(f'volume-{facts.OTHER}', size=50),
+        )
+        with mock.patch.object(metrics, 'MAX_PROJECTS', 1):
+            values = self.usage(*scanned, has_usage=True)
+        self.assertEqual(
+            50, values['usage_provisioned_bytes volumes ssd (other)']
+        )
+
+    def test_table_of_images_has_those_of_volumes(self) -> None:
+        scanned = facts.image(), facts.image(_uuid(1))
+        name = f'volume-{facts.IDENT}'
+        self.assertEqual(
+            {f'image_info volumes {name} {facts.IDENT} one': 1},
+            self.usage(*scanned, has_images=True),
+        )
 
     def test_counts_and_bytes(self) -> None:
         values = self.values(

@@ -137,4 +137,4 @@ class ApplyTypesTest(base.TestCase):
         self.cinder.answers = {'1': _response(404, {})}
         self.assertEqual((0, []), self.run_command('fast'))
         status, _ = self.run_command('slow')
-        self.assertEqual(exit_status.UNKNOWN, status)
+        self.assertEqual(exit_status.COMMAND, status)

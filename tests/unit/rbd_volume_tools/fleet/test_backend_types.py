@@ -43,9 +43,16 @@ class PlanTest(base.TestCase):
                 'one': ('one', 'make'),
                 'two': ('fast', 'there'),
                 'three': ('three', 'name is taken'),
+                'lvm': ('three', 'there'),
             },
             self._actions(pools, types),
         )
+
+    def test_back_end_of_another_driver_gets_its_name_only(self) -> None:
+        pools = [_pool('lvm', rbd_volume_options=False)]
+        (made,) = backend_types.plan(pools, [])
+        self.assertTrue(made.is_new)
+        self.assertEqual({'volume_backend_name': 'lvm'}, made.specs)
 
     def test_twice_is_once(self) -> None:
         pools = [_pool('one')]

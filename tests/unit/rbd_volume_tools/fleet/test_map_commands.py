@@ -101,13 +101,13 @@ class ObjectMapTest(commands.CommandTestCase):
         self.assertIn('a journal of', self.err.getvalue())
 
     def test_no_journal(self) -> None:
-        self.assertEqual(64, self.object_map('enable', '--volumes'))
+        self.assertEqual(3, self.object_map('enable', '--volumes'))
         self.assertIn('--journal is required', self.err.getvalue())
 
     @ddt.data(
-        ((), 64, 'Choose images'),
+        ((), 3, 'Choose images'),
         ((facts.OTHER,), 3, f'No image was found for: {facts.OTHER}'),
-        ((facts.IDENT, '--volumes'), 64, 'already includes'),
+        ((facts.IDENT, '--volumes'), 3, 'already includes'),
     )
     @ddt.unpack
     def test_selection_must_be_unambiguous(

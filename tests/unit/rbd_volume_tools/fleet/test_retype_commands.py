@@ -103,7 +103,7 @@ class RetypeTest(commands.CommandTestCase):
         del self.cinder.volumes['c']
         for words in (('--dry-run',), (), ()):
             self.retype(*words)
-            self.assertEqual(4, self.status)
+            self.assertEqual(1, self.status)
             self.assertIn('other projects were not', self.err.getvalue())
             self.err.truncate(0)
             self.err.seek(0)
@@ -126,7 +126,7 @@ class RetypeTest(commands.CommandTestCase):
         self,
     ) -> None:
         self.assertEqual({}, self.retype('-c', 'volume_id'))
-        self.assertEqual(64, self.status)
+        self.assertEqual(3, self.status)
         self.assertEqual([], self.cinder.requested)
         self.assertIn("column names in ['volume_id']", self.err.getvalue())
         self.retype('-c', 'volume', '-c', 'status')
@@ -145,7 +145,7 @@ class RetypeTest(commands.CommandTestCase):
 
     def test_same_type(self) -> None:
         self.assertEqual(
-            64, self.run_command('retype', '--from', 'old', '--to', 'OLD')
+            3, self.run_command('retype', '--from', 'old', '--to', 'OLD')
         )
         self.assertIn('are the same type', self.err.getvalue())
 
@@ -273,4 +273,4 @@ class RetypeTest(commands.CommandTestCase):
     def test_invalid_arguments_are_refused(
         self, arguments: tuple[str, ...]
     ) -> None:
-        self.assertEqual(64, self.run_command('retype', *arguments))
+        self.assertEqual(3, self.run_command('retype', *arguments))

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``cinder-rbd-ext types ensure``: creates volume types that are missing."""
+
+import argparse
+from collections.abc import Sequence
+import dataclasses
+import pathlib
+from typing import Any
+
+from osc_lib import exceptions
+import yaml
+
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_tools.command_line import answers
+from rbd_volume_tools.command_line import columns
+from rbd_volume_tools.command_line import exit_status
+from rbd_volume_tools.command_line import printable
+from rbd_volume_tools.command_line import whole_file
+from rbd_volume_tools.fleet import backend_types
+
+_DESCRIPTION = 'Created by cinder-rbd-ext types ensure'
+
+
+class EnsureTypes(exit_status.StatusLister):
+    """Create a volume type for each back end that has none.
+
+    Back ends of all drivers get one, as far as the scheduler has their report.
+    With ``--name``, create one volume type with the given keys instead; with
+    ``--file``, those of a file.
+    Existing volume types are never changed or deleted. The exit status is 1 if
+    another type has the name, or a type of ``--name`` or ``--file`` exists
+    with other keys, and 2 if a type could not be created.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Show the missing volume types, but do not create them',
+        )
+        parser.add_argument(
+            '--name',
+            metavar='<name>',
+            help='Name of the only volume type to create',
+        )
+        parser.add_argument(
+            '--property',
+            metavar='<key>=<value>',
+            action='append',
+            default=[],
+            help='Key of the volume type of --name, such as '
+            'rbd:stripe_unit=64K; repeat the option for several keys',
+        )
+        parser.add_argument(
+            '--backend',
+            metavar='<name>',
+            help='volume_backend_name of the back end of --name (default: the '
+            'only back end with RBD volume options)',
+        )
+        parser.add_argument(
+            '--file',
+            metavar='<path>',
+            help='YAML file with volume types: the keys of each by its name, '
+            'and volume_backend_name if it is not that of --backend',
+        )
+        return parser
+
+    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
+        return ('Back end', 'Volume type', 'Action', 'Extra specs')
+
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
+        shell: Any = self.app
+        api = shell.block_storage()
+        pools = answers.record(
+            api.get('/scheduler-stats/get_pools?detail=True')
+        )['pools']
+        outcomes = _outcomes(parsed_args, pools, answers.volume_types(api))
+        if any(each.is_taken for each in outcomes):
+            self.status = exit_status.ATTENTION
+        for index, each in enumerate(outcomes):
+            if each.is_new and not parsed_args.dry_run:
+                body = {
+                    'name': each.volume_type,
+                    'description': _DESCRIPTION,
+                    'extra_specs': each.specs,
+                }
+                try:
+                    answers.record(
+                        api.post('/types', json={'volume_type': body})
+                    )
+                except exceptions.CommandError as error:
+                    # The others exist or can be created: show all of them.
+                    action = f'failed: {printable.text(str(error))}'
+                    outcomes[index] = dataclasses.replace(each, action=action)
+                    self.status = exit_status.FAILED
+        return self.headers(parsed_args), [
+            columns.row(
+                each.backend, each.volume_type, each.action, each.specs
+            )
+            for each in outcomes
+        ]
+
+
+def _outcomes(
+    parsed_args: argparse.Namespace, pools: Any, types: Any
+) -> list[backend_types.Outcome]:
+    """Return the actions for all back ends, or for one type.
+
+    :raises CommandError: for an invalid value
+    :raises ValueError: for options that do not belong together
+    """
+    if parsed_args.file and (parsed_args.name or parsed_args.property):
+        raise ValueError(
+            '--file replaces --name and --property; set one of them.'
+        )
+    named = {}
+    if parsed_args.file:
+        named = _types_in(parsed_args.file)
+    elif parsed_args.name is not None:
+        named = {parsed_args.name: _properties(parsed_args.property)}
+    elif parsed_args.property or parsed_args.backend:
+        raise ValueError('--property and --backend need --name or --file.')
+    else:
+        return backend_types.plan(pools, types)
+    try:
+        return [
+            backend_types.plan_named(
+                pools,
+                types,
+                name,
+                {
+                    k: v
+                    for k, v in specs.items()
+                    if k != backend_types.BACKEND_NAME
+                },
+                specs.get(backend_types.BACKEND_NAME, parsed_args.backend),
+            )
+            for name, specs in named.items()
+        ]
+    except errors.OptionError as error:
+        raise exceptions.CommandError(printable.text(str(error))) from error
+
+
+def _properties(words: Sequence[str]) -> dict[str, str]:
+    properties = {}
+    for word in words:
+        key, equals, value = word.partition('=')
+        if not equals:
+            raise ValueError(
+                f'--property {printable.text(word)}: no value; allowed: '
+                '<key>=<value>'
+            )
+        properties[key] = value
+    return properties
+
+
+class _Texts(yaml.SafeLoader):
+    """Load all values as texts: ``off`` of rbd:detect_zeroes is no boolean.
+
+    Only merge keys (``<<``) have a meaning.
+    """
+
+    yaml_implicit_resolvers = {
+        '<': yaml.SafeLoader.yaml_implicit_resolvers['<']
+    }
+
+
+def _types_in(path: str) -> dict[str, dict[str, str]]:
+    """Return the extra specs of the volume types in a file, by name.
+
+    :raises CommandError: for another content
+    :raises ValueError: if the file cannot be read
+    """
+    text = whole_file.read(pathlib.Path(path))
+    try:
+        # It constructs no objects, as safe_load.
+        content = yaml.load(text, _Texts)  # noqa: S506
+        return {
+            str(name): {
+                str(key): definitions.as_text(value)
+                for key, value in specs.items()
+            }
+            for name, specs in content.items()
+        }
+    # `!!bool a` and others raise errors of Python.
+    except (
+        *(yaml.YAMLError, ValueError, LookupError),
+        *(AttributeError, RecursionError),
+    ) as error:
+        raise exceptions.CommandError(
+            f'{printable.text(path)}: {printable.text(str(error))}; allowed: '
+            'names of volume types, each with its keys and values'
+        ) from error
