@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 import datetime
+import enum
 from typing import Protocol
 
 from rbd_volume_options import ownership
@@ -178,6 +179,14 @@ def is_still_ours(
 _LEAVING = frozenset({'unmanaging', 'unmanage_starting', 'deleting'})
 
 
+class How(enum.Enum):
+    """What proves that a leftover belongs to this cloud."""
+
+    RECORD = 'a deleted record that names the place'
+    MARK = 'the mark of the cloud, and a deleted record'
+    APPROVAL = 'the approval of an operator'
+
+
 @dataclasses.dataclass(frozen=True)
 class Proof:
     """Why a leftover belongs to this cloud.
@@ -188,6 +197,7 @@ class Proof:
     text: str
     since: datetime.datetime | None = None
     project: str = ''
+    how: How = How.RECORD
 
 
 @dataclasses.dataclass(frozen=True)
@@ -318,7 +328,7 @@ class Evidence:
             # Nova does not tell in which pool the disk was; the mark does.
             text = ''
         if f'{pool}/{ident}' in self.approved:
-            return Proof(APPROVED, since, project)
+            return Proof(APPROVED, since, project, How.APPROVAL)
         if owner == ownership.RELEASED:
             raise outcomes.Refused(RELEASED)
         if name.owner is _Owner.VOLUME:
@@ -342,7 +352,8 @@ class Evidence:
         if not since:
             raise outcomes.Refused(NEVER_RECORDED)
         return Proof(
-            f'mark of the cloud {ours}, deleted record', since, project
+            f'mark of the cloud {ours}, deleted record',
+            *(since, project, How.MARK),
         )
 
     def _is_marking(self, ident: str) -> bool:

@@ -20,6 +20,7 @@ from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import answers
@@ -183,7 +184,7 @@ class Plan(maintenance.Command):
             metavar='<kind>',
             action='append',
             default=[],
-            choices=sorted(kind.code for kind in examination.WAYS),
+            choices=sorted(kind.code for kind in leftovers.TABLE),
             help='Kind of findings to remove; repeat the option for several '
             'kinds (default: all that can be removed)',
         )

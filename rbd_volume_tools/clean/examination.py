@@ -10,7 +10,6 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import datetime
-import enum
 import functools
 from typing import Any
 from typing import NamedTuple
@@ -24,114 +23,12 @@ from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.audit import use
+from rbd_volume_tools.clean import leftovers
+from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
 
 _Reason, _Refused = outcomes.Reason, outcomes.Refused
-
-IN_USE = _Reason(
-    'in-use',
-    'a client has the image open',
-    'Find the client: rbd status <image>.',
-)
-STALE_LOCK = _Reason(
-    'stale-lock',
-    'a client that is gone holds the lock',
-    'Run clean apply with --break-stale-locks, which blocklists the client.',
-)
-CHILDREN = _Reason(
-    'children',
-    'clones depend on it',
-    'Flatten or delete the clones first: rbd children --all <image>.',
-)
-TOO_YOUNG = _Reason(
-    'too-young',
-    'its last sign of life is too recent',
-    'Plan again later, or with a smaller --older-than.',
-)
-MIRRORED = _Reason(
-    'mirrored',
-    'the image is mirrored',
-    'Check the cluster that it is mirrored with; disable its mirroring.',
-)
-IN_GROUP = _Reason(
-    'in-group',
-    'the image is in a group',
-    'Remove it from the group: rbd group image remove.',
-)
-MIGRATING = _Reason(
-    'migrating',
-    'a migration of librbd is not committed',
-    'Finish it: rbd migration execute, then rbd migration commit.',
-)
-UNLISTED = _Reason(
-    'objects-not-listed',
-    'the objects of a pool could not be listed',
-    'Give the Ceph user the right to read all pools, or plan again later.',
-)
-NOT_A_REST = _Reason(
-    'not-a-rest',
-    'objects of the image are still there',
-    'Recover the image, or find out why it cannot be opened.',
-)
-DAMAGED = _Reason(
-    'damaged',
-    'its content ends each process that opens it',
-    'Do not open it. Keep its objects for an examination: rados export.',
-)
-DEFERRED = _Reason(
-    'deferred',
-    'the entry of the trash is not expired, or not of a user',
-    'Plan again later.',
-)
-RETYPED = _Reason(
-    'retype-not-complete',
-    'the volume has no other image',
-    'Make it the image of the volume again: rbd trash restore <id> --image '
-    '<image of the volume>, or rbd rename.',
-)
-MIGRATED = _Reason(
-    'volume-elsewhere',
-    'the volume has been migrated',
-    'Check the image of the volume there. Then remove this one: rbd trash rm '
-    '<id>, or rbd rm if it is not in the trash.',
-)
-CHANGED = _Reason(
-    'changed',
-    'it has changed since the plan',
-    'Make a new plan.',
-)
-NOT_CLEANABLE = 'not-cleanable'
-
-
-class Way(enum.Enum):
-    """A method of removal."""
-
-    #: The image goes to the trash, from where it can be restored.
-    TRASH = 'move the image to the trash'
-    #: The name of an image that is already in the trash.
-    FINISH = 'complete the move to the trash'
-    #: The image in the trash is deleted, as its deferment has ended.
-    PURGE = 'delete the image in the trash'
-    #: A snapshot that a service created for its own use, not for a tenant.
-    SNAPSHOT = 'delete the snapshot'
-    #: The name of an image without header and data.
-    NAME = 'delete the name'
-
-
-WAYS: Mapping[findings.Kind, Way] = {
-    findings.ORPHAN_VOLUME: Way.TRASH,
-    findings.ORPHAN_IMAGE: Way.TRASH,
-    findings.ORPHAN_DISK: Way.TRASH,
-    findings.DELETED_SOURCE: Way.TRASH,
-    findings.RETYPE_LEFT: Way.TRASH,
-    findings.HALF_TRASHED: Way.FINISH,
-    findings.IN_TRASH: Way.PURGE,
-    findings.REMOVAL: Way.PURGE,
-    findings.CLONE_SNAPSHOT: Way.SNAPSHOT,
-    findings.ORPHAN_BACKUP: Way.SNAPSHOT,
-    findings.HALF_REMOVED: Way.NAME,
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,26 +145,29 @@ class Examiner:
             that the last sign of life may be its own
         :raises Refused: if it must not be removed
         """
-        way = WAYS.get(kind)
-        if way is None:
+        row = leftovers.TABLE.get(kind)
+        if row is None:
             raise _Refused(
                 _Reason(
-                    NOT_CLEANABLE,
+                    reasons.NOT_CLEANABLE,
                     f'{kind.code} cannot be removed safely',
                     _INSTEAD.get(kind, kind.remedy),
                 )
             )
         at = _Place(ioctx, pool, image, ident, ours)
-        if way is Way.SNAPSHOT:
+        way = row.way
+        if way is leftovers.Way.SNAPSHOT:
             facts, proof = self._snapshot(at)
         else:
-            if way is Way.TRASH:
+            if way is leftovers.Way.TRASH:
                 facts = self._image(at)
-            elif way is Way.NAME:
+            elif way is leftovers.Way.NAME:
                 facts = self._name(at)
             else:
-                facts = self._trashed(at, way, kind)
+                facts = self._trashed(at, row)
             proof = self._proven(at, facts)
+        if proof.how not in row.proofs:
+            raise _Refused(evidence.UNKNOWN, proof.text)
         if proof.since:
             facts.signs.append(proof.since)
         last_sign = max(facts.signs, default=None)
@@ -276,7 +176,9 @@ class Examiner:
             and not is_resumed
             and self.rules.now() - last_sign < self.rules.older_than
         ):
-            raise _Refused(TOO_YOUNG, f'{last_sign:%Y-%m-%d %H:%M} UTC')
+            raise _Refused(
+                reasons.TOO_YOUNG, f'{last_sign:%Y-%m-%d %H:%M} UTC'
+            )
         return Item(
             kind.code,
             pool,
@@ -321,13 +223,15 @@ class Examiner:
         try:
             self.cluster.require_harmless(at.pool, name, ident)
         except reading.NotRead as error:
-            raise _Refused(DAMAGED, str(error)) from error
+            raise _Refused(reasons.DAMAGED, str(error)) from error
 
     def _image(self, at: _Place) -> _Facts:
         self._require_harmless(at, at.image)
         with self._rbd.Image(at.ioctx, at.image, read_only=True) as opened:
             if opened.id() != at.ident:
-                raise _Refused(CHANGED, f'the image has the ID {opened.id()}')
+                raise _Refused(
+                    reasons.CHANGED, f'the image has the ID {opened.id()}'
+                )
             facts = self._facts(at, opened)
         # Somebody who restored or renamed an image wants to keep it.
         named = objects.named_at(self._rados, at.ioctx, at.image)
@@ -373,38 +277,25 @@ class Examiner:
         :raises Refused: otherwise
         """
         if image.group()['name']:
-            raise _Refused(IN_GROUP, image.group()['name'])
+            raise _Refused(reasons.IN_GROUP, image.group()['name'])
         mirrored = image.mirror_image_get_info()['state']
         if mirrored != self._rbd.RBD_MIRROR_IMAGE_DISABLED:
-            raise _Refused(MIRRORED)
+            raise _Refused(reasons.MIRRORED)
         if image.features() & self._rbd.RBD_FEATURE_MIGRATING:
-            raise _Refused(MIGRATING)
+            raise _Refused(reasons.MIGRATING)
 
-    def _trashed(self, at: _Place, way: Way, kind: findings.Kind) -> _Facts:
+    def _trashed(self, at: _Place, row: leftovers.Leftover) -> _Facts:
         entry = objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident)
         if entry is None or entry.name != at.image:
-            raise _Refused(CHANGED, 'it is not in the trash')
-        source = objects.Source.USER
-        if kind is findings.REMOVAL:
-            source = objects.Source.REMOVING
+            raise _Refused(reasons.CHANGED, 'it is not in the trash')
         expires = f'{entry.source.name}, {entry.expires:%Y-%m-%d %H:%M}'
-        if entry.source is not source:
-            raise _Refused(DEFERRED, expires)
-        is_purge = way is Way.PURGE
-        settled = objects.State.SETTLED, objects.State.REMOVING
-        if (
-            is_purge
-            and source is objects.Source.USER
-            and entry.state not in settled
-        ):
-            raise _Refused(DEFERRED, 'its move was interrupted')
-        if way is Way.FINISH and entry.state not in (
-            objects.State.SETTLED,
-            objects.State.MOVING,
-        ):
-            raise _Refused(DEFERRED, f'it is {entry.state.name}')
+        if entry.source is not row.source:
+            raise _Refused(reasons.DEFERRED, expires)
+        if row.states and entry.state not in row.states:
+            raise _Refused(reasons.DEFERRED, f'it is {entry.state.name}')
+        is_purge = row.way is leftovers.Way.PURGE
         if is_purge and entry.expires > self.rules.now():
-            raise _Refused(DEFERRED, expires)
+            raise _Refused(reasons.DEFERRED, expires)
         if objects.has_header(self._rados, at.ioctx, at.ident):
             self._require_harmless(at, ident=at.ident)
             with self._rbd.Image(
@@ -443,27 +334,29 @@ class Examiner:
             # It may be another cloud's, or one that is lost.
             raise _Refused(evidence.UNKNOWN)
         if place := self._proofs.moved_to(volume, at.pool):
-            raise _Refused(MIGRATED, place)
-        raise _Refused(RETYPED)
+            raise _Refused(reasons.MIGRATED, place)
+        raise _Refused(reasons.RETYPED)
 
     def _name(self, at: _Place) -> _Facts:
         stored = objects.id_of(self._rados, at.ioctx, at.image)
         if stored and stored[0] != at.ident:
-            raise _Refused(CHANGED, f'the image has the ID {stored[0]}')
+            raise _Refused(
+                reasons.CHANGED, f'the image has the ID {stored[0]}'
+            )
         if objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident):
-            raise _Refused(NOT_A_REST, 'it is in the trash')
+            raise _Refused(reasons.NOT_A_REST, 'it is in the trash')
         if objects.has_header(self._rados, at.ioctx, at.ident):
-            raise _Refused(NOT_A_REST, 'its header')
+            raise _Refused(reasons.NOT_A_REST, 'its header')
         self._require_no_data(at)
         return _Facts()
 
     def _require_no_data(self, at: _Place) -> None:
         for pool, why in self._inventory.unlisted.items():
-            raise _Refused(UNLISTED, f'{pool}: {why}')
+            raise _Refused(reasons.UNLISTED, f'{pool}: {why}')
         place = (at.ioctx.get_pool_id(), at.ident)
         number = self._inventory.data.get(place, 0)
         if number:
-            raise _Refused(NOT_A_REST, f'{number} objects of data')
+            raise _Refused(reasons.NOT_A_REST, f'{number} objects of data')
 
     def _snapshot(self, at: _Place) -> tuple[_Facts, evidence.Proof]:
         image_name, _, snapshot = at.image.partition('@')
@@ -471,7 +364,9 @@ class Examiner:
         with self._rbd.Image(at.ioctx, image_name, read_only=True) as image:
             clients = use.of_image(image, at.ours)
             if image.id() != at.ident:
-                raise _Refused(CHANGED, f'the image has the ID {image.id()}')
+                raise _Refused(
+                    reasons.CHANGED, f'the image has the ID {image.id()}'
+                )
             _require_unused(clients)
             if clients.stale_owner:
                 # librbd would blocklist it. The volume may be that of a
@@ -481,7 +376,7 @@ class Examiner:
                 if each['name'] == snapshot:
                     break
             else:
-                raise _Refused(CHANGED, 'the snapshot is gone')
+                raise _Refused(reasons.CHANGED, 'the snapshot is gone')
             _require_no_children(image, each['id'])
             self._require_alone(image)
             facts = _Facts(
@@ -496,12 +391,18 @@ class Examiner:
         )
         volume = self._proofs.volume(owner.ident)
         if volume is None and owner.owner is names.Owner.VOLUME:
-            raise _Refused(CHANGED, f'Cinder has no volume {owner.ident}')
+            raise _Refused(
+                reasons.CHANGED, f'Cinder has no volume {owner.ident}'
+            )
         if volume and (busy := decisions.obstacle_of_status(volume)):
             # A retype reads all snapshots. It only reads, so that no watch
             # shows it.
             raise _Refused(*busy)
         return facts, proof
+
+
+def _other_id(ident: str) -> outcomes.Refused:
+    return _Refused(reasons.CHANGED, f'the image has the ID {ident}')
 
 
 def _require_unused(clients: use.Use) -> None:
@@ -510,7 +411,7 @@ def _require_unused(clients: use.Use) -> None:
     :raises Refused: otherwise
     """
     if clients.watchers:
-        raise _Refused(IN_USE, ', '.join(sorted(clients.watchers)))
+        raise _Refused(reasons.IN_USE, ', '.join(sorted(clients.watchers)))
     if clients.is_manual:
         raise _Refused(decisions.LOCKED, clients.owner)
 
@@ -523,7 +424,7 @@ def _require_no_children(image: Any, snapshot: int) -> None:
             for each in image.list_children2()
         ]
     if children:
-        raise _Refused(CHILDREN, ', '.join(children))
+        raise _Refused(reasons.CHILDREN, ', '.join(children))
 
 
 _MAPS = 'Use cinder-rbd-ext object-map enable or rebuild.'

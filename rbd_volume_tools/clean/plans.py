@@ -22,6 +22,7 @@ from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import report
 from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 
@@ -80,7 +81,7 @@ class Filter:
 
     def has(self, finding: findings.Finding) -> bool:
         """Return whether a finding is selected."""
-        kinds = self.kinds or {kind.code for kind in examination.WAYS}
+        kinds = self.kinds or {kind.code for kind in leftovers.TABLE}
         if finding.kind.code not in kinds:
             return False
         return not self.patterns or any(

@@ -40,6 +40,8 @@ from typing import Any
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import leftovers
+from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.command_line import outcomes
 
 
@@ -57,14 +59,14 @@ class Removal:
     @property
     def outcome(self) -> outcomes.Outcome:
         """The item, planned."""
-        kind = findings.KINDS[self.item.kind]
+        way = leftovers.TABLE[findings.KINDS[self.item.kind]].way
         lock = '; needs --break-stale-locks' if self.item.stale_lock else ''
         return outcomes.Outcome(
             outcomes.Status.PLANNED,
             self.item.pool,
             self.item.image,
             self.item.ident,
-            detail=f'{examination.WAYS[kind].value}; {self.item.proof}{lock}',
+            detail=f'{way.value}; {self.item.proof}{lock}',
             project=self.item.project,
         )
 
@@ -75,13 +77,13 @@ class Removal:
         """
         item, librbd = self.item, self.examiner.cluster.librbd
         kind = findings.KINDS[item.kind]
-        way = examination.WAYS[kind]
+        way = leftovers.TABLE[kind].way
         is_resumed = (
-            way is examination.Way.TRASH and self._entry(ioctx) is not None
+            way is leftovers.Way.TRASH and self._entry(ioctx) is not None
         )
         if is_resumed:
             # An earlier run was killed during the move.
-            kind, way = findings.HALF_TRASHED, examination.Way.FINISH
+            kind, way = findings.HALF_TRASHED, leftovers.Way.FINISH
         seen = self.examiner.examine(
             ioctx, kind, item.pool, item.image, item.ident, ours, is_resumed
         )
@@ -91,15 +93,15 @@ class Removal:
         if seen.stale_lock:
             self._break_lock(ioctx)
         delay = int(self.examiner.rules.delay.total_seconds())
-        if way is examination.Way.TRASH:
+        if way is leftovers.Way.TRASH:
             librbd.RBD().trash_move(ioctx, item.image, delay)
             done = f'moved to the trash for {self.examiner.rules.delay}'
-        elif way is examination.Way.FINISH:
+        elif way is leftovers.Way.FINISH:
             done = self._finish(ioctx, delay)
-        elif way is examination.Way.PURGE:
+        elif way is leftovers.Way.PURGE:
             self._purge(ioctx)
             done = f'deleted {item.ident}'
-        elif way is examination.Way.SNAPSHOT:
+        elif way is leftovers.Way.SNAPSHOT:
             _, _, snapshot = item.image.partition('@')
             # Another image may get the name now.
             with librbd.Image(ioctx, image_id=item.ident) as image:
@@ -127,7 +129,7 @@ class Removal:
         """
         entry = self._entry(ioctx)
         if entry is None or entry.state is objects.State.RESTORING:
-            raise outcomes.Refused(examination.CHANGED, 'it has been restored')
+            raise outcomes.Refused(reasons.CHANGED, 'it has been restored')
 
     def _require_same(self, seen: examination.Item, ignored: set[str]) -> None:
         if not seen.stale_lock:
@@ -141,14 +143,12 @@ class Removal:
             and getattr(seen, field.name) != getattr(self.item, field.name)
         ]
         if changed:
-            raise outcomes.Refused(examination.CHANGED, ', '.join(changed))
+            raise outcomes.Refused(reasons.CHANGED, ', '.join(changed))
 
     def _break_lock(self, ioctx: Any) -> None:
         """Break the lock of a client that is gone, which is blocklisted."""
         if not self.examiner.rules.breaks_locks:
-            raise outcomes.Refused(
-                examination.STALE_LOCK, self.item.stale_lock
-            )
+            raise outcomes.Refused(reasons.STALE_LOCK, self.item.stale_lock)
         how = {'image_id': self.item.ident}
         with self.examiner.cluster.librbd.Image(ioctx, **how) as image:
             for client, cookie, address in list(
@@ -167,7 +167,7 @@ class Removal:
             if other not in ('', self.item.ident):
                 # librbd would move that image.
                 raise outcomes.Refused(
-                    examination.CHANGED, f'the name belongs to {other} now'
+                    reasons.CHANGED, f'the name belongs to {other} now'
                 )
         entry = self._entry(ioctx)
         if entry and not entry.is_settled:

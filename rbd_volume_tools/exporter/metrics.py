@@ -169,7 +169,7 @@ def _of_usage(audited: report.Report) -> Iterator[Sample]:
     largest = {name for name, _ in by_project.most_common(MAX_PROJECTS)}
     for image, project in images_of:
         volume_type = audited.type_of(image)
-        labels = (
+        labels: tuple[str, ...] = (
             image.pool,
             volume_type if volume_type in shown else OTHER_TYPES,
             project if project in largest else OTHER_TYPES,

@@ -208,7 +208,7 @@ class Services:
 
 _TABLES = {
     'volumes': 'id, deleted, deleted_at, _name_id, provider_id, project_id, '
-    'cluster_name',
+    'host, cluster_name',
     'backups': 'id, deleted, deleted_at, project_id, volume_id, container',
     'images': 'id, deleted, deleted_at, owner, status',
     'image_locations': 'image_id, value',

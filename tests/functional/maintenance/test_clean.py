@@ -5,6 +5,7 @@
 import datetime
 import signal
 import time
+from typing import Any
 import uuid
 
 import rados
@@ -13,6 +14,7 @@ import rbd
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import objects
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 from tests.functional import interruptions
@@ -57,6 +59,7 @@ class CleanTest(clean_case.CleanTestCase):
         self.assertEqual(before, self.content())
         for image, code in self.keep.items():
             self.expect(planned, image, code)
+        self._require_each_kind(planned)
         # The audit does not call it an orphan.
         self.assertNotIn(f'volumes/{self.foreign}', planned)
         stale_locks = {
@@ -108,6 +111,15 @@ class CleanTest(clean_case.CleanTestCase):
         again = self.plan()
         left = [x for x in again.values() if isinstance(x, removal.Removal)]
         self.assertEqual([], left)
+
+    def _require_each_kind(self, planned: dict[str, Any]) -> None:
+        """Check that something of each row of the table is planned."""
+        kinds = {
+            each.item.kind
+            for each in planned.values()
+            if isinstance(each, removal.Removal)
+        }
+        self.assertEqual({each.code for each in leftovers.TABLE}, kinds)
 
     def _plant_foreign(self) -> None:
         """Plant what belongs to nobody, or to others."""

@@ -34,6 +34,7 @@ _WRONG = {
     'rbd_volume_stripe_unit': '256',
     'rbd_volume_stripe_count': '0',
     'rbd_volume_object_map': 'perhaps',
+    'rbd_ensure_volume_type': 'perhaps',
     'rbd_volume_features': 'layering,object-map',
     'rbd_volume_cache_mode': 'fast',
     'rbd_volume_compression_hint': 'fast',
@@ -99,6 +100,7 @@ class OptionsTest(base.TestCase):
                 'rbd_share_connections': True,
                 'rbd_conversion_verify': True,
                 'rbd_conversion_keep': 86400,
+                'rbd_ensure_volume_type': False,
             },
             {name: conf[opts.SHARED_GROUP][name] for name in _NAMES},
         )

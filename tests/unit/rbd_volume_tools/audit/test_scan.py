@@ -6,7 +6,7 @@ from unittest import mock
 from rbd_volume_options import ownership
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import scan
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import leftovers
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import stubs
 
@@ -121,7 +121,7 @@ class ScanTest(base.TestCase):
         self.pool.objects['rbd_header.abc'] = b''
         (broken,) = self.cluster.scan('volumes').unreadable.values()
         self.assertIs(findings.UNOPENABLE, broken.kind)
-        self.assertNotIn(broken.kind, examination.WAYS)
+        self.assertNotIn(broken.kind, leftovers.TABLE)
 
     def test_name_of_an_image_in_the_trash_is_told_apart(self) -> None:
         self.pool.errors['half'] = stubs.ImageNotFound('no id')

@@ -12,6 +12,7 @@ import fixtures
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.clean import examination
 from rbd_volume_tools.clean import plans
+from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 from tests.unit.rbd_volume_tools.audit import facts
@@ -115,7 +116,7 @@ class CleanTest(commands.CommandTestCase):
         # What was refused as well does not hide it.
         other = f'volume-{uuid.uuid4()}'
         self.pool.images.append(other)
-        self.examined.side_effect = outcomes.Refused(examination.IN_USE)
+        self.examined.side_effect = outcomes.Refused(reasons.IN_USE)
         self.assertEqual(2, self.plan('--kind', 'orphan-volume'))
         self.assertIn('1 refused', self.err.getvalue())
         self.path.unlink()

@@ -9,7 +9,7 @@ from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
 from tests import feature_bits
@@ -24,7 +24,7 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
     def test_last_access_counts_for_the_age(self) -> None:
         self.image.accessed = self.image.created + 1.5 * _HOUR
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(examination.TOO_YOUNG, error.reason)
+        self.assertIs(reasons.TOO_YOUNG, error.reason)
 
     def test_damaged_image_is_refused_before_this_process_opens_it(
         self,
@@ -35,7 +35,7 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
                 self.image, 'Image', autospec=True
             ) as opened:
                 error = self.assertRaises(outcomes.Refused, examine)
-            self.assertIs(examination.DAMAGED, error.reason)
+            self.assertIs(reasons.DAMAGED, error.reason)
             opened.assert_not_called()
 
     def test_restored_image_is_as_young_as_its_name(self) -> None:
@@ -48,18 +48,18 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         self.assertEqual(created.isoformat(), item.last_sign)
         self.named_at.return_value = now
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(examination.TOO_YOUNG, error.reason)
+        self.assertIs(reasons.TOO_YOUNG, error.reason)
 
     def test_deletion_of_the_owner_counts_for_the_age(self) -> None:
         now = datetime.datetime.now(datetime.timezone.utc)
         self.proofs.proof.return_value = evidence.Proof('a proof', now)
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(examination.TOO_YOUNG, error.reason)
+        self.assertIs(reasons.TOO_YOUNG, error.reason)
 
     def test_mirrored_image_is_refused(self) -> None:
         self.image.mirror_state = 1
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(examination.MIRRORED, error.reason)
+        self.assertIs(reasons.MIRRORED, error.reason)
 
     @ddt.data(
         (findings.IN_TRASH, objects.State.REMOVING, True),
@@ -93,7 +93,7 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
                 examine[0](*examine[1:], 'abc')
                 return
             error = self.assertRaises(outcomes.Refused, *examine, 'abc')
-        self.assertIs(examination.DEFERRED, error.reason)
+        self.assertIs(reasons.DEFERRED, error.reason)
 
     def test_name_stays_while_a_pool_cannot_be_listed(self) -> None:
         """There may be data, which nothing else would name."""
@@ -112,16 +112,16 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
                 _NAME,
                 'abc',
             )
-        self.assertIs(examination.UNLISTED, error.reason)
+        self.assertIs(reasons.UNLISTED, error.reason)
 
     @ddt.data(
         ('migrating', decisions.BUSY),
         ('retyping', decisions.BUSY),
-        ('group', examination.IN_GROUP),
-        ('mirrored', examination.MIRRORED),
-        ('prepared', examination.MIGRATING),
+        ('group', reasons.IN_GROUP),
+        ('mirrored', reasons.MIRRORED),
+        ('prepared', reasons.MIGRATING),
         # Another service answers 404, or the user may not see the volume.
-        ('unseen', examination.CHANGED),
+        ('unseen', reasons.CHANGED),
     )
     @ddt.unpack
     def test_snapshot_stays_while_another_operation_needs_it(
@@ -178,11 +178,11 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         error = self.assertRaises(
             outcomes.Refused, self.examiner.examine, *words, 'abc'
         )
-        self.assertIs(examination.RETYPED, error.reason)
+        self.assertIs(reasons.RETYPED, error.reason)
 
     @ddt.data(
-        ('volumes2', examination.MIGRATED),
-        ('', examination.RETYPED),
+        ('volumes2', reasons.MIGRATED),
+        ('', reasons.RETYPED),
     )
     @ddt.unpack
     def test_migrated_volume_needs_no_image_in_its_former_pool(
@@ -218,5 +218,5 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
             *(self.examiner.examine, self.image, findings.ORPHAN_SNAPSHOT),
             *('volumes', 'image@snapshot', 'abc'),
         )
-        self.assertEqual(examination.NOT_CLEANABLE, error.reason.code)
+        self.assertEqual(reasons.NOT_CLEANABLE, error.reason.code)
         self.assertIn('rbd snap rm', error.reason.remedy)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of leftovers: what each is, and what lets it go.
+
+:mod:`.examination` and :mod:`.removal` read the rows, and
+:func:`page` makes the table of the documentation of them. A kind without a row
+is never removed.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+import enum
+import textwrap
+
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import objects
+from rbd_volume_tools.clean import reasons
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.fleet import decisions
+
+
+class Way(enum.Enum):
+    """A method of removal."""
+
+    #: The image goes to the trash, from where it can be restored.
+    TRASH = 'move the image to the trash'
+    #: The name of an image that is already in the trash.
+    FINISH = 'complete the move to the trash'
+    #: The image in the trash is deleted, as its deferment has ended.
+    PURGE = 'delete the image in the trash'
+    #: A snapshot that a service created for its own use, not for a tenant.
+    SNAPSHOT = 'delete the snapshot'
+    #: The name of an image without header and data.
+    NAME = 'delete the name'
+
+
+_Reasons = tuple[outcomes.Reason, ...]
+#: What must not be, of any image that librbd opens.
+_OF_IMAGES: _Reasons = (
+    *(reasons.IN_USE, decisions.LOCKED, reasons.CHILDREN, reasons.IN_GROUP),
+    *(reasons.MIRRORED, reasons.MIGRATING, reasons.DAMAGED),
+    *(evidence.RECORDED, evidence.FOREIGN, evidence.RELEASED, evidence.LATER),
+    *(evidence.FOREIGN_POOL, reasons.TOO_YOUNG),
+)
+_How = evidence.How
+_ALL_PROOFS = tuple(_How)
+_KILLED_MOVE = (
+    'An entry in the trash and perhaps the name, which the audit finds as '
+    'interrupted-trash-move; the same plan completes it.'
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Leftover:
+    """A kind of leftover.
+
+    :ivar kind: of the finding
+    :ivar looks: what it looks like
+    :ivar proofs: each of them is enough
+    :ivar never: what must not be
+    :ivar way: how it goes
+    :ivar kill: what a kill leaves, and who takes it up
+    :ivar source: who moved it to the trash, if it is there
+    :ivar states: of its entry in the trash; empty for any
+    """
+
+    kind: findings.Kind
+    looks: str
+    way: Way
+    kill: str
+    proofs: tuple[evidence.How, ...] = _ALL_PROOFS
+    never: _Reasons = _OF_IMAGES
+    source: objects.Source = objects.Source.USER
+    states: frozenset[objects.State] = frozenset()
+
+
+_State = objects.State
+
+TABLE: dict[findings.Kind, Leftover] = {
+    each.kind: each
+    for each in (
+        Leftover(
+            findings.ORPHAN_VOLUME,
+            'An image volume-<uuid> whose uuid no volume has',
+            Way.TRASH,
+            _KILLED_MOVE,
+        ),
+        Leftover(
+            findings.ORPHAN_IMAGE,
+            'An image <uuid> that Glance does not have',
+            Way.TRASH,
+            _KILLED_MOVE,
+        ),
+        Leftover(
+            findings.ORPHAN_DISK,
+            'An image <uuid>_disk of a server that Nova does not have',
+            Way.TRASH,
+            _KILLED_MOVE,
+            # Nova does not tell in which pool the disk was.
+            (_How.MARK, _How.APPROVAL),
+        ),
+        Leftover(
+            findings.DELETED_SOURCE,
+            'An image volume-<uuid>.deleted without a clone',
+            Way.TRASH,
+            _KILLED_MOVE,
+        ),
+        Leftover(
+            findings.RETYPE_LEFT,
+            'The copy or the former image of a retype',
+            Way.TRASH,
+            _KILLED_MOVE,
+            never=(*_OF_IMAGES, reasons.RETYPED, reasons.MIGRATED),
+        ),
+        Leftover(
+            findings.HALF_TRASHED,
+            'A name whose image is in the trash',
+            Way.FINISH,
+            'The same; the same plan completes it.',
+            never=(*_OF_IMAGES, reasons.CHANGED, reasons.DEFERRED),
+            states=frozenset({_State.SETTLED, _State.MOVING}),
+        ),
+        Leftover(
+            findings.IN_TRASH,
+            'An image in the trash that a user moved there, whose deferment '
+            'has ended',
+            Way.PURGE,
+            'An entry that is being removed, perhaps without a header, or one '
+            'with fewer snapshots; the next plan has it.',
+            never=(*_OF_IMAGES, reasons.DEFERRED),
+            states=frozenset({_State.SETTLED, _State.REMOVING}),
+        ),
+        Leftover(
+            findings.REMOVAL,
+            'An image in the trash whose removal was interrupted',
+            Way.PURGE,
+            'The same; the next plan has it.',
+            never=(*_OF_IMAGES, reasons.DEFERRED),
+            source=objects.Source.REMOVING,
+        ),
+        Leftover(
+            findings.CLONE_SNAPSHOT,
+            'A snapshot volume-<uuid>.clone_snap without a clone',
+            Way.SNAPSHOT,
+            'The snapshot or none; the next plan has it.',
+            # There is no trash for snapshots.
+            (_How.RECORD,),
+            (*_OF_IMAGES, decisions.OWNER_GONE, decisions.BUSY),
+        ),
+        Leftover(
+            findings.ORPHAN_BACKUP,
+            'A snapshot backup.<uuid>.snap.<time> whose backup Cinder does '
+            'not have',
+            Way.SNAPSHOT,
+            'The snapshot or none; the next plan has it.',
+            (_How.RECORD,),
+            (*_OF_IMAGES, decisions.OWNER_GONE, decisions.BUSY),
+        ),
+        Leftover(
+            findings.HALF_REMOVED,
+            'A name without a header, an entry in the trash or a data object '
+            'in any pool',
+            Way.NAME,
+            'The entry of the directory without the ID object; the next plan '
+            'has it.',
+            never=(
+                *(reasons.NOT_A_REST, reasons.UNLISTED, evidence.RECORDED),
+                evidence.FOREIGN_POOL,
+            ),
+        ),
+    )
+}
+
+
+def page() -> str:
+    """Return the table as it is in the documentation."""
+    return '\n'.join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield '.. list-table::'
+    yield '   :header-rows: 1'
+    yield ''
+    heads = 'Kind', 'What proves it', 'What must not be', 'Way; after a kill'
+    yield from _row(heads)
+    for each in TABLE.values():
+        yield from _row(
+            (
+                f'``{each.kind.code}``: {each.looks}',
+                '; or '.join(proof.value for proof in each.proofs),
+                ', '.join(f'*{reason.code}*' for reason in each.never),
+                f'{each.way.value.capitalize()}. {each.kill}',
+            )
+        )
+
+
+def _row(cells: tuple[str, ...]) -> Iterator[str]:
+    for number, cell in enumerate(cells):
+        first = '   * - ' if number == 0 else '     - '
+        yield from textwrap.wrap(
+            cell,
+            79,
+            initial_indent=first,
+            subsequent_indent=' ' * 7,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+if __name__ == '__main__':
+    print(page())

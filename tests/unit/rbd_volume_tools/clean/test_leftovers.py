@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import ddt
+
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import findings
+from rbd_volume_tools.clean import leftovers
+from rbd_volume_tools.command_line import outcomes
+from tests import tree
+from tests.unit.rbd_volume_tools.clean import examiner_case
+
+_PAGE = tree.ROOT / 'doc/source/admin/clean.rst'
+_Way = leftovers.Way
+
+
+@ddt.ddt
+class LeftoversTest(examiner_case.ExaminerTestCase):
+    def test_page_has_the_table(self) -> None:
+        """Made by: python3 -m rbd_volume_tools.clean.leftovers."""
+        self.assertIn(f'\n{leftovers.page()}\n', _PAGE.read_text())
+
+    @ddt.data(*leftovers.TABLE.values())
+    def test_each_row_has_a_proof_and_what_must_not_be(
+        self, row: leftovers.Leftover
+    ) -> None:
+        self.assertTrue(row.looks and row.kill and row.proofs)
+        self.assertIn(evidence.RECORDED, row.never)
+        if row.way is _Way.SNAPSHOT:
+            # There is no trash for snapshots.
+            self.assertEqual((evidence.How.RECORD,), row.proofs)
+
+    @ddt.data(*evidence.How)
+    def test_only_the_proofs_of_a_row_are_enough(
+        self, how: evidence.How
+    ) -> None:
+        self.proofs.proof.return_value = evidence.Proof('a proof', how=how)
+        for kind in (findings.ORPHAN_VOLUME, findings.ORPHAN_DISK):
+            name = examiner_case.NAME
+            words = (self.image, kind, 'volumes', name, 'abc')
+            if how in leftovers.TABLE[kind].proofs:
+                self.assertEqual(
+                    'a proof', self.examiner.examine(*words).proof
+                )
+            else:
+                error = self.assertRaises(
+                    outcomes.Refused,
+                    *(self.examiner.examine, *words),
+                )
+                self.assertIs(evidence.UNKNOWN, error.reason)
