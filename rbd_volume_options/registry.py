@@ -33,24 +33,69 @@ Phrase = phrases.Phrase
 def parse_key_list(value: str) -> frozenset[str]:
     """Return the keys in a list; an empty list allows no keys.
 
-    :raises OptionError: for a name that is not a key of volume metadata
+    A name can be that of several keys: a family (:func:`key_families`), or a
+    pattern with ``*``.
+
+    :raises OptionError: for a name that is not one of volume metadata
     """
-    names = frozenset(lists.split(value)) if value else frozenset[str]()
-    for name in sorted(names):
-        if name not in volume_keys():
+    named = key_families()
+    chosen: set[str] = set()
+    for name in sorted(set(lists.split(value))) if value else ():
+        own = named.get(name) or {
+            key for key in volume_keys() if key == name or _matches(name, key)
+        }
+        if not own:
             raise errors.OptionError(
                 keys.TENANT_OPTIONS,
-                value,
+                name,
                 Phrase(
                     '{name} is not a key that tenants can set',
                     name=errors.shown(name),
                 ),
                 Phrase(
                     'a comma-separated list of {names}',
-                    names=', '.join(volume_keys()),
+                    names=', '.join((*named, *volume_keys())),
                 ),
             )
-    return names
+        chosen |= own
+    return frozenset(chosen)
+
+
+def _matches(pattern: str, key: str) -> bool:
+    """Return whether a key matches a pattern, in which only ``*`` counts."""
+    first, *others = pattern[: keys.MAX_NAME + 1].split('*')
+    if not others or len(pattern) > keys.MAX_NAME:
+        return False
+    *middle, last = others
+    rest = key.removeprefix(first)
+    if not key.startswith(first) or not rest.endswith(last):
+        return False
+    rest = rest[: len(rest) - len(last)]
+    for part in filter(None, middle):
+        _, matched, rest = rest.partition(part)
+        if not matched:
+            return False
+    return True
+
+
+@functools.cache
+def key_families() -> dict[str, frozenset[str]]:
+    """Return the keys that have one policy, by a name for all of them.
+
+    They are ``rbd:layout`` and ``rbd:limits``. The other policies have the
+    name of their key.
+    """
+    families: dict[str, set[str]] = {}
+    for key in volume_keys():
+        policy = OPTIONS[key].policy
+        if policy:
+            name = f'{keys.PREFIX}{policy.name.rpartition(":set_")[2]}'
+            families.setdefault(name, set()).add(key)
+    return {
+        name: frozenset(own)
+        for name, own in families.items()
+        if name not in OPTIONS
+    }
 
 
 _TENANT_OPTIONS = definitions.Option(
@@ -61,15 +106,19 @@ _TENANT_OPTIONS = definitions.Option(
     summary=Phrase('keys that tenants may set'),
     description=(
         'In volume types only: the rbd: keys that tenants may set on '
-        'volumes of the type, separated by commas. If empty, tenants '
-        'may set no keys.'
+        'volumes of the type, separated by commas. rbd:layout and '
+        'rbd:limits stand for all keys of that kind, and a name with * '
+        'for the keys that match it (rbd:iops_*). If empty, tenants may '
+        'set no keys.'
     ),
     parse=parse_key_list,
     conf_type='list of keys',
     conf_help=(
         'Comma-separated list of the keys that tenants may set in the '
         'metadata of volumes, such as '
-        'rbd:stripe_unit,rbd:stripe_count. A volume type overrides it '
+        'rbd:stripe_unit,rbd:stripe_count. rbd:layout and rbd:limits '
+        'stand for all keys of that kind, and a name with * for the keys '
+        'that match it (rbd:iops_*). A volume type overrides the list '
         'with rbd:tenant_options. If empty, tenants may set no keys.'
     ),
     scopes=frozenset({keys.Scope.TYPE}),

@@ -18,6 +18,11 @@ Origin = errors.Origin
 _VOLUME = keys.Scope.VOLUME
 _TYPE = keys.Scope.TYPE
 _KEYS = registry.volume_keys()
+_LIMITS = [
+    key
+    for limit in keys.LIMITS
+    for key in (limit.limit, limit.burst, limit.burst_seconds)
+]
 
 
 def _keys_of(limit: keys.LimitKeys) -> list[str]:
@@ -203,6 +208,30 @@ class TenantOptionsTestCase(refusals.RefusalTestCase):
             ', '.join(_KEYS),
             _KEYS,
         ],
+        [
+            'family',
+            'rbd:layout, rbd:discard',
+            [
+                *(keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT),
+                keys.DISCARD,
+            ],
+        ],
+        ['limits', 'rbd:limits', _LIMITS],
+        [
+            'pattern',
+            'rbd:iops_*,rbd:*_iops_limit',
+            [
+                *('rbd:iops_limit', 'rbd:iops_burst'),
+                *('rbd:iops_burst_seconds', 'rbd:read_iops_limit'),
+                'rbd:write_iops_limit',
+            ],
+        ],
+        ['pattern_of_all', 'rbd:*', _KEYS],
+        [
+            'stars',
+            'rbd:*ops*burst*s',
+            [k for k in _KEYS if 'ops_burst_s' in k],
+        ],
     )
     def test_key_list_is_parsed(self, value: str, expected: list[str]) -> None:
         self.assertEqual(set(expected), registry.parse_key_list(value))
@@ -213,14 +242,25 @@ class TenantOptionsTestCase(refusals.RefusalTestCase):
         ['comma_at_the_end', 'rbd:features,', ''],
         ['no_prefix', 'features', 'features'],
         ['unknown', 'rbd:turbo', 'rbd:turbo'],
+        ['pattern_without_a_key', 'rbd:turbo*', 'rbd:turbo*'],
+        [
+            'pattern_that_overlaps',
+            'rbd:discard*discard',
+            'rbd:discard*discard',
+        ],
+        ['other_patterns', 'rbd:iops_?????', 'rbd:iops_?????'],
+        ['pattern_of_keys_of_types', 'rbd:*_maximum', 'rbd:*_maximum'],
+        ['family_of_features', 'rbd:sizes', 'rbd:sizes'],
+        ['many_stars', f'rbd:{"*" * 40}x', f'rbd:{"*" * 40}x'],
     )
     def test_key_list_refuses_other_names(self, value: str, word: str) -> None:
         self.assertRefused(
             lambda: registry.parse_key_list(value),
             'rbd:tenant_options',
-            value,
+            word,
             f'{word!r} is not a key that tenants can set',
-            'a comma-separated list of ' + ', '.join(_KEYS),
+            'a comma-separated list of '
+            + ', '.join(['rbd:layout', 'rbd:limits', *_KEYS]),
         )
 
 
