@@ -312,9 +312,13 @@ class RBDExtDriver(rbd.RBDDriver):
         connector: protocols.Connector,
         **kwargs: object,
     ) -> Any:
-        """Disconnect, and restore the keys of the volume after a restore."""
+        """Disconnect, and restore the keys of the volume after a restore.
+
+        Those of a backup, such as limits, are then in force in the image.
+        """
         result = super().terminate_connection(volume, connector, **kwargs)
-        restore.repair_keys(self, volume)
+        if restore.repair_keys(self, volume):
+            self.configurations.follow(volume, is_restored=True)
         return result
 
     def _attach_volume(
@@ -372,7 +376,9 @@ class RBDExtDriver(rbd.RBDDriver):
             current = held.enter_context(
                 volume_use.using(self, volume, volume_use.LONG_WAIT)
             )
-            if image_record.delaying(qos.UPLOAD, current):
+            if image_record.delaying(
+                qos.UPLOAD, current, current.admin_metadata
+            ):
                 held.enter_context(self._uploads.place(current.project_id))
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs

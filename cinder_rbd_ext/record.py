@@ -13,6 +13,7 @@ never a changed field of an object of Cinder's: a ``save`` of its manager would
 write an old record.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -23,6 +24,7 @@ from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
+from sqlalchemy import orm
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
@@ -41,9 +43,9 @@ _Origins = Mapping[precedence.Part, errors.Origin]
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What the database has about the image of a volume.
+    """The row of a volume, with its admin metadata.
 
-    A volume that was deleted has an empty one.
+    That of a volume that does not exist has its id only.
     """
 
     id: str
@@ -51,36 +53,56 @@ class Row:
     provider_id: str | None = None
     host: str | None = None
     cluster_name: str | None = None
+    status: str | None = None
+    migration_status: str | None = None
+    size: int = 0
+    volume_type_id: str | None = None
+    project_id: str = ''
+    provider_location: str | None = None
+    replication_driver_data: str | None = None
     admin_metadata: Mapping[str, str] = dataclasses.field(
         default_factory=dict, hash=False
     )
 
 
-def stored(volume_id: str) -> Row:
-    """Return the row of a volume in the database, in one query.
+# Without the admin metadata.
+_COLUMNS = [field.name for field in dataclasses.fields(Row)][:-1]
 
-    It does not read the metadata of the volume, of which Cinder's query for an
-    administrator repeats each item for each item of the admin metadata.
+
+def stored(volume_id: str) -> Row:
+    """Return the row of a volume in the database, in one query."""
+    for row in stored_rows([volume_id]):
+        return row
+    return Row(volume_id, volume_id)
+
+
+def stored_rows(volume_ids: Collection[str]) -> list[Row]:
+    """Return the rows of volumes in the database, in one query.
+
+    It does not read the metadata of volumes: Cinder's query for an
+    administrator repeats each item of it for each item of the admin metadata.
     """
     admin = context.get_admin_context()
     volume = objects.Volume.model
     item = volume.volume_admin_metadata.property.mapper.class_
-    columns = volume._name_id, volume.provider_id
-    places = volume.host, volume.cluster_name
+    others = [getattr(volume, name) for name in _COLUMNS[2:]]
     with releases.database().main_context_manager.reader.using(admin):
-        rows = (
-            admin.session.query(*columns, *places, item.key, item.value)
+        selected = (
+            admin.session.query(
+                item.key, item.value, volume.id, volume._name_id, *others
+            )
+            .select_from(volume)
             .outerjoin(item, (item.volume_id == volume.id) & ~item.deleted)
-            .filter(volume.id == volume_id, ~volume.deleted)
+            .filter(volume.id.in_(volume_ids), ~volume.deleted)
             .all()
         )
-    if not rows:
-        return Row(volume_id, volume_id)
-    name_id, provider_id, host, cluster = rows[0][:4]
-    return Row(
-        *(volume_id, name_id or volume_id, provider_id, host, cluster),
-        admin_metadata={key: value for *_, key, value in rows if key},
-    )
+    rows: dict[str, dict[str, Any]] = {}
+    for key, value, ident, name_id, *values in selected:
+        row = rows.setdefault(ident, {'admin_metadata': {}})
+        row |= zip(_COLUMNS, (ident, name_id or ident, *values), strict=True)
+        if key:
+            row['admin_metadata'][key] = value
+    return [Row(**row) for row in rows.values()]
 
 
 def items_of(volume_id: str) -> dict[str, str]:
@@ -89,9 +111,32 @@ def items_of(volume_id: str) -> dict[str, str]:
 
 
 def stored_volume(volume_id: str) -> Any:
-    """Return a volume as in the database, with its admin metadata."""
-    # The query of an administrator includes it.
-    return objects.Volume.get_by_id(context.get_admin_context(), volume_id)
+    """Return a volume as in the database, with its admin metadata.
+
+    The metadata of the volume, which tenants fill, is not joined with the
+    other lists, as in Cinder's query for an administrator.
+
+    :raises VolumeNotFound: if it was deleted
+    """
+    admin = context.get_admin_context()
+    kind = objects.Volume
+    volume = kind.model
+    parts = (
+        *(volume.volume_admin_metadata, volume.volume_attachment),
+        *(volume.volume_type, volume.consistencygroup, volume.group),
+    )
+    with releases.database().main_context_manager.reader.using(admin):
+        row = (
+            admin.session.query(volume)
+            .options(orm.selectinload(volume.volume_metadata))
+            .options(*map(orm.joinedload, parts))
+            .filter(volume.id == volume_id, ~volume.deleted)
+            .first()
+        )
+        if row is None:
+            raise exception.VolumeNotFound(volume_id=volume_id)
+        expected = kind._get_expected_attrs(admin)
+        return kind._from_db_object(admin, kind(admin), row, expected)
 
 
 def replace(

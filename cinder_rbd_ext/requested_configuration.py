@@ -9,6 +9,7 @@ from typing import Any
 from oslo_log import log as logging
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext import type_specs
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import image_configuration
@@ -44,9 +45,10 @@ class Target:
 
         :raises OptionError: for invalid keys of the type
         """
+        metadata = request.metadata_of(self.volume)
         return image_configuration.requested(
-            request.metadata_of(self.volume),
-            request.specs_of(self.volume_type),
+            metadata,
+            type_specs.with_maxima(self.volume_type, metadata),
             self.new_size or self.volume.size,
             settings,
             functools.partial(record.is_accepted, self.volume),

@@ -72,14 +72,12 @@ class RecordedVolume(Volume, Protocol):
 
 
 class LimitedVolume(Protocol):
-    """A volume with its keys and its admin metadata."""
+    """A volume with its keys."""
 
     @property
     def size(self) -> int: ...
     @property
     def metadata(self) -> Mapping[str, str] | None: ...
-    @property
-    def admin_metadata(self) -> Mapping[str, str]: ...
 
 
 class Update(NamedTuple):
@@ -306,7 +304,11 @@ def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def delaying(work: Mapping[str, int], volume: LimitedVolume) -> list[str]:
+def delaying(
+    work: Mapping[str, int],
+    volume: LimitedVolume,
+    admin_metadata: Mapping[str, str],
+) -> list[str]:
     """Return the limits of its owner that make a work on a volume slow.
 
     :param work: such as :data:`rbd_volume_options.qos.UPLOAD`
@@ -314,7 +316,7 @@ def delaying(work: Mapping[str, int], volume: LimitedVolume) -> list[str]:
     return qos.delaying(
         work,
         volume.size * sizes.GIB,
-        configuration_in(volume.admin_metadata),
+        configuration_in(admin_metadata),
         volume.metadata or {},
     )
 

@@ -9,13 +9,16 @@ ignored by librbd, with a line in the log of the client only.
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
+import re
 from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
 #: Bytes per second of an upload without a limit, about, and the seconds from
@@ -40,6 +43,18 @@ COPY = {**REIMAGE, 'read_iops': 1 << 20, 'read_bps': 1}
 #: The same for the comparison of a copy, which reads 4 MiB at a time.
 COMPARISON = {'iops': 4 << 20, 'read_iops': 4 << 20, 'bps': 1, 'read_bps': 1}
 
+#: The limits in QoS specs of Cinder, by the name of the limit.
+_QOS_SPECS = {
+    f'{prefix}{what}': f'{direction}_{word}_sec'
+    for what, word in (('iops', 'iops'), ('bps', 'bytes'))
+    for prefix, direction in (
+        ('', 'total'),
+        ('read_', 'read'),
+        ('write_', 'write'),
+    )
+}
+_POWERS = 'KMGTPE'
+
 Choices = Mapping[str, precedence.Choice[Any]]
 
 
@@ -55,6 +70,49 @@ class _Limit:
     value: int
     origin: errors.Origin | None
     largest: int
+
+
+def limited_by(names: Collection[str]) -> list[keys.LimitKeys]:
+    """Return the limits that keys of a volume replace."""
+    return [
+        each
+        for each in keys.LIMITS
+        if not {each.limit, each.burst}.isdisjoint(names)
+    ]
+
+
+def maxima_of(
+    qos_specs: Mapping[str, Any],
+    specs: Mapping[str, str],
+    names: Collection[str],
+) -> dict[str, str]:
+    """Return the maxima, by key, that QoS specs set for keys of a volume.
+
+    A type that has a maximum, or from which the maximum follows, sets another
+    one. A limit that it has itself stays possible.
+
+    :param specs: the extra specs of the type
+    :param names: the keys of the volume
+    """
+    maxima = {}
+    for each in limited_by(names):
+        value = _number_in(str(qos_specs.get(_QOS_SPECS[each.name]) or ''))
+        if value and not {each.maximum, each.per_gib} & specs.keys():
+            with contextlib.suppress(errors.OptionError, KeyError):
+                parse = registry.OPTIONS[each.limit].parse
+                value = max(value, parse(specs[each.limit]))
+            maxima[each.maximum] = str(min(value, each.largest))
+    return maxima
+
+
+def _number_in(text: str) -> int:
+    """Return a number as Ceph reads it, such as 2K; 0 for another text."""
+    match = re.fullmatch(r'\s*(\d+)\s*([KMGTPE]?)(i?)B?\s*', text, re.ASCII)
+    if match is None:
+        return 0
+    power = _POWERS.index(match[2]) + 1 if match[2] else 0
+    unit: int = (1024 if match[3] else 1000) ** power
+    return int(match[1]) * unit
 
 
 def limits_of(

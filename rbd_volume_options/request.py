@@ -132,14 +132,15 @@ class Texts:
 
 def of_volume(
     volume: Volume,
-    volume_type: VolumeType | None,
+    specs: Mapping[str, str],
     settings: backend_settings.BackendSettings,
 ) -> Request:
-    """Return the requested options of a volume, with its or another type.
+    """Return the requested options of a volume, with a type.
 
+    :param specs: the extra specs of the type
     :raises OptionError: for options that are invalid or not allowed
     """
-    texts = Texts(metadata_of(volume), specs_of(volume_type))
+    texts = Texts(metadata_of(volume), specs)
     texts.check_tenant(settings)
     return texts.request(settings)
 

@@ -2,12 +2,14 @@
 
 """The base class of the controllers, and what all read of a request."""
 
+from collections.abc import Collection
 from typing import Any
 
 from cinder.api.openstack import wsgi
 from cinder.common import constants
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import type_specs
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -40,8 +42,11 @@ class Controller(wsgi.Controller):
         self._reported = reported
         self._types = types
 
-    def _offer(self, volume_type: protocols.VolumeType) -> offers.TypeOffer:
-        specs = volume_type['extra_specs'] or {}
+    def _offer(
+        self, volume_type: protocols.VolumeType, names: Collection[str] = ()
+    ) -> offers.TypeOffer:
+        """Return what a type offers to a volume with some keys."""
+        specs = type_specs.with_maxima(volume_type, names)
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
         if offer.reason == wire.NO_BACKEND:
             raise refusals.no_backend(volume_type['name'])

@@ -8,12 +8,12 @@ Reasons are appended only for volumes of the caller's project.
 from typing import Any
 
 from cinder import context
-from cinder import objects
 from cinder.api.openstack import wsgi
 from cinder.message import message_field
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.api import controller
 from rbd_volume_options import image_record
@@ -52,13 +52,9 @@ def _append(
         return
     volume_ids = sorted({each['resource_uuid'] for each in told})
     try:
-        # One query, with the admin metadata.
-        volumes = objects.VolumeList.get_all(
-            context.get_admin_context(), filters={'id': volume_ids}
-        )
         stored = {
-            each.id: each.admin_metadata or {}
-            for each in volumes
+            each.id: each.admin_metadata
+            for each in record.stored_rows(volume_ids)
             if caller.is_admin or each.project_id == caller.project_id
         }
     except Exception:

@@ -21,6 +21,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
+from cinder_rbd_ext import type_specs
 from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -34,7 +35,6 @@ from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import offers
 from rbd_volume_options import registry
-from rbd_volume_options import request
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -166,7 +166,8 @@ class Changes:
         with refusals.bad_request():
             self._check_fixed(context, volume, before, after, different)
             if different & after.keys():
-                checks.check_attached(self._offer(volume), after, volume.size)
+                offer = self._offer_for(volume, after)
+                checks.check_attached(offer, after, volume.size)
         return Outcome(
             checks.attached_notice(
                 different,
@@ -224,7 +225,7 @@ class Changes:
         """
         different = outcome.removed | outcome.accepted.keys()
         if different:
-            volume = record.stored_volume(volume_id)
+            volume = record.stored(volume_id)
             accepted = outcome.accepted
             if volume.volume_type_id != outcome.type_id or _is_replaced(
                 volume
@@ -290,8 +291,10 @@ class Changes:
             return None
         return ignored if is_in_force else None
 
-    def _offer(self, volume: protocols.Volume) -> offers.TypeOffer:
-        specs = request.specs_of(volume.volume_type)
+    def _offer_for(
+        self, volume: protocols.Volume, metadata: Mapping[str, str]
+    ) -> offers.TypeOffer:
+        specs = type_specs.with_maxima(volume.volume_type, metadata)
         here = self._reported.holding(volume)
         matching = (here,) if here else self._reported.matching(specs)
         offer = offers.TypeOffer.of(specs, matching)
@@ -323,7 +326,7 @@ def _check_is_not_replaced(volume: protocols.Volume) -> None:
         )
 
 
-def _is_replaced(volume: protocols.Volume) -> bool:
+def _is_replaced(volume: protocols.Volume | record.Row) -> bool:
     """Return whether the driver would wait: the image is being replaced."""
     return (
         volume.status in _REPLACED

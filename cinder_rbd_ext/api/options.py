@@ -8,17 +8,20 @@ specs, with the schema of :mod:`rbd_volume_options.published`.
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import contextlib
+import dataclasses
 import functools
 from typing import Any
 
 from cinder import exception
-from cinder.volume import qos_specs
 from cinder.volume import volume_types
 from oslo_config import cfg
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import type_specs
 from cinder_rbd_ext.api import controller
+from rbd_volume_options import errors
 from rbd_volume_options import offers
 from rbd_volume_options import published
 from rbd_volume_options import wire
@@ -35,11 +38,11 @@ class OptionsController(controller.Controller):
         """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
         policies.check(context, wire.POLICY_GET)
-        limits_of = _limits_of(context)
+        read = functools.cache(type_specs.read_qos)
         types = sorted(_visible(context), key=lambda each: str(each['name']))
         return {
             'volume_types': [
-                self._answer(each, context, limits_of) for each in types
+                self._answer(each, context, read) for each in types
             ]
         }
 
@@ -56,7 +59,9 @@ class OptionsController(controller.Controller):
         for key in ('id', 'name'):
             for each in seen:
                 if each[key] == wanted:
-                    answer = self._answer(each, context, _limits_of(context))
+                    answer = self._answer(
+                        each, context, functools.cache(type_specs.read_qos)
+                    )
                     return {'volume_type': answer}
         raise exception.VolumeTypeNotFound(volume_type_id=wanted)
 
@@ -68,18 +73,29 @@ class OptionsController(controller.Controller):
         self,
         volume_type: Mapping[str, Any],
         context: protocols.Context,
-        limits_of: Callable[[str | None], Answer | None] | None,
+        read: Callable[[str], Any],
     ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
         offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
+        # The limits that tenants may set have QoS specs as maxima.
+        with contextlib.suppress(errors.OptionError):
+            specs = type_specs.with_maxima(
+                volume_type, offer.tenant_options, read
+            )
+            offer = dataclasses.replace(offer, specs=specs)
         answer = offer.answer(
             volume_type,
             policies.settable(context),
             shows_pools=policies.allows(context, wire.POLICY_GET_POOLS),
         )
-        if limits_of and answer[wire.SUPPORTED]:
+        if answer[wire.SUPPORTED] and policies.allows(
+            context, wire.POLICY_GET_QOS_LIMITS
+        ):
             ident = volume_type.get('qos_specs_id')
-            answer[wire.QOS_LIMITS] = limits_of(ident)
+            limits = read(ident) if ident else None
+            answer[wire.QOS_LIMITS] = limits and published.qos_limits(
+                str(limits.consumer), limits.specs or {}
+            )
         return answer
 
 
@@ -93,24 +109,6 @@ def route_all_names(mapper: Any, resource: Any) -> None:
             action='show',
             conditions={'method': ['GET']},
         )
-
-
-def _limits_of(
-    context: protocols.Context,
-) -> Callable[[str | None], Answer | None] | None:
-    if not policies.allows(context, wire.POLICY_GET_QOS_LIMITS):
-        return None
-    # Only administrators may read QoS specs.
-    admin = context.elevated()
-
-    @functools.cache
-    def limits_of(ident: str | None) -> Answer | None:
-        if ident is None:
-            return None
-        spec = qos_specs.get_qos_specs(admin, ident)
-        return published.qos_limits(str(spec.consumer), spec.specs or {})
-
-    return limits_of
 
 
 def _visible(context: protocols.Context) -> list[Any]:

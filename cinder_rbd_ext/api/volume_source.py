@@ -97,7 +97,7 @@ def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
 
 def of_volume(volume: protocols.Volume) -> checks.VolumeSource:
     """Return a volume as the source of another one."""
-    return _of_recorded(volume, record.stored(volume.id))
+    return _of_recorded(record.stored(volume.id))
 
 
 def check_usable(volume: protocols.Volume, name: str) -> None:
@@ -110,14 +110,18 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
     :param name: what the request uses
     :raises HTTPBadRequest: while the image of the volume is replaced
     """
-    operation = _OPERATIONS.get(volume.status)
+    if volume.status in _OPERATIONS:
+        _check_usable(record.stored(volume.id), name)
+
+
+def _check_usable(stored: record.Row, name: str) -> None:
+    operation = _OPERATIONS.get(stored.status or '')
     if not operation:
         return
-    stored = record.stored(volume.id)
     # A retype in place does not affect others, nor does another driver.
     if (
         wire.RECORD_CONVERSION in stored.admin_metadata
-        if volume.status == marker.RETYPING
+        if stored.status == marker.RETYPING
         else image_record.state_here(stored)
     ):
         raise webob.exc.HTTPBadRequest(
@@ -126,42 +130,40 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
         )
 
 
-def volume_of(snapshot: protocols.Snapshot) -> Any:
-    """Return the volume of a snapshot, with its admin metadata.
+def volume_of(snapshot: protocols.Snapshot) -> record.Row:
+    """Return the row of the volume of a snapshot.
 
     :raises HTTPBadRequest: while the image of the volume is replaced
     """
-    volume = record.stored_volume(snapshot.volume_id)
-    check_usable(volume, f'The volume of snapshot {snapshot.id}')
-    return volume
+    stored = record.stored(snapshot.volume_id)
+    _check_usable(stored, f'The volume of snapshot {snapshot.id}')
+    return stored
 
 
 def of_snapshot(snapshot: protocols.Snapshot) -> checks.VolumeSource:
     """Return a snapshot as the source of a volume, as :func:`volume_of`."""
     volume = volume_of(snapshot)
     return dataclasses.replace(
-        _of_recorded(volume, volume),
+        _of_recorded(volume),
         size=snapshot.volume_size,
         volume_type_id=snapshot.volume_type_id,
     )
 
 
-def _of_recorded(
-    volume: protocols.Volume, stored: image_record.RecordedVolume
-) -> checks.VolumeSource:
+def _of_recorded(stored: record.Row) -> checks.VolumeSource:
     state = image_record.state_here(stored)
     with refusals.bad_request():
         if state:
             inherited = sources.of_volume(
-                volume, state, stored, layout.MAX_OBJECT_SIZE
+                stored, state, layout.MAX_OBJECT_SIZE
             )
         else:
             inherited = inheritance.unknown_source(
                 image_record.disk_in(stored.admin_metadata)
             )
     return checks.VolumeSource(
-        volume.size,
-        volume.volume_type_id,
+        stored.size,
+        stored.volume_type_id,
         state,
         inherited,
         known=state is not None,
@@ -176,12 +178,11 @@ def of_backup(context: protocols.Context, ident: str) -> checks.VolumeSource:
     :raises NotFound: for a backup that does not exist for the caller
     """
     backup = backup_api.API().get(context, backup_id=ident)
-    try:
-        volume = record.stored_volume(backup.volume_id)
-    except exception.VolumeNotFound:
+    stored = record.stored(backup.volume_id)
+    if stored.status is None:
         return checks.VolumeSource(backup.size)
     with refusals.bad_request():
-        written = image_record.disk_in(volume.admin_metadata)
+        written = image_record.disk_in(stored.admin_metadata)
     return checks.VolumeSource(backup.size, written=written)
 
 

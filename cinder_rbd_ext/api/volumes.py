@@ -95,7 +95,7 @@ class VolumesController(controller.Controller):
         if wanted is None:
             return
         source, size, volume_type = wanted
-        offer = self._offer(volume_type)
+        offer = self._offer(volume_type, metadata)
         with refusals.bad_request(source.hint):
             checks.check_created(
                 offer, metadata, size, source, policies.settable(context)
@@ -328,7 +328,7 @@ class VolumesController(controller.Controller):
         elif not releases.REIMAGE_KEEPS_IMAGE:
             reason = volume.snapshots and releases.REIMAGE_LOSES_SNAPSHOTS
         elif slow := image_record.delaying(
-            qos.REIMAGE, record.stored_volume(volume.id)
+            qos.REIMAGE, volume, record.items_of(volume.id)
         ):
             reason = _SLOW.format(', '.join(slow))
         if reason and self._reported.may_be_ours(volume):
@@ -450,7 +450,8 @@ class BackupsController(controller.Controller):
     def _check(
         self, volume: protocols.Volume, work: dict[str, int], instead: str = ''
     ) -> None:
-        slow = image_record.delaying(work, record.stored_volume(volume.id))
+        items = record.items_of(volume.id)
+        slow = image_record.delaying(work, volume, items)
         if slow and self._reported.may_be_ours(volume):
             _check_quick(slow, instead)
 
@@ -509,7 +510,7 @@ def _disown(volume_id: str) -> None:
     running one is left alone. Another request may have begun meanwhile, so
     status and marker are read again, in one query.
     """
-    volume = record.stored_volume(volume_id)
+    volume = record.stored(volume_id)
     mark = marker.read(volume.admin_metadata)
     if (
         mark

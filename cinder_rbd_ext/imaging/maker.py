@@ -21,6 +21,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from cinder_rbd_ext import type_specs
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import existing
@@ -263,8 +264,7 @@ class Maker:
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(
             sources.of_volume,
-            source,
-            stored=record.stored(source.id),
+            record.stored(source.id),
             chunk_size=chunk_size,
         )
 
@@ -336,9 +336,10 @@ def arrival_of(
     if not status.startswith(_TARGET):
         return None
     source = record.stored_volume(status[len(_TARGET) :])
+    metadata = request.metadata_of(volume)
     return image_sources.arrival_of(
         request.Texts(
-            request.metadata_of(volume), request.specs_of(volume.volume_type)
+            metadata, type_specs.with_maxima(volume.volume_type, metadata)
         ),
         volume.size,
         settings,
@@ -352,7 +353,8 @@ def _request_of(
     arrival: image_sources.Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:
+    metadata = request.metadata_of(volume)
+    specs = type_specs.with_maxima(volume.volume_type, metadata)
     if arrival is None:
-        return request.of_volume(volume, volume.volume_type, settings)
-    specs = request.specs_of(volume.volume_type)
+        return request.of_volume(volume, specs, settings)
     return request.Texts(arrival.acceptance.kept, specs).request(settings)

@@ -2,6 +2,8 @@
 
 """The sources of volumes, and the copies that Cinder makes for itself."""
 
+from typing import Protocol
+
 from oslo_config import cfg
 
 from cinder_rbd_ext import protocols
@@ -16,16 +18,22 @@ from rbd_volume_options import qos
 CONF = cfg.CONF
 
 
-def is_cached_image(volume: protocols.Volume) -> bool:
+class Source(image_sources.RecordedVolume, Protocol):
+    """A volume as the source of another one, as in the database."""
+
+    @property
+    def project_id(self) -> str: ...
+
+
+def is_cached_image(volume: Source | protocols.Volume) -> bool:
     """Return whether a volume is an entry of Cinder's image-volume cache."""
     internal = CONF.cinder_internal_tenant_project_id
     return bool(internal) and volume.project_id == internal
 
 
 def of_volume(
-    source: protocols.Volume,
+    source: Source,
     state: plan.ImageState,
-    stored: image_record.RecordedVolume,
     chunk_size: int,
 ) -> inheritance.Source:
     """Return a volume as the source of another one.
@@ -39,11 +47,11 @@ def of_volume(
     own = plan.ImageState(
         state.layout,
         image_sources.own_features(source, state),
-        disk=image_record.disk_in(stored.admin_metadata),
+        disk=image_record.disk_in(source.admin_metadata),
     )
     return inheritance.Source(
         inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
-        image_record.origins(stored) or {},
+        image_record.origins(source) or {},
     )
 
 
@@ -54,7 +62,9 @@ def check_full_copy(source: protocols.Volume) -> None:
 
     :raises OptionError: for the first limit that does
     """
-    for key in image_record.delaying(qos.UPLOAD, source):
+    for key in image_record.delaying(
+        qos.UPLOAD, source, source.admin_metadata
+    ):
         raise errors.OptionError(
             key,
             source.metadata[key],

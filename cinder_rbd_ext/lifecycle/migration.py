@@ -449,7 +449,8 @@ class Migrations:
             if reason := getattr(volume, retypes.NOT_COPIED, None):
                 raise swap.CopyFailed(reason=reason)
             current = record.stored_volume(volume.id)
-            slow = ', '.join(image_record.delaying(qos.COPY, current))
+            items = current.admin_metadata
+            slow = ', '.join(image_record.delaying(qos.COPY, current, items))
             if slow and volume.status == marker.RETYPING:
                 # Tenants request any number, and each holds a thread.
                 reason = f'limits make it slow: {slow}. Remove them first'

@@ -100,6 +100,7 @@ class Reconfigurations:
         new_type: protocols.VolumeType | None = None,
         new_size: int = 0,
         is_current: bool = False,
+        is_restored: bool = False,
     ) -> None:
         """Configure an image as its volume requests, if it differs.
 
@@ -109,13 +110,17 @@ class Reconfigurations:
         :param new_size: the size in GiB that the volume is about to get
         :param is_current: whether the volume is as in the database, with its
             admin metadata
+        :param is_restored: whether a restore has just written the data, of a
+            volume that Cinder still has in that status
         """
         # The holder of the lock compares again before it returns. Tenants can
         # send any number of requests, which must not wait in threads for it.
         wait = _WAIT if new_type or new_size else 0
         try:
             settings = self._driver.settings
-            target = self._target(volume, new_type, new_size, is_current)
+            target = self._target(
+                volume, new_type, new_size, is_current, is_restored
+            )
             for _ in range(_ATTEMPTS):
                 if not target or target.difference(settings) is None:
                     return
@@ -124,8 +129,10 @@ class Reconfigurations:
                     # Two requests may change it at the same time.
                     locks.configuring(self._driver, current, wait),
                 ):
-                    self._change(volume, new_type, new_size)
-                target = self._target(volume, new_type, new_size)
+                    self._change(volume, new_type, new_size, is_restored)
+                target = self._target(
+                    volume, new_type, new_size, is_restored=is_restored
+                )
         except locks.VolumeLocked as error:
             LOG.info('The configuration of an image is kept: %s', error)
         except Exception:
@@ -172,11 +179,15 @@ class Reconfigurations:
         new_type: protocols.VolumeType | None = None,
         new_size: int = 0,
         is_current: bool = False,
+        is_restored: bool = False,
     ) -> requested_configuration.Target | None:
         """Return the volume as it will be; None if its image is not usable."""
         if not is_current:
             volume = record.stored_volume(volume.id)
-        if volume.status in _KEPT and new_type is None:
+        is_kept = volume.status in _KEPT and new_type is None
+        if is_kept and not (
+            is_restored and volume.status in requester.RESTORING
+        ):
             return None
         if volume.status == _EXTENDING and not new_size:
             # The driver has set the limits of a size that is not saved yet.
@@ -188,8 +199,11 @@ class Reconfigurations:
         requested: protocols.Volume,
         new_type: protocols.VolumeType | None,
         new_size: int,
+        is_restored: bool,
     ) -> None:
-        target = self._target(requested, new_type, new_size)
+        target = self._target(
+            requested, new_type, new_size, is_restored=is_restored
+        )
         wanted = target.difference(self._driver.settings) if target else None
         if target is None or wanted is None:
             # It was changed during the wait for the lock.

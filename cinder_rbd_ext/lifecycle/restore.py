@@ -52,12 +52,17 @@ def connected(
     return current
 
 
-def repair_keys(driver: protocols.Driver, volume: protocols.Volume) -> None:
-    """Restore the keys of a volume; a failure is logged, and tried again."""
+def repair_keys(driver: protocols.Driver, volume: protocols.Volume) -> bool:
+    """Restore the keys of a volume; a failure is logged, and tried again.
+
+    :returns: whether a restore had ended, and its keys are now the volume's
+    """
     try:
-        repair(volume.id, functools.partial(_check_keys, driver, volume))
+        check = functools.partial(_check_keys, driver, volume)
+        return repair(volume.id, check)
     except Exception:
         LOG.exception('Could not restore the keys of volume %s', volume.id)
+        return False
 
 
 def _check_keys(
@@ -111,12 +116,15 @@ def remember(volume_id: str) -> None:
     record.write(volume_id, copy)
 
 
-def repair(volume_id: str, check: accepted_keys.Check) -> None:
-    """Restore the volume's own keys; keep valid new ones of the backup."""
+def repair(volume_id: str, check: accepted_keys.Check) -> bool:
+    """Restore the volume's own keys; keep valid new ones of the backup.
+
+    :returns: whether a restore had copied them
+    """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
     if wire.RECORD_RESTORING not in recorded:
-        return
+        return False
     own = image_record.before_restore(recorded)
     current = db.volume_metadata_get(admin, volume_id)
 
@@ -152,3 +160,4 @@ def repair(volume_id: str, check: accepted_keys.Check) -> None:
     )
     # In the order of their names, so that the mark is the last one.
     record.write(volume_id, {}, image_record.of_restore(own))
+    return True

@@ -144,7 +144,7 @@ def of_volume(volume_id: str) -> Marker | None:
     return read(record.items_of(volume_id))
 
 
-def is_migrating(volume: protocols.Volume) -> bool:
+def is_migrating(volume: protocols.Volume | record.Row) -> bool:
     """Return whether Cinder migrates a volume at this moment.
 
     The last migration leaves its result in the same column.

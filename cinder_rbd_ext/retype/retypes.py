@@ -300,7 +300,9 @@ class Retypes:
         applies limits to it.
         """
         current = record.stored_volume(volume_id)
-        slow = image_record.delaying(qos.COMPARISON, current)
+        slow = image_record.delaying(
+            qos.COMPARISON, current, current.admin_metadata
+        )
         if not (slow and self._driver.configuration.rbd_conversion_verify):
             return None
         with rbd.RADOSClient(self._driver) as client:

@@ -4,11 +4,14 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
 from typing import Any
 
+from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import answers
@@ -57,24 +60,61 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
         )
     yield _check_migrations(cinder)
     yield _check_retypes(cinder)
-    yield from _check_limits(cinder)
+    yield from _check_limits(cinder, pools)
     yield from _check_compression(cinder)
 
 
-def _check_limits(cinder: Any) -> Iterator[Finding]:
-    """Check that no volume type has limits of two kinds."""
-    limited = {
-        each['id']: each['name']
-        for each in answers.volume_types(cinder)
-        if not _LIMIT_KEYS.isdisjoint(each.get('extra_specs') or {})
+def _check_limits(cinder: Any, pools: Any) -> Iterator[Finding]:
+    """Check that no volume type has limits of two kinds.
+
+    Those of keys are set by the type, or by tenants where they may.
+    """
+    default = {
+        key
+        for pool in pools
+        for key in pool['capabilities'].get(wire.RBD_TENANT_OPTIONS) or ()
     }
-    if not limited:
+    limited, permitted = {}, {}
+    for each in answers.volume_types(cinder):
+        specs = each.get('extra_specs') or {}
+        if not _LIMIT_KEYS.isdisjoint(specs):
+            limited[each['id']] = each['name']
+        elif settable := _settable(specs, default):
+            permitted[each['id']] = each['name'], settable
+    if not limited and not permitted:
         return
     for specs in _get(cinder, '/qos-specs')['qos_specs']:
         path = f'/qos-specs/{specs["id"]}/associations'
         for each in _get(cinder, path)['qos_associations']:
             if each['id'] in limited:
                 yield _two_limits(limited[each['id']], specs)
+            elif each['id'] in permitted and specs['consumer'] != 'front-end':
+                yield _permitted(*permitted[each['id']], specs)
+
+
+def _settable(specs: Mapping[str, str], default: Iterable[str]) -> list[str]:
+    """Return the keys about limits that tenants may set on a type."""
+    text = specs.get(keys.TENANT_OPTIONS)
+    try:
+        chosen = default if text is None else registry.parse_key_list(text)
+    except errors.OptionError:
+        # Another check reports it.
+        chosen = ()
+    return sorted(_LIMIT_KEYS.intersection(chosen))
+
+
+def _permitted(
+    volume_type: str, settable: Sequence[str], specs: Any
+) -> Finding:
+    return Finding(
+        f'limits of volume type {volume_type}',
+        f'QoS specs {specs["name"]}; tenants may set {", ".join(settable)}',
+        Severity.WARNING,
+        'A key of a tenant replaces the limit of the same kind in the QoS '
+        'specs, which is its maximum. Set the extra spec '
+        'rbd:iops_limit_maximum and so on for another maximum, or do not '
+        'permit the keys.',
+    )
 
 
 def _two_limits(volume_type: str, specs: Any) -> Finding:

@@ -81,7 +81,7 @@ class SettableTest(test.TestCase):
         )
         wanted = request.of_volume(
             volume,
-            None,
+            {},
             cinder_objects.settings(
                 rbd_tenant_options=','.join(sorted(_SOME))
             ),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Callable
 from typing import Any
 from typing import ClassVar
 from unittest import mock
@@ -125,8 +126,8 @@ class ReplaceTest(RecordTestCase):
         self.volume.refresh()
         self.assertEqual({'rbd:object_size': '1M'}, self.volume.metadata)
 
-    def test_read_does_not_join_the_metadata_of_the_tenant(self) -> None:
-        record.replace(self.volume, image_record.Record(_STRIPED))
+    def _statements(self, read: Callable[[str], Any]) -> list[str]:
+        """Return the statements of a read of the volume."""
         engine = releases.database().get_engine()
         statements: list[str] = []
 
@@ -134,12 +135,31 @@ class ReplaceTest(RecordTestCase):
             statements.append(args[2])
 
         sqlalchemy.event.listen(engine, 'before_cursor_execute', note)
-        self.addCleanup(
-            sqlalchemy.event.remove, engine, 'before_cursor_execute', note
-        )
-        record.stored(self.volume.id)
-        (statement,) = [text for text in statements if text != 'BEGIN']
+        try:
+            read(self.volume.id)
+        finally:
+            sqlalchemy.event.remove(engine, 'before_cursor_execute', note)
+        return [text for text in statements if text != 'BEGIN']
+
+    def test_row_is_read_without_the_metadata_of_the_tenant(self) -> None:
+        record.replace(self.volume, image_record.Record(_STRIPED))
+        (statement,) = self._statements(record.stored)
         self.assertNotIn(' volume_metadata', statement)
+
+    def test_metadata_of_the_tenant_does_not_multiply_other_rows(self) -> None:
+        record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
+        row, metadata = self._statements(record.stored_volume)
+        self.assertNotIn(' volume_metadata', row)
+        self.assertNotIn('volume_admin_metadata', metadata)
+
+    def test_volume_is_read_as_cinder_reads_it(self) -> None:
+        record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
+        volume = record.stored_volume(self.volume.id)
+        other = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.assertEqual(other.obj_to_primitive(), volume.obj_to_primitive())
+        self.assertRaises(
+            exception.VolumeNotFound, record.stored_volume, fake.UUID1
+        )
 
 
 class MovedTest(RecordTestCase):

@@ -42,7 +42,7 @@ def _request(
     volume = cinder_objects.volume(metadata)
     return request.of_volume(
         volume,
-        cinder_objects.volume_type(**specs),
+        request.specs_of(cinder_objects.volume_type(**specs)),
         cinder_objects.settings(**options),
     )
 

@@ -73,7 +73,7 @@ class MadeTest(base.TestCase):
     ) -> plan.ImagePlan:
         settings = cinder_objects.settings(**options)
         volume = cinder_objects.volume(metadata, size=size)
-        request_of = request.of_volume(volume, None, settings)
+        request_of = request.of_volume(volume, {}, settings)
         planner = image_sources.Made(
             request_of,
             lambda state: (
@@ -113,7 +113,7 @@ class MadeTest(base.TestCase):
     def test_source_over_its_own_parent(self) -> None:
         """The source takes precedence over its own parent."""
         volume = cinder_objects.volume()
-        source = sources.of_volume(volume, _STATE, volume, 4 * _MIB)
+        source = sources.of_volume(volume, _STATE, 4 * _MIB)
         made = self._plan({}, source, parent=_STOCK)
         self.assertEqual(
             plan.ImagePlan(_LAYOUT, frozenset({'layering', 'deep-flatten'})),
@@ -124,7 +124,7 @@ class MadeTest(base.TestCase):
         volume = cinder_objects.volume()
         record = image_record.Record(_STATE, origins, 'host@ceph')
         volume.provider_id = record.text(volume.id)
-        return sources.of_volume(volume, _STATE, volume, 4 * _MIB)
+        return sources.of_volume(volume, _STATE, 4 * _MIB)
 
     def test_origins_of_what_is_inherited_are_those_of_the_source(
         self,

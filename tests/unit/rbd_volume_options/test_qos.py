@@ -16,6 +16,74 @@ from tests.unit.rbd_volume_options import refusals
 _Texts = dict[str, str]
 
 
+@ddt.ddt
+class MaximaTest(refusals.RefusalTestCase):
+    """QoS specs of a type are the maximum of what tenants may choose."""
+
+    _OWN = ('rbd:iops_limit',)
+
+    def test_limit_of_qos_specs_is_the_maximum_of_the_key(self) -> None:
+        qos_specs = {'total_iops_sec': '70', 'read_iops_sec': '5'}
+        self.assertEqual(
+            {'rbd:iops_limit_maximum': '70'},
+            qos.maxima_of(qos_specs, {}, self._OWN),
+        )
+
+    @ddt.data(
+        *(('rbd:iops_burst', 'total_iops_sec', 'rbd:iops_limit_maximum'),),
+        *(
+            (f'rbd:{name}_limit', limit, f'rbd:{name}_limit_maximum')
+            for name, limit in (
+                ('read_iops', 'read_iops_sec'),
+                ('write_iops', 'write_iops_sec'),
+                ('bps', 'total_bytes_sec'),
+                ('read_bps', 'read_bytes_sec'),
+                ('write_bps', 'write_bytes_sec'),
+            )
+        ),
+    )
+    @ddt.unpack
+    def test_each_kind_of_limit_has_its_own(
+        self, key: str, limit: str, maximum: str
+    ) -> None:
+        self.assertEqual(
+            {maximum: '70'}, qos.maxima_of({limit: '70'}, {}, [key])
+        )
+
+    @ddt.data(
+        {'rbd:iops_limit_maximum': '500'}, {'rbd:iops_limit_per_gib': '1'}
+    )
+    def test_type_can_set_another_maximum(self, specs: _Texts) -> None:
+        limits = {'total_iops_sec': '70'}
+        self.assertEqual({}, qos.maxima_of(limits, specs, self._OWN))
+
+    def test_limit_of_the_type_itself_stays_possible(self) -> None:
+        specs = {'rbd:iops_limit': '500'}
+        maxima = qos.maxima_of({'total_iops_sec': '70'}, specs, self._OWN)
+        self.assertEqual({'rbd:iops_limit_maximum': '500'}, maxima)
+        self.assertEqual({'rbd:iops_limit': 500}, _limits({**specs, **maxima}))
+
+    @ddt.data(
+        ('1K', '1000'),
+        ('2Ki', '2048'),
+        (' 3M ', '3000000'),
+        ('9' * 30, str(10**9)),
+    )
+    @ddt.unpack
+    def test_number_is_read_as_ceph_reads_it(
+        self, text: str, wanted: str
+    ) -> None:
+        maxima = qos.maxima_of({'total_iops_sec': text}, {}, self._OWN)
+        self.assertEqual({'rbd:iops_limit_maximum': wanted}, maxima)
+
+    @ddt.data('', '0', None, 'x', '-1', '\u0663')
+    def test_no_limit_in_qos_specs_sets_no_maximum(
+        self, text: str | None
+    ) -> None:
+        limits = {'total_iops_sec': text}
+        self.assertEqual({}, qos.maxima_of(limits, {}, self._OWN))
+
+
 def _limits(
     of_type: _Texts,
     of_volume: _Texts | None = None,

@@ -23,7 +23,7 @@ def _request(
     volume = cinder_objects.volume(metadata)
     return request.of_volume(
         volume,
-        cinder_objects.volume_type(**(specs or {})),
+        request.specs_of(cinder_objects.volume_type(**(specs or {}))),
         cinder_objects.settings(**backend),
     )
 
@@ -52,7 +52,7 @@ class OfVolumeTest(base.TestCase):
     def test_neither_metadata_nor_type(self) -> None:
         volume = cinder_objects.volume()
         volume.metadata = {}
-        requested = request.of_volume(volume, None, cinder_objects.settings())
+        requested = request.of_volume(volume, {}, cinder_objects.settings())
         self.assertEqual(precedence.Resolved(), requested.resolve())
         self.assertEqual({}, request.metadata_of(volume))
         self.assertEqual({}, request.specs_of(None))
@@ -63,7 +63,7 @@ class OfVolumeTest(base.TestCase):
         )
         requested = request.of_volume(
             volume,
-            cinder_objects.volume_type(rbd_object_size='2M'),
+            {'rbd:object_size': '2M'},
             cinder_objects.settings(),
         )
         self.assertEqual(

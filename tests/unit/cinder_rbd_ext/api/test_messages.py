@@ -4,11 +4,11 @@ from typing import Any
 from unittest import mock
 
 from cinder import exception
-from cinder import objects
 from cinder.message import api as message_api
 from cinder.message import message_field
 from oslo_utils import fixture as timeutils_fixture
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -63,8 +63,8 @@ class MessagesTest(base.ApiTestCase):
 
     def test_failure_leaves_the_text_of_cinder(self) -> None:
         self.mock_object(
-            objects.VolumeList,
-            'get_all',
+            record,
+            'stored_rows',
             autospec=True,
             side_effect=exception.CinderException,
         )
@@ -79,7 +79,7 @@ class MessagesTest(base.ApiTestCase):
             message_field.Resource.VOLUME_SNAPSHOT,
             self.refused_volume.id,
         )
-        read = self.mock_object(objects.VolumeList, 'get_all', autospec=True)
+        read = self.mock_object(record, 'stored_rows', autospec=True)
         self.assertEqual(
             ['create snapshot:An unknown error occurred.'], self.texts()
         )

@@ -230,6 +230,30 @@ class QosLimitsTest(base.ApiTestCase):
         one = self.ok('GET', f'{_PATH}/rbd')['volume_type']
         self.assertEqual(expected, one['qos_limits'])
 
+    def test_limit_is_the_maximum_of_the_key_of_tenants(self) -> None:
+        self.limit('rbd', total_iops_sec='70')
+        path = f'{_PATH}/rbd'
+        for app in (self.app, self.admin):
+            answer = self.ok('GET', path, app=app)['volume_type']['options']
+            self.assertEqual(70, answer['rbd:iops_limit']['maximum'])
+            self.assertLess(70, answer['rbd:read_iops_limit']['maximum'])
+        volume = self.volume()
+        for method, path, body in (
+            ('POST', '/volumes', self.create({'rbd:iops_limit': '100000000'})),
+            (
+                'POST',
+                f'/volumes/{volume.id}/metadata',
+                {'metadata': {'rbd:iops_limit': '71'}},
+            ),
+        ):
+            words = 'more than the volume type allows'
+            self.refused(400, words, method, path, body)
+
+    def test_limit_that_only_qemu_applies_is_no_maximum(self) -> None:
+        self.limit('rbd', total_iops_sec='70', consumer='front-end')
+        answer = self.ok('GET', f'{_PATH}/rbd')['volume_type']['options']
+        self.assertLess(70, answer['rbd:iops_limit']['maximum'])
+
     def test_specs_without_limits(self) -> None:
         self.limit('rbd', internal_tier='secret')
         self.assertIsNone(self.limits()['rbd'])

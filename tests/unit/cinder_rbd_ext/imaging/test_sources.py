@@ -39,7 +39,7 @@ class SourcesTestCase(base.TestCase):
     ) -> set[str]:
         """Return the features that a source passes on."""
         volume = cinder_objects.volume(**fields)
-        source = sources.of_volume(volume, state, volume, 4 * _MIB)
+        source = sources.of_volume(volume, state, 4 * _MIB)
         level = source.level
         return set(level.options.image_features or ())
 
@@ -47,7 +47,7 @@ class SourcesTestCase(base.TestCase):
 class LevelOfVolumeTest(SourcesTestCase):
     def test_layout_and_features(self) -> None:
         volume = cinder_objects.volume()
-        source = sources.of_volume(volume, _STATE, volume, 4 * _MIB)
+        source = sources.of_volume(volume, _STATE, 4 * _MIB)
         level = source.level
         self.assertEqual(Origin.SOURCE_VOLUME, level.origin)
         self.assertEqual(_MIB, level.options.object_size)
@@ -129,7 +129,7 @@ class CachedImageTest(SourcesTestCase):
     def test_stands_for_an_image_without_a_layout(self) -> None:
         self.internal_tenant('internal')
         volume = cinder_objects.volume(project_id='internal')
-        source = sources.of_volume(volume, _STATE, volume, 8 * _MIB)
+        source = sources.of_volume(volume, _STATE, 8 * _MIB)
         self.assertEqual(
             image_sources.of_glance_image(
                 plan.ImageState(layout.ImageLayout(8 * _MIB), frozenset()), 1

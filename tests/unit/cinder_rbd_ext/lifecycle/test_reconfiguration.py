@@ -127,6 +127,20 @@ class ReconfigurationsTest(base.DriverTestCase):
             limits, {k: v for k, v in stored.items() if 'qos' in k}
         )
 
+    def test_tenant_does_not_lift_the_limit_of_qos_specs(self) -> None:
+        """An API node without the extension has not checked the key."""
+        kind = self.qos_type(total_iops_sec='70')
+        volume = self.made_volume(volume_type=kind)
+        for value, wanted in (('100000000', '70'), ('50', '50')):
+            volume.metadata = {'rbd:iops_limit': value}
+            volume.save()
+            record.accepted(volume.id, volume.metadata)
+            self.driver.remove_export(self.context, volume)
+            stored = self.cluster.stored(volume.name).metadata
+            self.assertEqual(wanted, stored['conf_rbd_qos_iops_limit'])
+        error = self.raised(self.made_volume, {'rbd:iops_limit': '71'}, kind)
+        self.assertIn('more than the volume type allows', str(error))
+
     def test_unmanaged_image_has_no_limit_that_nobody_knows_of(self) -> None:
         self._set('compressible')
         self.driver.remove_export(self.context, self.volume)

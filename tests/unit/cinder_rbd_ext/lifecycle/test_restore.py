@@ -56,6 +56,16 @@ class RestoringTest(base.DriverTestCase):
         shown = self.driver.initialize_connection(self.volume, {'host': 'a'})
         self.assertIs(False, shown['data']['discard'])
 
+    def test_limit_of_a_backup_is_in_force_after_the_restore(self) -> None:
+        """Not only after the volume is attached for the first time."""
+        self._connect()
+        came = {'rbd:iops_limit': '200'}
+        db.volume_metadata_update(self.admin, self.volume.id, came, False)
+        self.driver.terminate_connection(self.volume, _CONNECTOR)
+        self.assertEqual({**base.ASKED, **came}, self._keys())
+        stored = self.cluster.stored(self.volume.name).metadata
+        self.assertEqual('200', stored['conf_rbd_qos_iops_limit'])
+
     def test_failure_does_not_keep_the_volume_connected(self) -> None:
         self._connect()
         with mock.patch.object(

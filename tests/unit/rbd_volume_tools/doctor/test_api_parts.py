@@ -86,6 +86,47 @@ class ApiPartsTest(base.TestCase):
             hosts.problems(api_parts.check(self.cinder)),
         )
 
+    def test_permission_to_replace_qos_specs_is_named(self) -> None:
+        ours = {
+            wire.RBD_VOLUME_OPTIONS: True,
+            wire.RBD_TENANT_OPTIONS: [keys.LIMITS[1].limit],
+        }
+        self.answer(
+            _POOLS, pools=[_pool('h@a#a', storage_protocol='ceph', **ours)]
+        )
+        specs: dict[str, dict[str, str]] = {
+            'of the type': {keys.TENANT_OPTIONS: 'rbd:limits'},
+            'of the back end': {},
+            'none': {keys.TENANT_OPTIONS: 'rbd:cache_mode'},
+            'invalid': {keys.TENANT_OPTIONS: 'rbd:turbo'},
+            'maximum': {
+                keys.TENANT_OPTIONS: 'rbd:iops_*',
+                keys.LIMITS[0].maximum: '9',
+            },
+        }
+        self.answer(
+            _TYPES,
+            volume_types=[
+                {'id': name, 'name': name, 'extra_specs': own}
+                for name, own in specs.items()
+            ],
+        )
+        for ident, consumer in (('a', 'back-end'), ('b', 'front-end')):
+            self.answer(
+                f'/qos-specs/{ident}/associations',
+                qos_associations=[{'id': name} for name in specs],
+            )
+            one = {'id': ident, 'name': ident, 'consumer': consumer}
+            self.answer('/qos-specs', qos_specs=[one])
+            found = dict(hosts.problems(api_parts.check(self.cinder)))
+            permitted = {
+                f'limits of volume type {name}': _S.WARNING
+                for name in ('of the type', 'of the back end')
+                if ident == 'a'
+            }
+            found.pop('limits of volume type maximum')
+            self.assertEqual(permitted, found)
+
     def test_running_retypes_are_named(self) -> None:
         self.answer(_POOLS, pools=[])
         self.answer(_RETYPING, volumes=[{'id': 'a'}, {'id': 'b'}])
