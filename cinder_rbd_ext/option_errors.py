@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import contextlib
 
+from cinder import exception
 from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
@@ -28,10 +29,17 @@ def of_volume(
 
     The reason of a refused creation is also recorded with the volume.
 
+    A Glance image that Cinder cannot use is such a reason, too: Cinder tries
+    another back end, and tells that there is none.
+
     :raises VolumeOptionRefused: if an option is refused
     """
     try:
         yield
+    except (exception.ImageUnacceptable, exception.ImageCopyFailure) as error:
+        record.refused(volume.id, error.msg)
+        user_messages.refused(volume, operation, error.msg)
+        raise
     except errors.OptionError as error:
         LOG.error(
             'Volume %(id)s on back end %(backend)s: %(error)s',

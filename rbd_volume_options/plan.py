@@ -122,10 +122,10 @@ def plan_image(
     wanted = resolved.features_over(base.image_features)
     if asked_layout:
         check_layout(resolved, base.layout, bounds)
-    if asked_features or asked_layout:
-        limits.check_object_map(
-            image_layout, size, wanted, _origin_of(asked_features)
-        )
+    # Also for a volume without keys, whose creation librbd would refuse.
+    limits.check_object_map(
+        image_layout, size, wanted, _origin_of(asked_features)
+    )
     if asked_layout:
         has_map = resolved.has_object_map(base.image_features)
         _check_size(resolved, base.layout, size, bounds, has_map)

@@ -21,6 +21,10 @@ from rbd_volume_options import offers
 
 _Restricting = tuple[known_types.KnownType, offers.TypeOffer]
 
+#: Size in GiB from which a volume is looked at closely: its object map may be
+#: too large for librbd.
+_LARGE = 64 << 10
+
 
 class Restrictions:
     """Decides whether a request for a volume requires a closer look."""
@@ -41,6 +45,9 @@ class Restrictions:
 
         :param volume: the request, not checked yet
         """
+        size = controller.whole_number(volume.get('size'))
+        if size is not None and size >= _LARGE:
+            return True
         wanted = volume.get('volume_type') or None
         types = self._types.all()
         if types is None or not isinstance(wanted, str | None):
@@ -56,7 +63,6 @@ class Restrictions:
             source = checks.VolumeSource(
                 known=not from_image, is_image=from_image
             )
-        size = controller.whole_number(volume.get('size'))
         return any(
             _refuses(offer, size, source)
             for each, offer in self._look(types)
@@ -83,11 +89,14 @@ def offer_of(
     volume_type: protocols.VolumeType | known_types.KnownType,
     reported: pools.ReportedPools,
     group: Any = None,
+    size: int = 0,
 ) -> offers.TypeOffer | None:
     """Return the offer of a type, to check a volume without keys.
 
     :param group: a group on whose back end Cinder places the volume
-    :returns: None if neither the type nor its back ends set a layout
+    :param size: of the volume in GiB
+    :returns: None if neither the type nor its back ends set a layout, and the
+        volume is not large
     """
     specs = volume_type['extra_specs'] or {}
     matching: tuple[pools.Pool, ...] = ()
@@ -96,7 +105,7 @@ def offer_of(
             group.host, group.cluster_name, is_optional=True
         )
     matching = matching or reported.known_matching(specs)
-    if not offers.restricts(specs, matching):
+    if size < _LARGE and not offers.restricts(specs, matching):
         return None
     return offers.TypeOffer.of(specs, matching)
 

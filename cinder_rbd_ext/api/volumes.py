@@ -131,7 +131,7 @@ class VolumesController(controller.Controller):
         if wanted is None:
             return
         source, size, volume_type = wanted
-        offer = restrictions.offer_of(volume_type, self._reported)
+        offer = restrictions.offer_of(volume_type, self._reported, size=size)
         if offer is not None:
             with refusals.bad_request(source.hint):
                 checks.check_type(offer, size, source)

@@ -141,11 +141,14 @@ class PlanTestCase(refusals.RefusalTestCase):
     def test_nothing_asked_is_what_stock_makes(
         self, levels: list[precedence.Level]
     ) -> None:
-        # This applies even if our rules would refuse the layout.
-        huge = plan.ImageState(
-            ImageLayout(4 * KIB, Striping(512, 3)), _DEFAULT
+        # This applies even if our rules would refuse the layout. Only librbd
+        # refuses too large an object map.
+        huge = plan.ImageState(ImageLayout(4 * KIB, Striping(512, 3)), _LEAST)
+        bases = (
+            dataclasses.replace(base, image_features=_LEAST)
+            for base in (_STOCK, _STRIPED, huge)
         )
-        for base in (_STOCK, _STRIPED, huge):
+        for base in bases:
             self.assertEqual(
                 plan.ImagePlan(),
                 _plan(*levels, base=base, size=8 * 1024 * TIB + 512),
@@ -316,6 +319,19 @@ class RefusedTestCase(refusals.RefusalTestCase):
                 'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
                 origin=_BY_METADATA,
             )
+
+    def test_default_map_that_is_too_large_is_refused_without_keys(
+        self,
+    ) -> None:
+        with_map = frozenset({'exclusive-lock', 'object-map', 'fast-diff'})
+        base = plan.ImageState(ImageLayout(4 * MIB), with_map)
+        error = self.assertRaises(
+            errors.OptionError,
+            plan.plan_image,
+            *(precedence.Resolved(), base, 1 << 50, limits.Limits()),
+        )
+        self.assertEqual(errors.Origin.CLUSTER, error.origin)
+        self.assertIn('up to 256,000,000 objects', str(error))
 
     def test_image_without_object_map_may_have_fewer_objects(self) -> None:
         """Its deletion sends a request for each object that could exist."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 from typing import Any
 
 from cinder import objects
@@ -57,6 +58,17 @@ class RestrictionsTest(base.ApiTestCase):
             self.assertTrue(self._may_refuse(**values))
             self.assertFalse(self._may_refuse(size=3, **values))
         self.assertFalse(self._may_refuse(volume_type='rbd'))
+
+    def test_size_that_librbd_refuses_is_a_bad_request(self) -> None:
+        """Cinder would only say that the driver failed."""
+        features = frozenset({'exclusive-lock', 'object-map', 'fast-diff'})
+        default = dataclasses.replace(base.settings(), ceph_features=features)
+        self.get_pools.return_value = [base.pool('rbd', default)]
+        large = {'volume': {'size': 1 << 20, 'volume_type': 'rbd'}}
+        words = ('up to 256,000,000 objects', 'Ceph configuration')
+        self.refused(400, words, 'POST', '/volumes', large)
+        self.assertTrue(self._may_refuse(volume_type='rbd', size=1 << 20))
+        self.assertFalse(self._may_refuse(volume_type='rbd', size=60 << 10))
 
     def test_layout_of_a_back_end(self) -> None:
         striped = base.settings(

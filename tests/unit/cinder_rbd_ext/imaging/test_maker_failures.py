@@ -4,10 +4,13 @@
 
 from unittest import mock
 
+from cinder import exception
 from cinder.db import api as db
+from cinder.image import image_utils
 import ddt
 from oslo_concurrency import processutils
 
+from rbd_volume_options import image_record
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
@@ -79,6 +82,23 @@ class FailureTestCase(base.DriverTestCase):
         if error is not self.fault:
             self.assertIn(str(self.fault), str(error))
         self.assertNotIn('replication', str(error))
+
+
+class ReasonTest(FailureTestCase):
+    def test_image_that_cinder_cannot_use_is_the_recorded_reason(self) -> None:
+        """Cinder tries another back end, and says that there is none."""
+        path = creation_paths.ImportGlanceImage(self)
+        unusable = exception.ImageUnacceptable(
+            image_id='x', reason='it has 0 bytes'
+        )
+        with mock.patch.object(
+            image_utils, 'fetch_to_raw', autospec=True, side_effect=unusable
+        ):
+            self.assertIs(unusable, self.raised(path.make))
+        self.assertIn(
+            'it has 0 bytes',
+            image_record.refusal(self.recorded(path.volume)) or '',
+        )
 
 
 @ddt.ddt
