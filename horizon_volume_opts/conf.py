@@ -18,7 +18,7 @@ AUDIT_REPORT = 'audit_report'
 DEFAULTS: dict[str, Any] = {
     DISCOVERY_TIMEOUT: 3,
     DISCOVERY_CACHE: 60,
-    LAYOUT_COLUMN: True,
+    LAYOUT_COLUMN: False,
     AUDIT_REPORT: None,
 }
 

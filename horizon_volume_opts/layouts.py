@@ -16,10 +16,14 @@ def size(number: int) -> str:
 def striping(image_layout: layout.ImageLayout) -> str:
     """Return the striping of a layout as text: ``64 KiB × 8``."""
     if image_layout.striping is None:
-        none: str = _('none')
+        none: str = _('no striping')
         return none
-    unit = size(image_layout.stripe_unit)
-    return f'{unit}\xa0×\xa0{image_layout.stripe_count}'
+    return unit_by_count(image_layout.stripe_unit, image_layout.stripe_count)
+
+
+def unit_by_count(unit: int, count: int) -> str:
+    """Return a stripe unit and a count as text: ``64 KiB × 8``."""
+    return f'{size(unit)}\xa0×\xa0{count}'
 
 
 def in_words(image_layout: layout.ImageLayout) -> str:

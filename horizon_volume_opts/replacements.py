@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All replacements of stock Horizon's forms and tables, by hooks.
+"""All changes of stock Horizon's forms and tables, by hooks.
 
 A hook is a function without arguments. It runs once, after all applications
-are loaded. It sets attributes that stock Horizon reads later (the
-``form_class`` of a view, the columns of a table), so that nothing changes
-while requests are served.
+are loaded, and before customization modules, which can change everything
+again. A form is therefore extended when a view selects its class, whatever
+class that is, and a table in place, so that what a customization module
+removes from it stays removed.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
+import functools
 import logging
+from typing import Any
 
+from django.core import signals
 from django.utils import module_loading
 
 LOG = logging.getLogger(__name__)
@@ -19,16 +24,19 @@ LOG = logging.getLogger(__name__)
 #: be imported after all applications are loaded.
 HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.catalogue.name_language',
-    'horizon_volume_opts.rest.add_routes',
+    'horizon_volume_opts.requests_to_cinder.wrap_client',
     'horizon_volume_opts.volumes.create.use_form',
     'horizon_volume_opts.volumes.attach.use_forms',
     'horizon_volume_opts.volumes.extend.use_form',
     'horizon_volume_opts.volumes.retype.use_form',
     'horizon_volume_opts.volumes.notes.use_forms',
-    'horizon_volume_opts.volumes.table.use_table',
+    'horizon_volume_opts.volumes.table.extend_tables',
     'horizon_volume_opts.type_specs.forms.use_forms',
     'horizon_volume_opts.type_specs.deletion.use_table',
 )
+
+#: Functions that return what is missing on a page, or None; see `watch`.
+_CHECKS: list[Callable[[], str | None]] = []
 
 
 def run(names: Iterable[str] = HOOKS) -> None:
@@ -46,3 +54,47 @@ def run(names: Iterable[str] = HOOKS) -> None:
                 'show them',
                 name,
             )
+    signals.request_started.connect(_report, dispatch_uid=__name__)
+
+
+def extend_form(view: Any, mixin: type) -> None:
+    """Add a mixin to the form of a view, whatever class the form has.
+
+    :raises AttributeError: if the view has no form
+    """
+    stock = view.get_form_class
+
+    @functools.wraps(stock)
+    def get_form_class(self: Any) -> Any:
+        return _extended(stock(self), mixin)
+
+    view.get_form_class = get_form_class
+
+
+@functools.lru_cache(maxsize=128)
+def _extended(form_class: Any, mixin: type) -> Any:
+    if issubclass(form_class, mixin):
+        return form_class
+    try:
+        return type(form_class.__name__, (mixin, form_class), {})
+    except TypeError:
+        LOG.exception(
+            'RBD volume options: the form %s.%s cannot be extended',
+            form_class.__module__,
+            form_class.__qualname__,
+        )
+        return form_class
+
+
+def watch(check: Callable[[], str | None]) -> None:
+    """Log what a check reports at the first request.
+
+    By then, customization modules are loaded.
+    """
+    _CHECKS.append(check)
+
+
+def _report(**kwargs: Any) -> None:
+    while _CHECKS:
+        if missing := _CHECKS.pop()():
+            LOG.warning('RBD volume options: %s', missing)

@@ -3,6 +3,7 @@
 """The source of a new volume, if it determines the volume type."""
 
 import dataclasses
+import re
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
@@ -13,11 +14,12 @@ from rbd_volume_options import plan
 
 VOLUME = 'volume'
 SNAPSHOT = 'snapshot'
-KINDS = (VOLUME, SNAPSHOT)
 
 # Cinder has lists at these paths, below /volumes and /snapshots. Their
 # responses have another form.
 _LISTS = frozenset({'detail', 'summary'})
+# The ID becomes a part of a path.
+_IDENT = re.compile(r'[\w-]+')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,15 +37,28 @@ class Source:
 def find(request: Any, kind: str, ident: str) -> Source:
     """Look up a source.
 
-    :param kind: one of :data:`KINDS`
+    :param kind: ``volume`` or ``snapshot``
     :param ident: ID of the volume or snapshot
     :raises ClientException: if Cinder refuses the request
     """
-    if ident in _LISTS:
-        raise cinder_exceptions.NotFound(404)
     if kind == SNAPSHOT:
+        _check(ident)
         ident = cinder.volume_snapshot_get(request, ident).volume_id
-    volume = cinder.volume_get(request, ident)
+    origin = volume(request, ident)
     return Source(
-        volume.volume_type, volume_attributes.of_volume(volume).state
+        origin.volume_type, volume_attributes.of_volume(origin).state
     )
+
+
+def volume(request: Any, ident: str) -> Any:
+    """Return a volume for an ID in the address of a request.
+
+    :raises ClientException: if Cinder refuses the request
+    """
+    _check(ident)
+    return cinder.volume_get(request, ident)
+
+
+def _check(ident: str) -> None:
+    if ident in _LISTS or not _IDENT.fullmatch(ident):
+        raise cinder_exceptions.NotFound(404)

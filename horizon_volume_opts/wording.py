@@ -36,8 +36,9 @@ UNCHECKED = _(
     'value cannot be checked. Try again later, or select the default.'
 )
 
-#: Error of features that were selected without the choice of features.
-NOT_CHOSEN = _('Select this to use the selected image features.')
+NO_SOURCE = _(
+    'The source of the volume is not available, so its options are not known.'
+)
 
 INVALID_ANSWER = _(
     'the response of Cinder for this volume type is invalid; ask an '
@@ -90,6 +91,14 @@ def help_of(key: str) -> str:
     return f'{text} {_IN_BYTES}' if option.is_rate else text
 
 
+def short_help(key: str) -> str:
+    """Return what an option is, in one sentence."""
+    option = registry.OPTIONS[key]
+    text, _end, _rest = help_of(key).partition('. ')
+    text = f'{text.removesuffix(".")}.'
+    return f'{text} {_IN_BYTES}' if option.is_rate else text
+
+
 def choices(option: definitions.Option) -> list[tuple[str, str]]:
     """Return the choices of an option, each with its explanation."""
     return [
@@ -117,8 +126,11 @@ FEATURES: dict[str, Any] = {
 }
 
 ORIGINS: dict[str | None, Any] = {
+    errors.Origin.VOLUME_METADATA.code: _('requested for this volume'),
     errors.Origin.VOLUME_TYPE.code: _('set by the volume type'),
+    errors.Origin.SOURCE_VOLUME.code: _('same as the source'),
     errors.Origin.BACKEND.code: _('set by the back end'),
+    errors.Origin.GLANCE_IMAGE.code: _('same as the image'),
     errors.Origin.CLUSTER.code: _('set by Ceph'),
 }
 

@@ -52,8 +52,7 @@ _LABELS = {
 class Code(enum.Enum):
     """The layout rule that a value violates.
 
-    Programs compare these codes and never the text of a message. The scripts
-    of the dashboard use the same codes (``layout.js``).
+    Programs compare these codes and never the text of a message.
     """
 
     STRIPING_INCOMPLETE = 'striping_incomplete'

@@ -37,6 +37,8 @@ LABELS: dict[str, Any] = {
     'deep-flatten-missing': _('snapshots keep the parent after a flatten'),
     'slow-deletion': _('slow deletion'),
     'not-readable': _('not readable'),
+    'pool-not-readable': _('pool that cannot be read'),
+    'damaged-trash-entry': _('damaged entry of the trash'),
     'back-end-not-audited': _('back end that was not audited'),
     'cannot-be-opened': _('image that cannot be opened'),
     'id-object-lost': _('lost ID object of an image'),

@@ -17,25 +17,13 @@ ADD_INSTALLED_APPS = ['horizon_volume_opts']
 
 # Listed by name, because AUTO_DISCOVER_STATIC_FILES requires Angular's naming.
 ADD_JS_FILES: list[str] = [
-    'horizon_volume_opts/js/layout.js',
-    'horizon_volume_opts/js/features.js',
-    'horizon_volume_opts/js/offers.js',
-    'horizon_volume_opts/js/layout-words.js',
-    'horizon_volume_opts/js/volume-source.js',
-    'horizon_volume_opts/js/create-volume.js',
-    'horizon_volume_opts/js/attach-volume.js',
-    'horizon_volume_opts/js/change-type.js',
+    'horizon_volume_opts/js/group.js',
     'horizon_volume_opts/js/form-errors.js',
     'horizon_volume_opts/js/type-specs.js',
-    'horizon_volume_opts/launch/launch.module.js',
-    'horizon_volume_opts/launch/layout.controller.js',
     'horizon_volume_opts/images/images.module.js',
     'horizon_volume_opts/images/options.controller.js',
 ]
-ADD_ANGULAR_MODULES = [
-    'horizon.dashboard.rbd-volume-options.launch',
-    'horizon.dashboard.rbd-volume-options.images',
-]
+ADD_ANGULAR_MODULES = ['horizon.dashboard.rbd-volume-options.images']
 
 ADD_SCSS_FILES: list[str] = ['horizon_volume_opts/scss/options.scss']
 

@@ -9,17 +9,20 @@ import logging
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
+from django import forms
 from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.api import cinder
-from openstack_dashboard.dashboards.project.instances import forms as servers
+from openstack_dashboard.api.rest import urls
 from openstack_dashboard.dashboards.project.instances import views as pages
-from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import guard
 from horizon_volume_opts import offers
-from horizon_volume_opts import packing
 from horizon_volume_opts import refusals
+from horizon_volume_opts import replacements
+from horizon_volume_opts import rest
+from horizon_volume_opts import source
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import changeable
@@ -27,6 +30,7 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -35,10 +39,7 @@ OPTION = registry.OPTIONS[keys.CACHE_MODE]
 FIELD = 'rbd_cache_mode'
 _AVAILABLE = 'available'
 
-_NOT_OFFERED = _('The cache mode cannot be selected: %(reason)s.')
 _LAST_REFUSED = _('The last attachment of the volume was refused: %(reason)s')
-_ROWS = 'horizon_volume_opts/_rows.html'
-_OF_CHOSEN = 'horizon_volume_opts/_cache_mode.html'
 
 
 def last_refusal(volume: Any) -> str | None:
@@ -49,37 +50,66 @@ def last_refusal(volume: Any) -> str | None:
     return None
 
 
+def _mode_field(choice: changeable.Choice, posted: str | None) -> Any:
+    """Return the field for the modes of a volume.
+
+    :param posted: a value that is always in the list
+    """
+    listed = changeable.choices(OPTION, choice.offer)
+    if posted and posted not in dict(listed):
+        listed.append((posted, posted))
+    return changeable.field(OPTION, listed, choice.before)
+
+
 class ModeForm(group.GroupedForm):
-    """A stock form with the field, if a listed volume offers it."""
+    """A mixin for a stock form: the cache mode, where it can be selected."""
 
     request: Any
+    initial: dict[str, Any]
+    fields: dict[str, Any]
     data: Mapping[str, Any]
-    found: Mapping[str, offers.UserOffer]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._by_type: Mapping[str, offers.UserOffer] = {}
+        self._is_unavailable = False
+        self._change: tuple[str, str, str] | None = None
+        with guard.stock_page('the attachment of volumes'):
+            self._discover()
+            self.add_mode()
+
+    def _discover(self) -> None:
+        names = {each.volume_type for each in self.volumes()}
+        try:
+            self._by_type = discovery.by_type(self.request, names - {None, ''})
+        except discovery.Unavailable:
+            self._is_unavailable = True
+            ours = (
+                volume_attributes.of_volume(each).state is not None
+                for each in self.volumes()
+            )
+            if self.posted is None and any(ours):
+                self.set_warning(  # type: ignore[attr-defined]
+                    wording.ATTACH_UNAVAILABLE
+                )
 
     def volumes(self) -> list[Any]:
         """Return the volumes that can be attached."""
         raise NotImplementedError()
 
-    def discover(self) -> Mapping[str, offers.UserOffer]:
-        """Return the offers of the types of the listed volumes, by name."""
-        self.is_unavailable = False
-        names = {each.volume_type for each in self.volumes()}
-        try:
-            return discovery.by_type(self.request, names - {None, ''})
-        except discovery.Unavailable:
-            self.is_unavailable = True
-            if self.posted is None:
-                # A value that was sent gets an error at its field.
-                self.set_warning(  # type: ignore[attr-defined]
-                    wording.ATTACH_UNAVAILABLE
-                )
-            return {}
+    def add_mode(self) -> None:
+        """Add the field."""
+        raise NotImplementedError()
 
     @property
     def posted(self) -> str | None:
         """The mode in the request; None if the page did not have the field."""
         text = self.data.get(FIELD)
         return None if text is None else str(text).strip()
+
+    def choice_of(self, volume: Any) -> changeable.Choice:
+        """Return the choice for a volume."""
+        return changeable.Choice.of(OPTION, volume, self._by_type)
 
     def chosen(self, data: Mapping[str, Any]) -> Any:
         """Return the volume to attach, by the cleaned data; or None."""
@@ -88,35 +118,42 @@ class ModeForm(group.GroupedForm):
     def clean(self) -> Any:
         """Check the mode against the offer of the volume type."""
         data = super().clean()  # type: ignore[misc]
-        volume = self.chosen(data)
-        self._wanted = self.posted
-        self._volume_id = volume and volume.id
-        if volume is None:
+        if self.posted is None:
             return data
-        choice = changeable.Choice.of(OPTION, volume, self.found)
-        self._before = choice.before
-        if self._wanted is None:
-            self._wanted = choice.before or ''
-        elif self.is_unavailable and self._wanted not in (
-            '',
-            choice.before or '',
-        ):
+        try:
+            self._check(self.chosen(data), self.posted)
+        except Exception:
+            # Whatever happened here, the mode must not be lost.
+            LOG.exception('Could not check the cache mode of an attachment')
             self._refuse(str(wording.UNCHECKED))
-        else:
-            try:
-                choice.check(self._wanted)
-            except errors.OptionError as error:
-                self._refuse(refusals.of_error(error).text)
         return data
 
+    def _check(self, volume: Any, wanted: str) -> None:
+        if volume is None:
+            return
+        choice = self.choice_of(volume)
+        before = choice.before or ''
+        self._change = volume.id, before, wanted
+        if wanted == before:
+            return
+        if self._is_unavailable and wanted:
+            self._refuse(str(wording.UNCHECKED))
+            return
+        try:
+            choice.check(wanted)
+        except errors.OptionError as error:
+            self._refuse(refusals.of_error(error).text)
+
     def _refuse(self, text: str) -> None:
-        self.add_error(FIELD, text)  # type: ignore[attr-defined]
+        name = FIELD if FIELD in self.fields else None
+        self.add_error(name, text)  # type: ignore[attr-defined]
 
     def handle(self, request: Any, data: Any) -> Any:
         """Set the mode if it changes, then attach the volume."""
-        ident, before, wanted = self._volume_id, self._before, self._wanted
+        if self._change is None:
+            return super().handle(request, data)  # type: ignore[misc]
         try:
-            with _applied(request, ident, before, wanted or ''):
+            with _applied(request, *self._change):
                 return super().handle(request, data)  # type: ignore[misc]
         except cinder_exceptions.ClientException as error:
             # Stock code does not let exceptions of clients pass.
@@ -125,39 +162,18 @@ class ModeForm(group.GroupedForm):
             return False
 
 
-class AttachForm(ModeForm, stock.AttachForm):
-    """The form Manage Attachments of a volume."""
+class AttachForm(ModeForm):
+    """A mixin for the form Manage Attachments of a volume."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.found = self.discover()
+    def add_mode(self) -> None:
+        """Add the field, and why the last attachment was refused."""
         for volume in self.volumes():
-            self._warn(last_refusal(volume))
-            choice = changeable.Choice.of(OPTION, volume, self.found)
-            if self.posted is None and not self.found:
-                continue
-            if self.posted is None and choice.reason:
-                text = _NOT_OFFERED % {'reason': choice.reason}
-                self.group(group.Note(text), after='instance')
-            else:
-                self._add(choice)
-
-    def _warn(self, refusal: str | None) -> None:
-        """Show why the last attachment was refused, above the form."""
-        if refusal and self.posted is None:
-            others = [wording.ATTACH_UNAVAILABLE] * self.is_unavailable
-            self.set_warning(' '.join(map(str, [*others, refusal])))
-
-    def _add(self, choice: changeable.Choice) -> None:
-        name = FIELD
-        listed = changeable.choices(OPTION, choice.offer)
-        if self.posted and self.posted not in dict(listed):
-            listed.append((self.posted, self.posted))
-        self.fields[name] = changeable.field(OPTION, listed, choice.before)
-        if choice.is_shared:
-            self.fields[name].help_text = choice.shared_text
-            self.fields[name].disabled = True
-        self.group(group.GroupField([name], _ROWS), after='instance')
+            if self.posted is None and (refusal := last_refusal(volume)):
+                self.set_warning(refusal)  # type: ignore[attr-defined]
+            choice = self.choice_of(volume)
+            if self.posted or choice.is_possible:
+                self.fields[FIELD] = _mode_field(choice, self.posted)
+                self.group(group.GroupField([FIELD]), after='instance')
 
     def volumes(self) -> list[Any]:
         """Return the volume of the page, if it could be read."""
@@ -169,27 +185,33 @@ class AttachForm(ModeForm, stock.AttachForm):
         return next(iter(self.volumes()), None)
 
 
-class InstanceForm(ModeForm, servers.AttachVolume):
-    """The form Attach Volume of an instance.
+class InstanceForm(ModeForm):
+    """A mixin for the form Attach Volume of an instance.
 
-    The script of the form shows the modes of the selected volume.
+    The group shows the modes of the selected volume.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.found = self.discover()
-        if not self.found and self.posted is None:
+    def add_mode(self) -> None:
+        """Add the field, if a listed volume offers it."""
+        possible = [
+            volume
+            for volume in self.volumes()
+            if self.choice_of(volume).is_possible
+        ]
+        if not (possible or self.posted):
             return
-        listed = [('', str(wording.BLANK))]
-        if self.posted:
-            listed.append((self.posted, self.posted))
-        name = FIELD
-        self.fields[name] = changeable.field(OPTION, listed, None)
-        context = {}
-        if self.found:
-            context['data'] = packing.attribute(self._described())
+        volume = self.chosen(self.data)
+        choice = volume and self.choice_of(volume)
+        shown = []
+        self.fields[FIELD] = changeable.field(OPTION, [('', '')], None)
+        if choice and (self.posted or choice.is_possible):
+            self.fields[FIELD] = _mode_field(choice, self.posted)
+            shown = [FIELD]
         self.group(
-            group.GroupField([name], _OF_CHOSEN, context), after='volume'
+            group.GroupField(
+                [FIELD], shown, url=rest.address(Modes), names=['volume']
+            ),
+            after='volume',
         )
 
     def volumes(self) -> list[Any]:
@@ -203,51 +225,24 @@ class InstanceForm(ModeForm, servers.AttachVolume):
             (each for each in self.volumes() if each.id == wanted), None
         )
 
-    def _described(self) -> dict[str, Any]:
-        """Return the data of the script: what each listed volume has.
 
-        A list can have hundreds of volumes. Each distinct list of modes, each
-        text and each combination of them is there once. Volumes have the
-        number of their combination, in the order of the list.
-        """
-        lists = packing.Distinct()
-        notes = packing.Distinct()
-        kinds = packing.Distinct()
-        by_id = {each.id: each for each in self.volumes()}
-        listed = [
-            kinds.number(_kind(by_id[ident], self.found, lists, notes))
-            for ident, _text in self.fields['volume'].choices
-            if ident in by_id
-        ]
-        return {
-            'lists': lists.values,
-            'notes': notes.values,
-            'kinds': kinds.values,
-            'volumes': listed,
-        }
+class Modes(rest.Fragment):
+    """The cache modes of a volume."""
 
+    url_regex = rf'{wire.DASHBOARD_ROUTE}cache-modes/$'
 
-def _kind(
-    volume: Any,
-    by_type: Mapping[str, offers.UserOffer],
-    lists: packing.Distinct,
-    notes: packing.Distinct,
-) -> list[Any]:
-    """Return the numbers of a volume's modes and its note, and its mode.
-
-    A volume has modes or a note.
-    """
-    choice = changeable.Choice.of(OPTION, volume, by_type)
-    note = None
-    if choice.reason:
-        note = str(_NOT_OFFERED % {'reason': choice.reason})
-    elif choice.is_shared:
-        note = choice.shared_text
-    if note:
-        return [None, notes.number(note), choice.before]
-    listed = changeable.choices(OPTION, choice.offer)
-    modes = lists.number([[mode, str(label)] for mode, label in listed])
-    return [modes, None, choice.before]
+    def answer(self, request: Any) -> dict[str, Any]:
+        """Return the field, or nothing if no mode can be selected."""
+        form = forms.Form()
+        if ident := request.GET.get('volume'):
+            volume = source.volume(request, ident)
+            names = [volume.volume_type] if volume.volume_type else []
+            choice = changeable.Choice.of(
+                OPTION, volume, discovery.by_type(request, names)
+            )
+            if choice.is_possible:
+                form.fields[FIELD] = _mode_field(choice, None)
+        return {'html': group.render(form, form.fields)}
 
 
 @contextlib.contextmanager
@@ -305,7 +300,8 @@ def _show_again(view: Any, form: Any) -> Any:
 
 
 def use_forms() -> None:
-    """Use the forms in Horizon's views; a hook."""
-    views.EditAttachmentsView.form_class = AttachForm
+    """Extend the forms of Horizon's views; a hook."""
+    urls.register(Modes)
+    replacements.extend_form(views.EditAttachmentsView, AttachForm)
     views.EditAttachmentsView.form_invalid = _show_again
-    pages.AttachVolumeView.form_class = InstanceForm
+    replacements.extend_form(pages.AttachVolumeView, InstanceForm)

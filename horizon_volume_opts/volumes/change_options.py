@@ -24,11 +24,11 @@ from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
 from horizon_volume_opts import phrasing
 from horizon_volume_opts import refusals
+from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import attach
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import fields
-from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import registry
@@ -46,7 +46,7 @@ _OF_ATTACHMENTS = _(
     ' keep the value: detach the volume and attach it again.'
 )
 _TAKES_EFFECT = _('A change takes effect %(when)s.')
-_NOT_OFFERED = _('Cannot be changed: %(options)s. Reason: %(reason)s.')
+_NOTHING = _('No RBD option of this volume can be changed: %(reason)s.')
 
 
 class ChangeOptionsForm(forms.SelfHandlingForm):
@@ -69,18 +69,16 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             )
             for option in registry.changeable()
         }
-        labels: dict[str, list[str]] = {}
-        for name, choice in self._choices.items():
-            if reason := self._add(name, choice):
-                label = wording.label(choice.option.key)
-                labels.setdefault(reason, []).append(label)
-        #: Why options have no field.
-        self.not_offered = [
-            str(_NOT_OFFERED % {'options': ', '.join(each), 'reason': reason})
-            for reason, each in labels.items()
-            if not self._is_unavailable
-        ]
-        self.note = _UNAVAILABLE if self._is_unavailable else ''
+        reasons = {
+            reason
+            for name, choice in self._choices.items()
+            if (reason := self._add(name, choice))
+        }
+        self.note = ''
+        if self._is_unavailable:
+            self.note = str(_UNAVAILABLE)
+        elif not self.fields:
+            self.note = _NOTHING % {'reason': ', '.join(sorted(reasons))}
         last_refusal = attach.last_refusal(volume)
         if last_refusal:
             self.set_warning(last_refusal)
@@ -101,29 +99,28 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
             reason = choice.reason or choice.shared_reason
         if posted and posted not in (*dict(listed), choice.before):
             listed = [*listed, (posted, posted)]
-        has_value = choice.before or posted or self._is_unavailable
         # Without a reason, or to remove the value.
-        if has_value or not reason:
+        if choice.before or posted or not reason:
             self.fields[name] = changeable.field(
-                choice.option, listed, choice.before
+                choice.option,
+                listed,
+                choice.before,
+                is_known=not self._is_unavailable,
             )
         return reason
 
     @property
     def effects(self) -> list[tuple[str, str]]:
-        """The label of each field, and when a change is in force."""
-        return [
-            (
-                wording.label(option.key),
-                str(_OF_ATTACHMENTS)
-                if option.kind is definitions.Kind.CONNECTION
-                else str(
-                    _TAKES_EFFECT
-                    % {'when': phrasing.in_words(option.takes_effect)}
-                ),
-            )
-            for option in (self._choices[name].option for name in self.fields)
-        ]
+        """When a change is in force, and the labels of the fields."""
+        labels: dict[str, list[str]] = {}
+        for name in self.fields:
+            option = self._choices[name].option
+            text = str(_OF_ATTACHMENTS)
+            if option.kind is not definitions.Kind.CONNECTION:
+                when = phrasing.in_words(option.takes_effect)
+                text = str(_TAKES_EFFECT % {'when': when})
+            labels.setdefault(text, []).append(wording.label(option.key))
+        return [(', '.join(each), text) for text, each in labels.items()]
 
     def clean(self) -> Any:
         """Check the values against the offer of the volume type."""
@@ -158,7 +155,7 @@ class ChangeOptionsForm(forms.SelfHandlingForm):
                 name = fields.name_of(next(iter(changed)).key)
             self.add_error(name, refusal.text if refusal else str(error))
             return False
-        if refusing.show_notice(request, response):
+        if requests_to_cinder.show_notice(request, response):
             # The change is perhaps not in force yet.
             return True
         for option in changed:

@@ -71,6 +71,11 @@ class Choice:
         )
 
     @property
+    def is_possible(self) -> bool:
+        """Whether the user can select a value."""
+        return not (self.reason or self.is_shared)
+
+    @property
     def shared_reason(self) -> str:
         """Why a volume for several instances has no choice."""
         return phrasing.in_words(self.option.shared_reason or '')
@@ -150,18 +155,20 @@ def choices(
 
 
 def field(
-    option: definitions.Option, listed: list[Listed], current: str | None
+    option: definitions.Option,
+    listed: list[Listed],
+    current: str | None,
+    is_known: bool = True,
 ) -> forms.Field:
     """Return the field with the values.
 
     :param current: a value that is selected and is always in the list
+    :param is_known: whether the list has all values that are allowed
     """
     attributes = {'class': 'form-control'}
     if current and current not in dict(listed):
-        listed = [
-            *listed,
-            (current, _('%(mode)s: not allowed') % {'mode': current}),
-        ]
+        text = _('%(mode)s: not allowed') if is_known else '%(mode)s'
+        listed = [*listed, (current, text % {'mode': current})]
     widget: forms.Widget = forms.Select(choices=listed, attrs=attributes)
     if option.value_type not in (
         definitions.ValueType.BOOLEAN,
@@ -173,6 +180,6 @@ def field(
         label=wording.label(option.key),
         required=False,
         initial=current or '',
-        help_text=wording.help_of(option.key),
+        help_text=wording.short_help(option.key),
         widget=widget,
     )

@@ -8,202 +8,248 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
-from django.views import generic
+from horizon import messages
 from openstack_dashboard.api.rest import urls
-from openstack_dashboard.api.rest import utils
-from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import guard
 from horizon_volume_opts import offers
-from horizon_volume_opts import packing
 from horizon_volume_opts import refusals
+from horizon_volume_opts import replacements
+from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts import rest
-from horizon_volume_opts import source
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
-from horizon_volume_opts.volumes import passed_metadata
+from horizon_volume_opts.volumes import new_volume
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import registry
-from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_TEMPLATE = 'horizon_volume_opts/_volume_options.html'
-
-#: The fields of the stock form for each kind of source.
-_SOURCE_ALLOWED = _('a volume without RBD volume options; or try again')
-_SOURCE_FIELDS = {
-    'snapshot_source': source.SNAPSHOT,
-    'volume_source': source.VOLUME,
+_TEMPLATE = 'horizon_volume_opts/_new_volume.html'
+#: Whether the user selects values, or leaves them to the volume type.
+_CHOICE = 'rbd_choice'
+_DEFAULT, _CUSTOM = 'default', 'custom'
+_LABEL = _('Layout and features')
+#: The fields of the stock form on which the options depend.
+_NAMES = (
+    'type',
+    'size',
+    'volume_source_type',
+    'snapshot_source',
+    'volume_source',
+    'image_source',
+)
+#: The parameters of the page that select a source.
+_PARAMETERS = {
+    'snapshot_id': 'snapshot_source',
+    'volume_id': 'volume_source',
+    'image_id': 'image_source',
 }
+#: Both are set together.
+_PAIR = tuple(map(fields.name_of, (keys.STRIPE_UNIT, keys.STRIPE_COUNT)))
+_NOT_PASSED = _(
+    'The volume was created without the selected RBD volume options, because '
+    'a customization of this dashboard replaces the request to Cinder. Delete '
+    'the volume if you need them.'
+)
 
 
-def options_group(
-    members: Mapping[str, Any], by_type: Mapping[str, offers.UserOffer]
-) -> group.GroupField:
-    """Return the field that shows the fields of a form.
-
-    :param members: the fields of the form
-    :param by_type: the offers by type name; empty if they are not available
-    """
-    context = {'sources': rest.sources_url()}
-    if by_type:
-        # Scripts need no description of an option that depends on no other
-        # and has no field. There are many, such as limits.
-        wanted = tuple(
-            key
-            for key in fields.kinds()
-            if fields.name_of(key) in members
-            or not registry.OPTIONS[key].is_plain
-        )
-        context['data'] = packing.attribute(packing.packed(by_type, wanted))
-    return group.GroupField(members, _TEMPLATE, context)
+def _without_default(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of a form; none of ours if the default is chosen."""
+    if values.get(_CHOICE) != _DEFAULT:
+        return values
+    ours = set(map(fields.name_of, fields.creation_keys()))
+    return {name: value for name, value in values.items() if name not in ours}
 
 
-class CreateForm(group.GroupedForm, stock.CreateForm):
-    """The stock form with the fields that the listed types offer."""
+def _context(
+    volume: new_volume.NewVolume, choice: str | None
+) -> dict[str, Any]:
+    return {
+        'volume': volume,
+        'label': _LABEL,
+        'is_shown': bool(volume.settable or volume.requested),
+        'is_custom': choice == _CUSTOM or bool(volume.requested),
+    }
+
+
+class CreateForm(group.GroupedForm):
+    """A mixin for the stock form: the options of the selected type."""
+
+    request: Any
+    initial: dict[str, Any]
+    data: Mapping[str, Any]
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)
-        self._offers: Mapping[str, offers.UserOffer] = {}
-        self._asked: passed_metadata.Asked | None = None
+        super().__init__(request, *args, **kwargs)  # type: ignore[call-arg]
         self._metadata: dict[str, str] = {}
         self._is_unavailable = False
+        # What the user selected earlier must not disappear if it is no longer
+        # offered: it is honored or refused at its field.
+        self._posted = fields.metadata(_without_default(self.data))
+        with guard.stock_page('Create Volume'):
+            self._add()
+
+    def _add(self) -> None:
+        by_type: Mapping[str, offers.UserOffer] = {}
         try:
-            listed = [name for name, _text in self.fields['type'].choices]
-            self._offers = discovery.by_type(
-                request, list(filter(None, listed))
-            )
+            by_type = discovery.by_type(self.request, self._listed())
         except discovery.Unavailable:
             self._is_unavailable = True
-        settable = frozenset[str]().union(
-            *(offer.settable for offer in self._offers.values())
-        )
-        # Values that the user chose earlier must not disappear if they are no
-        # longer offered: each is honoured or refused at its field.
-        posted = fields.posted(self.data)
-        if self._is_unavailable and not posted:
-            self.set_warning(wording.UNAVAILABLE)
-        self._add(fields.of_keys(settable | posted))
-
-    def _add(self, members: Mapping[str, Any]) -> None:
-        if not members and not self._offers:
+            if not self._posted:
+                self.set_warning(wording.UNAVAILABLE)  # type: ignore[attr-defined]
+        settable = {key for each in by_type.values() for key in each.settable}
+        members = fields.of_keys(settable | self._posted.keys())
+        context, shown = {}, {}
+        if by_type:
+            volume = self._volume(self._first_values())
+            shown = volume.form_fields()
+            context = _context(volume, self.data.get(_CHOICE))
+        elif members:
+            shown = members
+        if not (by_type or members):
             return
+        members.update(shown)
         self.fields.update(members)
-        self.group(options_group(members, self._offers), after='size')
+        field = group.GroupField(
+            members,
+            shown,
+            _TEMPLATE if by_type else group.ROWS,
+            context,
+            rest.address(Group, default_type=self.initial.get('type') or '')
+            if by_type
+            else '',
+            _NAMES,
+        )
+        self.group(field, after='size')
+
+    def _listed(self) -> list[str]:
+        listed = getattr(self.fields.get('type'), 'choices', ())
+        return [name for name, _text in listed if name]
+
+    def _first_values(self) -> Mapping[str, Any]:
+        """Return the values that the form shows first."""
+        if self.data:
+            return _without_default(self.data)
+        values = {
+            name: self.fields[name].initial
+            for name in ('type', 'size')
+            if name in self.fields
+        }
+        parameters = self.request.GET
+        return values | {
+            name: parameters[parameter]
+            for parameter, name in _PARAMETERS.items()
+            if parameter in parameters
+        }
+
+    def _volume(self, values: Mapping[str, Any]) -> new_volume.NewVolume:
+        return new_volume.NewVolume.of_values(
+            self.request, values, self.initial.get('type')
+        )
 
     def clean(self) -> Any:
         """Check the requested options with the known data."""
-        data = super().clean()
-        self._metadata = fields.metadata(data)
-        features = fields.name_of(keys.FEATURES)
-        if data.get(features) and not data.get(fields.CHOOSE_FEATURES):
-            self.add_error(fields.CHOOSE_FEATURES, wording.NOT_CHOSEN)
-        if self._is_unavailable:
-            for key in self._metadata:
-                self.add_error(fields.name_of(key), wording.UNCHECKED)
-        elif self._metadata:
-            try:
-                self._check(data)
-            except errors.OptionError as error:
-                self._show(refusals.of_error(error))
+        data = super().clean()  # type: ignore[misc]
+        if not self._posted:
+            return data
+        try:
+            self._check(data)
+        except Exception:
+            # Whatever happened here, the options must not be lost.
+            LOG.exception('Could not check the options of a new volume')
+            self._show(refusals.Refusal(None, str(wording.UNCHECKED)))
         return data
 
     def _check(self, data: Mapping[str, Any]) -> None:
-        name, state = data.get('type') or self._default_type(), None
-        if origin := self._source(data):
-            name, state = origin.volume_type, origin.state
-        offer = self._offers.get(name or '')
-        if offer is None:
-            offer = offers.UserOffer(
-                name or '', str(_('the volume type has no RBD volume options'))
-            )
-        size = data.get('size')
-        offer.check(self._metadata, size and size * sizes.GIB, state)
-
-    def _default_type(self) -> str | None:
-        name: str | None = self.initial.get('type')
-        return name
-
-    def _source(self, data: Mapping[str, Any]) -> source.Source | None:
-        """Return the source that determines the volume type, if any.
-
-        :raises OptionError: if the lookup fails
-        """
-        chosen = data.get('volume_source_type')
-        for name, kind in _SOURCE_FIELDS.items():
-            if data.get(name) and chosen in ('', None, name):
-                try:
-                    return source.find(self.request, kind, data[name])
-                except Exception as error:
-                    LOG.warning(
-                        'Could not get the %s of a new volume: %s', name, error
-                    )
-                    key = min(self._metadata)
-                    raise errors.OptionError(
-                        key,
-                        self._metadata[key],
-                        str(_('the source of the volume is not available')),
-                        str(_SOURCE_ALLOWED),
-                    ) from error
-        return None
+        self._metadata = self._posted
+        if self._is_unavailable:
+            for key in self._metadata:
+                self._show(refusals.Refusal(key, str(wording.UNCHECKED)))
+            return
+        values = {
+            **data,
+            **{fields.name_of(k): text for k, text in self._metadata.items()},
+        }
+        try:
+            self._volume(values).check()
+        except errors.OptionError as error:
+            self._show(refusals.of_error(error))
 
     def handle(self, request: Any, data: Any) -> Any:
         """Create the volume with the requested options."""
-        if not self._metadata:
-            return super().handle(request, data)
-        with passed_metadata.asking(request, self._metadata) as self._asked:
-            return super().handle(request, data)
-
-    def api_error(self, message: str) -> None:
-        """Show a refusal at its field, and other errors as stock Horizon."""
-        if self._asked and self._asked.refusal:
-            self._show(self._asked.refusal)
-        else:
-            super().api_error(message)
+        try:
+            with requests_to_cinder.submitting(
+                request, self._metadata
+            ) as submission:
+                volume = super().handle(request, data)  # type: ignore[misc]
+        except requests_to_cinder.RefusedRequest as refused:
+            self._show(refused.refusal)
+            return False
+        if volume and self._metadata and not submission.is_passed:
+            messages.error(request, _NOT_PASSED)
+        return volume
 
     def _show(self, refusal: refusals.Refusal) -> None:
-        name = fields.name_of(refusal.key or '')
-        if name in self.fields:
-            self.add_error(name, refusal.text)
+        name, text = fields.name_of(refusal.key or ''), refusal.text
+        # Other fields are perhaps not shown.
+        if refusal.key not in self._posted or name not in self.fields:
+            text = f'{refusal.key} = {text}' if refusal.key else text
+            self.add_error(None, text)  # type: ignore[attr-defined]
         else:
-            text = f'{refusal.key} = {refusal.text}'
-            super().api_error(text if refusal.key else refusal.text)
+            self.add_error(name, text)  # type: ignore[attr-defined]
 
 
-class OptionsForm(generic.View):
-    """The same fields, for the dialogue that creates a volume of an image.
+class Group(rest.Fragment):
+    """The options for other values of a form.
 
-    The dialogue has the volume type and the size, and sends the request.
+    The dialog that creates a volume of a Glance image uses it, too. It sends
+    the request with the metadata in the response.
     """
 
-    url_regex = rf'{wire.DASHBOARD_ROUTE}form/$'
+    url_regex = rf'{wire.DASHBOARD_ROUTE}new-volume/$'
 
-    @utils.ajax()
-    def get(self, request: Any) -> Any:
-        """Return the group of fields as HTML; see `rest.Types`."""
+    def answer(self, request: Any) -> dict[str, Any]:
+        """Return the content as HTML, the metadata and whether it is valid."""
+        values = request.GET.dict()
+        changed = values.get('changed', '')
+        volume = new_volume.NewVolume.of_values(
+            request, _without_default(values), values.get('default_type')
+        ).proposed(changed)
+        refusal = None
         try:
-            by_type = discovery.by_type(request, request.GET.getlist('named'))
-        except discovery.Unavailable:
-            return utils.JSONResponse('unavailable', rest.UNAVAILABLE)
-        form = forms.Form()
-        settable = (offer.settable for offer in by_type.values())
-        form.fields.update(fields.of_keys(frozenset().union(*settable)))
-        form.fields[group.NAME] = options_group({**form.fields}, by_type)
-        return str(form[group.NAME])
+            volume.check()
+        except errors.OptionError as error:
+            refusal = refusals.of_error(error)
+            is_half = error.code is errors.Code.STRIPING_INCOMPLETE
+        form = forms.Form(
+            {fields.name_of(k): text for k, text in volume.requested.items()}
+        )
+        form.fields.update(volume.form_fields())
+        form.full_clean()
+        # The user is about to select the other one.
+        if refusal and not (is_half and changed in _PAIR):
+            name = fields.name_of(refusal.key or '')
+            if name not in form.fields:
+                name = fields.name_of(min(volume.requested))
+            form.add_error(name, refusal.text)
+        context = _context(volume, values.get(_CHOICE))
+        return {
+            'html': group.render(form, form.fields, _TEMPLATE, context),
+            'metadata': volume.requested,
+            'is_valid': refusal is None,
+            'is_offered': any(
+                each.reason is None
+                for each in discovery.by_type(request).values()
+            ),
+        }
 
 
 def use_form() -> None:
-    """Use the form in Horizon's view; a hook.
-
-    This fails before the form is used if the metadata of the form cannot be
-    passed to Cinder. Otherwise the form would create volumes without the
-    chosen options.
-    """
-    passed_metadata.carry_metadata()
-    urls.register(OptionsForm)
-    views.CreateView.form_class = CreateForm
+    """Extend the form of Horizon's view; a hook."""
+    urls.register(Group)
+    replacements.extend_form(views.CreateView, CreateForm)

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.utils import dateparse
+from django.utils import formats
 from django.utils.translation import gettext_lazy as _
 from horizon import tabs
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import guard
 from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
 from horizon_volume_opts import qos
@@ -22,17 +24,9 @@ from horizon_volume_opts import wording
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
+from rbd_volume_options import precedence
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
-_ORIGINS: dict[errors.Origin | None, Any] = {
-    errors.Origin.VOLUME_METADATA: _('requested for this volume'),
-    errors.Origin.VOLUME_TYPE: _('set by the volume type'),
-    errors.Origin.SOURCE_VOLUME: _('same as the source'),
-    errors.Origin.BACKEND: _('set by the back end'),
-    errors.Origin.GLANCE_IMAGE: _('same as the image'),
-    errors.Origin.CLUSTER: _('set by Ceph'),
-}
 _POOL_FROM = _('set by the volume type or the back end')
 _REFUSED: dict[volume_attributes.Step, Any] = {
     volume_attributes.Step.CREATION: _('Creation'),
@@ -53,6 +47,7 @@ class RBDTab(tabs.Tab):
     slug = 'rbd_volume_options'
     template_name = 'horizon_volume_opts/_details.html'
 
+    @guard.otherwise(False)
     def allowed(self, request: Any) -> bool:
         """Return whether there is a record of the RBD image, or a refusal.
 
@@ -64,103 +59,118 @@ class RBDTab(tabs.Tab):
         attributes = volume_attributes.of_volume(volume)
         return attributes.state is not None or bool(attributes.refusals)
 
+    @guard.otherwise({})
     def get_context_data(self, request: Any, **kwargs: Any) -> dict[str, Any]:
-        """Return the context of the template."""
+        """Return the rows of the table."""
         volume = self.tab_group.kwargs['volume']
-        attributes = volume_attributes.of_volume(volume)
+        made = volume_attributes.of_volume(volume)
+        try:
+            offer = discovery.of_type(request, volume.volume_type)
+        except discovery.Unavailable:
+            offer = None
         return {
-            'volume': volume,
-            'refusals': list(_refusals(attributes)),
-            **(
-                _of_image(volume, attributes.state) if attributes.state else {}
-            ),
-            'origins': {
-                part.value: _ORIGINS[origin]
-                for part, origin in attributes.origins.items()
-            },
-            'mode': (getattr(volume, 'metadata', None) or {}).get(
-                keys.CACHE_MODE
-            ),
-            **_of_type(request, volume, attributes.state),
-            'attachments': list(_attachments(volume, attributes)),
-            'configuration': [
-                (wording.label(key), wording.value_of(key, value))
-                for key, value in attributes.configuration.items()
-            ],
+            'rows': [
+                *_refusals(made),
+                *(_of_image(volume, made, made.state) if made.state else ()),
+                *_of_options(made, offer),
+                *_of_attachments(volume, made, offer),
+            ]
         }
 
 
-def _refusals(attributes: volume_attributes.Made) -> Iterator[dict[str, Any]]:
-    for each in attributes.refusals:
+#: Label, value and origin of a row; the origin can be empty.
+Row = tuple[Any, Any, Any]
+
+
+def _refusals(made: volume_attributes.Made) -> Iterator[Row]:
+    for refusal in made.refusals:
         try:
-            at = dateparse.parse_datetime(each.at)
+            at = dateparse.parse_datetime(refusal.at)
         except ValueError:
             at = None
-        reason = refusals.readable(each.reason)
-        yield {'step': _REFUSED[each.step], 'reason': reason, 'at': at}
+        text = refusals.readable(refusal.reason)
+        if at:
+            text = f'{formats.date_format(at, "Y-m-d H:i:s T")}: {text}'
+        yield _REFUSED[refusal.step], text, ''
 
 
-def _of_image(volume: Any, state: plan.ImageState) -> dict[str, Any]:
-    return {
-        'object_size': layouts.size(state.layout.object_size),
-        'stripe_unit': layouts.size(state.layout.stripe_unit),
-        'stripe_count': state.layout.stripe_count,
-        'object_count': state.layout.object_count(volume.size * sizes.GIB),
-        'features': sorted(state.image_features),
-        'object_map': volume_attributes.has_object_map(state),
-        'data_pool': state.data_pool,
-    }
+def _of_image(
+    volume: Any, made: volume_attributes.Made, state: plan.ImageState
+) -> Iterator[Row]:
+    def origin(part: precedence.Part) -> Any:
+        origin = made.origins.get(part)
+        return wording.ORIGINS[origin.code] if origin else ''
+
+    features_from = origin(precedence.Part.FEATURES)
+    count = state.layout.object_count(volume.size * sizes.GIB)
+    yield (
+        wording.label(keys.OBJECT_SIZE),
+        layouts.size(state.layout.object_size),
+        origin(precedence.Part.OBJECT_SIZE),
+    )
+    yield (
+        _('Striping'),
+        layouts.striping(state.layout),
+        origin(precedence.Part.STRIPING),
+    )
+    number = formats.number_format(count, force_grouping=True)
+    yield _('Objects'), _('up to %s') % number, ''
+    yield (
+        wording.label(keys.OBJECT_MAP),
+        wording.value_of(
+            keys.OBJECT_MAP, volume_attributes.has_object_map(state)
+        ),
+        features_from,
+    )
+    names = ', '.join(sorted(state.image_features))
+    yield wording.label(keys.FEATURES), names, features_from
+    if state.data_pool:
+        # Its origin is not recorded; it is never inherited.
+        yield wording.label(keys.DATA_POOL), state.data_pool, _POOL_FROM
 
 
-def _of_type(
-    request: Any, volume: Any, state: plan.ImageState | None
-) -> dict[str, Any]:
-    """Return what depends on the volume type: limits and defaults."""
-    try:
-        offer = discovery.of_type(request, volume.volume_type)
-    except discovery.Unavailable:
-        offer = None
-    option = offer.options.get(keys.CACHE_MODE, {}) if offer else {}
-    return {
-        'limits': qos.text(offer.limits_on_use) if offer else '',
-        'default_mode': wording.default(
-            option.get('default'),
-            option.get(wire.DEFAULT_FROM),
+def _of_options(
+    made: volume_attributes.Made, offer: offers.UserOffer | None
+) -> Iterator[Row]:
+    for key, value in made.configuration.items():
+        yield wording.label(key), wording.value_of(key, value), ''
+    limits = qos.text(offer.limits_on_use) if offer else ''
+    if limits:
+        origin = wording.ORIGINS[errors.Origin.VOLUME_TYPE.code]
+        yield _('Limits'), limits, origin
+
+
+def _of_attachments(
+    volume: Any,
+    made: volume_attributes.Made,
+    offer: offers.UserOffer | None,
+) -> Iterator[Row]:
+    metadata = getattr(volume, 'metadata', None) or {}
+    label = _('Cache mode of the next attachment')
+    if mode := metadata.get(keys.CACHE_MODE):
+        origin = wording.ORIGINS[errors.Origin.VOLUME_METADATA.code]
+        yield label, mode, origin
+    elif offer and keys.CACHE_MODE in offer.options:
+        set_by = offer.origin(keys.CACHE_MODE)
+        text = wording.default(
+            offer.default(keys.CACHE_MODE),
+            set_by.code if set_by else None,
             keys.CACHE_MODE,
         )
-        if option
-        else None,
-        'data_pool_from': _origin_of_pool(offer, state),
-    }
-
-
-def _origin_of_pool(
-    offer: offers.UserOffer | None, state: plan.ImageState | None
-) -> Any:
-    """Return where the data pool was set.
-
-    It is not recorded, and it is never inherited from a source.
-    """
-    if offer and state and offer.default(keys.DATA_POOL) == state.data_pool:
-        return _ORIGINS.get(offer.origin(keys.DATA_POOL), _POOL_FROM)
-    return _POOL_FROM
-
-
-def _attachments(
-    volume: Any, attributes: volume_attributes.Made
-) -> Iterator[dict[str, Any]]:
+        yield label, text, ''
     for attachment in volume.attachments:
         instance = attachment.get('instance')
-        yield {
-            'server': getattr(instance, 'name', None)
-            or attachment.get('server_id'),
-            'device': attachment.get('device'),
-            'mode': attributes.cache_modes.get(
-                attachment.get('attachment_id', '')
-            ),
-        }
+        server = getattr(instance, 'name', None) or attachment['server_id']
+        mode = made.cache_modes.get(attachment.get('attachment_id', ''))
+        yield (
+            _('Cache mode of the attachment to %(server)s')
+            % {'server': server},
+            mode or _('default of the compute host'),
+            attachment.get('device') or '',
+        )
 
 
+@guard.otherwise('-')
 def in_brief(volume: Any) -> str:
     """Return a short text for the layout and refusals; a hyphen if unknown."""
     attributes = volume_attributes.of_volume(volume)

@@ -31,15 +31,15 @@ _KEPT = _(
     'features and the options in its metadata.'
 )
 _OPTIONS = _('The new volume type sets these options: %(options)s.')
-_LAYOUT = _('The new volume type sets another layout: %(layout)s.')
+_LAYOUT = _('Layout: %(now)s → %(after)s.')
 _POOL = _('The new volume type sets another data pool.')
 _ENABLES = _('The new volume type adds these image features: %(names)s.')
 _DISABLES = _('The new volume type removes these image features: %(names)s.')
 _CONVERTS = _(
     'If the volume is detached and has no clones, its data is copied to a new '
-    'image. In tests, 2 GiB took 3 seconds. Until the former image is '
-    'removed, the volume uses its space twice. Otherwise the volume must be '
-    'migrated: select the migration policy On Demand.'
+    'image, and until the former image is removed, the volume uses its space '
+    'twice. Otherwise the volume must be migrated: select the migration '
+    'policy On Demand.'
 )
 
 
@@ -57,22 +57,26 @@ def on_image(
     """
     needs_image = False
     if state and not offer.reason:
+        wanted = _features(state, offer, kept)
+        added = wanted - state.image_features
+        removed = state.image_features - wanted
+        # What the volume loses comes first.
+        if removed:
+            yield _DISABLES % {'names': ', '.join(sorted(removed))}
         wanted_layout = _layout(state.layout, offer, kept)
         if wanted_layout != state.layout:
-            yield _LAYOUT % {'layout': layouts.in_words(wanted_layout)}
+            yield _LAYOUT % {
+                'now': layouts.in_words(state.layout),
+                'after': layouts.in_words(wanted_layout),
+            }
             needs_image = True
         if _sets_pool(state, offer):
             yield _POOL
             needs_image = True
-        wanted = _features(state, offer, kept)
-        added = wanted - state.image_features
-        removed = state.image_features - wanted
         if added:
             yield _ENABLES % {'names': ', '.join(sorted(added))}
             # librbd enables the others only on a new image.
             needs_image = needs_image or bool(added - features.MUTABLE)
-        if removed:
-            yield _DISABLES % {'names': ', '.join(sorted(removed))}
         if not (is_changed or needs_image or added or removed):
             yield _KEPT
     yield _CONVERTS if needs_image else OTHER_BACKEND

@@ -2,23 +2,22 @@
 
 """The form Extend Volume with the sizes that the layout allows."""
 
-from collections.abc import Mapping
 import functools
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import guard
 from horizon_volume_opts import layouts
 from horizon_volume_opts import refusals
+from horizon_volume_opts import replacements
+from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import group
-from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import precedence
 from rbd_volume_options import sizes
@@ -26,7 +25,6 @@ from rbd_volume_options import whole_stripes
 
 _FIELD = 'new_size'
 _VOLUME = 'rbd_volume'
-_IMAGE = _('Layout of the volume: %(layout)s.')
 _STEP = _(
     'The size may have to be a multiple of %(step)s GiB, such as %(next)s '
     'GiB, because a stripe is %(stripe)s.'
@@ -35,66 +33,52 @@ _NO_MULTIPLE = _(
     '%(size)s GiB is not a multiple of %(step)s GiB; allowed: %(below)s or '
     '%(above)s GiB'
 )
-_UNAVAILABLE = _(
-    'Cinder did not return the options of the volume type. It checks the size '
-    'when you submit the form.'
-)
-_Given = Mapping[precedence.Part, errors.Origin]
 
 
-class ExtendForm(group.GroupedForm, stock.ExtendForm):
-    """The stock form with a line about the layout."""
+class ExtendForm(group.GroupedForm):
+    """A mixin for the stock form, with a line if sizes are restricted."""
 
+    request: Any
     initial: dict[str, Any]
+    fields: dict[str, Any]
+    errors: Any
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)
-        volume = self.initial.get(_VOLUME)
-        attributes = (
-            volume_attributes.of_volume(volume)
-            if volume
-            else volume_attributes.Made(None, {})
-        )
-        self._state = attributes.state
-        self._given: _Given = {}
-        self._is_restricted = False
-        if volume is None or self._state is None:
+        super().__init__(request, *args, **kwargs)  # type: ignore[call-arg]
+        self._made: volume_attributes.Made | None = None
+        with guard.stock_page('Extend Volume'):
+            self._add_step(self.initial.get(_VOLUME))
+
+    def _add_step(self, volume: Any) -> None:
+        if volume is None:
             return
-        lines = []
+        self._made = volume_attributes.of_volume(volume)
+        state, step = self._made.state, self._step
+        if state is None or step == 1:
+            return
         try:
-            offer = discovery.of_type(request, volume.volume_type)
+            offer = discovery.of_type(self.request, volume.volume_type)
         except discovery.Unavailable:
-            offer = None
-            lines.append(_UNAVAILABLE)
+            # Cinder checks the size.
+            return
         # An offer with a reason says nothing about the back end.
-        if offer and offer.reason is None:
-            self._is_restricted = offer.require_whole_stripes
-        self._given = attributes.origins
-        lines.insert(0, self._text(self._state.layout, volume.size))
-        self.group(group.Note(' '.join(map(str, lines))), after=_FIELD)
+        if offer and offer.reason is None and offer.require_whole_stripes:
+            text = _STEP % {
+                'step': step,
+                'next': (volume.size // step + 1) * step,
+                'stripe': layouts.striping(state.layout),
+            }
+            self.group(group.Note(text), after=_FIELD)
 
     @property
     def _step(self) -> int:
         """The GiB that hold whole stripes; 1 for any size."""
-        striping = self._given.get(precedence.Part.STRIPING)
-        if self._state is None or striping not in precedence.GIVEN:
+        if self._made is None or self._made.state is None:
             return 1
-        return whole_stripes.step(self._state.layout)
-
-    def _text(self, current: layout.ImageLayout, size: int) -> str:
-        lines = [str(_IMAGE % {'layout': layouts.in_words(current)})]
-        if self._is_restricted and self._step > 1 and current.striping:
-            lines.append(
-                str(
-                    _STEP
-                    % {
-                        'step': self._step,
-                        'next': (size // self._step + 1) * self._step,
-                        'stripe': layouts.striping(current),
-                    }
-                )
-            )
-        return ' '.join(lines)
+        striping = self._made.origins.get(precedence.Part.STRIPING)
+        if striping not in precedence.GIVEN:
+            return 1
+        return whole_stripes.step(self._made.state.layout)
 
     def clean(self) -> Any:
         """Check the size against the limit of librbd.
@@ -102,32 +86,38 @@ class ExtendForm(group.GroupedForm, stock.ExtendForm):
         The other limits are those of the back end that holds the volume. The
         offer is that of all back ends of the volume type.
         """
-        data = super().clean()
-        size = data.get(_FIELD)
-        if self._state and size and _FIELD not in self.errors:
-            try:
-                limits.check_object_map(
-                    self._state.layout,
-                    size * sizes.GIB,
-                    self._state.image_features,
-                )
-            except errors.OptionError as error:
-                self.add_error(_FIELD, refusals.of_error(error).text)
+        data = super().clean()  # type: ignore[misc]
+        with guard.stock_page('Extend Volume'):
+            self._check(data.get(_FIELD))
         return data
+
+    def _check(self, size: int | None) -> None:
+        state = self._made and self._made.state
+        if not state or not size or _FIELD in self.errors:
+            return
+        try:
+            limits.check_object_map(
+                state.layout, size * sizes.GIB, state.image_features
+            )
+        except errors.OptionError as error:
+            self._refuse(refusals.of_error(error).text)
 
     def handle(self, request: Any, data: Any) -> Any:
         """Extend the volume; show a refusal at the field."""
         try:
-            with refusing.showing(request):
-                return super().handle(request, data)
-        except refusing.RefusedRequest as refused:
-            text = self._in_words(refused.refusal, data[_FIELD])
-            self.add_error(_FIELD, text)
+            with requests_to_cinder.submitting(request):
+                return super().handle(request, data)  # type: ignore[misc]
+        except requests_to_cinder.RefusedRequest as refused:
+            self._refuse(self._in_words(refused.refusal, data.get(_FIELD)))
             return False
 
-    def _in_words(self, refusal: refusals.Refusal, size: int) -> str:
+    def _refuse(self, text: str) -> None:
+        name = _FIELD if _FIELD in self.fields else None
+        self.add_error(name, text)  # type: ignore[attr-defined]
+
+    def _in_words(self, refusal: refusals.Refusal, size: Any) -> str:
         # No other rule for sizes is about this key.
-        if refusal.key != keys.STRIPE_COUNT or self._step == 1:
+        if refusal.key != keys.STRIPE_COUNT or self._step == 1 or not size:
             return refusal.text
         below = size // self._step * self._step
         values = {
@@ -150,7 +140,6 @@ def _with_volume(stock_method: Any) -> Any:
 
 
 def use_form() -> None:
-    """Use the form in Horizon's view; a hook."""
-    refusing.wrap('volume_extend')
+    """Extend the form of Horizon's view; a hook."""
     views.ExtendView.get_initial = _with_volume(views.ExtendView.get_initial)
-    views.ExtendView.form_class = ExtendForm
+    replacements.extend_form(views.ExtendView, ExtendForm)

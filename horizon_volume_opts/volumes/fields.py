@@ -3,11 +3,10 @@
 """The fields of the forms that create a volume, and their metadata.
 
 Fields accept any text. The rules of `rbd_volume_options` check the values, so
-that an error lists the allowed values. The fields are plain text fields,
-selects and checkboxes, because Horizon's themed widgets hide the real control
-from the keyboard and from screen readers, and because the browser's own check
-of a number field covers the form. The script of the forms adds defaults, and
-the values in lists, which depend on the volume type.
+that an error lists the allowed values. The fields are plain text fields and
+selects, because Horizon's themed widgets hide the real control from the
+keyboard and from screen readers, and because the browser's own check of a
+number field covers the form.
 """
 
 from collections.abc import Callable
@@ -16,38 +15,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from horizon_volume_opts import layouts
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
-#: The field that enables choosing the complete set of features. Without it,
-#: unchecked boxes would be ambiguous.
-CHOOSE_FEATURES = 'rbd_choose_features'
-
 _CLASS = {'class': 'form-control'}
-#: The kind of numbers of bytes per second, which can have a unit.
-_RATE = 'rate'
+Choices = list[tuple[str, Any]]
 
 
-def kinds() -> dict[str, str]:
-    """Return the keys that a new volume can have, with the kind of values.
+def creation_keys() -> tuple[str, ...]:
+    """Return the keys that have a field in a form for a new volume.
 
-    The kind decides on the control. It is the type of values, or `_RATE`.
-    Options of attachments have forms of their own.
+    Options of attachments have forms of their own. A complete set of image
+    features is for volume types and the command line.
     """
-    return {
-        option.key: _RATE if option.is_rate else option.value_type.value
+    return tuple(
+        option.key
         for option in registry.OPTIONS.values()
         if keys.Scope.VOLUME in option.scopes
         and option.kind is not definitions.Kind.CONNECTION
-    }
+        and option.value_type is not definitions.ValueType.FEATURES
+    )
 
 
 def name_of(key: str) -> str:
@@ -55,99 +48,71 @@ def name_of(key: str) -> str:
     return key.replace(':', '_')
 
 
-class Features(forms.MultipleChoiceField):
-    """Features by name; the rules refuse unknown ones."""
-
-    def valid_value(self, value: Any) -> bool:
-        """Accept any name."""
-        return True
-
-
 class Listed(forms.Select):
-    """A list with the default, the posted value and perhaps others."""
+    """A list that has the value of the request, even if it is invalid."""
 
     choices: Any
     shown: Callable[[str], str] = staticmethod(str)
 
     def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
-        """Add the posted value to the choices, also if it is invalid."""
-        listed: dict[str, Any] = {'': wording.BLANK}
-        listed.update(self.choices)
-        for each in value:
-            listed.setdefault(each, self.shown(each))
+        """Add the value to the choices."""
+        listed = dict(self.choices)
+        for text in value:
+            listed.setdefault(text, self.shown(text))
         self.choices = list(listed.items())
         return super().optgroups(name, value, attrs)
 
 
-def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
-    """Return the fields for keys, by field name, in the order of the form."""
-    wanted = frozenset(wanted)
-    made: dict[str, forms.Field] = {}
-    for key, kind in kinds().items():
-        if key not in wanted:
-            continue
-        if kind == 'features':
-            made[CHOOSE_FEATURES] = forms.BooleanField(
-                label=_('Choose image features'), required=False
-            )
-        field: Any = _MAKERS[kind]()
-        made[name_of(key)] = field
-        field.label = wording.label(key)
-        field.help_text = wording.help_of(key)
-        field.required = False
-        field.rbd_key = key
-    return made
-
-
-def metadata(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the metadata for the cleaned data of the form."""
-    items = {
-        key: str(data[name_of(key)]).strip()
-        for key, kind in kinds().items()
-        if kind != 'features' and data.get(name_of(key))
-    }
-    if data.get(CHOOSE_FEATURES):
-        chosen = {features.LAYERING, *data.get(name_of(keys.FEATURES), ())}
-        items[keys.FEATURES] = features.joined(chosen)
-    return items
-
-
-def posted(data: Mapping[str, Any]) -> frozenset[str]:
-    """Return the keys that the data of a request has values for."""
-    posted_keys = {
-        key for key in kinds() if str(data.get(name_of(key), '')).strip()
-    }
-    if data.get(CHOOSE_FEATURES):
-        posted_keys.add(keys.FEATURES)
-    return frozenset(posted_keys)
-
-
 class Sizes(Listed):
-    """The same for sizes, also if no script writes the texts."""
+    """The same for sizes."""
 
     @staticmethod
     def shown(text: str) -> str:
-        """Return a posted size with its unit; another text as it is."""
+        """Return a size with its unit; another text as it is."""
         try:
             return layouts.size(sizes.parse_size('', text))
         except errors.OptionError:
             return text
 
 
-def _list(*choices: tuple[str, Any]) -> forms.Field:
-    return forms.CharField(widget=Listed(attrs=_CLASS, choices=choices))
+def of_key(key: str, blank: str, choices: Choices | None = None) -> Any:
+    """Return the field of a key.
+
+    :param blank: the text for no value
+    :param choices: the values in a list; None for a text field
+    """
+    option = registry.OPTIONS[key]
+    widget: forms.Widget = forms.TextInput(attrs=_CLASS)
+    if choices is not None:
+        is_size = option.value_type is definitions.ValueType.SIZE
+        select = Sizes if is_size else Listed
+        widget = select(attrs=_CLASS, choices=[('', blank), *choices])
+    elif blank:
+        widget.attrs['placeholder'] = blank
+    field: Any = forms.CharField(
+        label=wording.label(key),
+        required=False,
+        help_text=wording.short_help(key),
+        widget=widget,
+    )
+    field.rbd_key = key
+    return field
 
 
-_MAKERS: dict[str, Callable[[], forms.Field]] = {
-    'size': lambda: forms.CharField(widget=Sizes(attrs=_CLASS)),
-    'word': _list,
-    'count': lambda: forms.CharField(
-        widget=forms.TextInput(attrs={**_CLASS, 'inputmode': 'numeric'})
-    ),
-    # A keyboard for numbers has no units.
-    _RATE: lambda: forms.CharField(widget=forms.TextInput(attrs=_CLASS)),
-    'boolean': lambda: _list(('true', wording.YES), ('false', wording.NO)),
-    'features': lambda: Features(
-        choices=wording.FEATURES.items(), widget=forms.CheckboxSelectMultiple
-    ),
-}
+def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:
+    """Return text fields for keys, by field name, in the order of the form."""
+    wanted = frozenset(wanted)
+    return {
+        name_of(key): of_key(key, '')
+        for key in creation_keys()
+        if key in wanted
+    }
+
+
+def metadata(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metadata for the data of a form or a request."""
+    values = {
+        key: str(data.get(name_of(key)) or '').strip()
+        for key in creation_keys()
+    }
+    return {key: value for key, value in values.items() if value}

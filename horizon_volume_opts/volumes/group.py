@@ -4,43 +4,57 @@
 
 Horizon's templates render one visible field after the other. A group is a
 field that renders its members, each with its label, its help text and its
-errors linked to it for screen readers.
+errors linked to it for screen readers. Its content depends on other fields of
+the form: the script of the page requests it again when one of them changes
+(``js/group.js``). Browsers without scripts show all members.
 """
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.template import loader
+from django.utils import safestring
 
-from horizon_volume_opts import wording
-from horizon_volume_opts.volumes import fields
+from horizon_volume_opts import guard
 from rbd_volume_options import registry
 
 NAME = 'rbd_options'
-_NOTE = 'horizon_volume_opts/_note.html'
+_GROUP = 'horizon_volume_opts/_group.html'
+#: The template of the fields alone.
+ROWS = 'horizon_volume_opts/_rows.html'
+NOTE = 'horizon_volume_opts/_note.html'
 
 
 class GroupField(forms.Field):
     """A field that represents several fields, which are rendered together.
 
     :param members: the names of the fields
-    :param template: the template that renders ``rows`` and the context
-    :param context: additional variables of the template
+    :param shown: those that are shown now
+    :param template: the template that renders the content
+    :param context: variables of the template
+    :param url: the route that returns the content for other values; empty for
+        content that does not change
+    :param names: the fields of the form on which the content depends
     """
 
     def __init__(
         self,
-        members: Iterable[str],
-        template: str,
+        members: Iterable[str] = (),
+        shown: Iterable[str] | None = None,
+        template: str = ROWS,
         context: Mapping[str, Any] | None = None,
+        url: str = '',
+        names: Iterable[str] = (),
     ) -> None:
         super().__init__(required=False, label='')
         self.members = tuple(members)
+        self.shown = self.members if shown is None else tuple(shown)
         self.template = template
         self.context = context or {}
+        self.url = url
+        self.names = ' '.join(names)
 
     def get_bound_field(self, form: Any, field_name: str) -> 'BoundGroup':
         """Return the group, bound to a form."""
@@ -51,7 +65,7 @@ class Note(GroupField):
     """A line of text between the fields of a form."""
 
     def __init__(self, text: Any) -> None:
-        super().__init__((), _NOTE, {'text': text})
+        super().__init__(template=NOTE, context={'text': text})
 
 
 class BoundGroup(forms.BoundField):
@@ -67,28 +81,64 @@ class BoundGroup(forms.BoundField):
         """Always empty; each member shows its own errors."""
         return self.form.error_class()
 
+    @guard.otherwise('')
     def as_widget(
         self, widget: Any = None, attrs: Any = None, only_initial: bool = False
     ) -> str:
         """Render the group."""
-        rows = [_row(self.form[name]) for name in self.field.members]
-        more = [each for each in rows if each['is_more']]
+        content = self.content()
+        if not self.field.url:
+            return content
+        # Dialogs are loaded by a script.
+        headers = self.form.request.headers
+        is_page = headers.get('X-Requested-With') != 'XMLHttpRequest'
+        names = self.field.members if is_page else ()
         drawn: str = loader.render_to_string(
-            self.field.template,
+            _GROUP,
             {
-                **self.field.context,
-                'rows': [each for each in rows if not each['is_more']],
-                'more': more,
-                'is_open': any(each['is_chosen'] for each in rows),
-                'is_more_open': any(each['is_chosen'] for each in more),
+                'all_rows': [_row(self.form[name]) for name in names],
+                'url': self.field.url,
+                'names': self.field.names,
+                'content': content,
             },
         )
         return drawn
 
+    def content(self) -> str:
+        """Render what depends on other fields."""
+        return render(
+            self.form,
+            self.field.shown,
+            self.field.template,
+            self.field.context,
+        )
+
     def __str__(self) -> str:
-        return self.as_widget()
+        return str(self.as_widget())
 
     __html__ = __str__
+
+
+def render(
+    form: Any,
+    names: Iterable[str],
+    template: str = ROWS,
+    context: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the fields of a form as HTML, with a context of the template."""
+    rows = [_row(form[name]) for name in names]
+    more = [row for row in rows if row['is_more']]
+    drawn = loader.render_to_string(
+        template,
+        {
+            'rows': [row for row in rows if not row['is_more']],
+            'more': more,
+            'is_more_open': any(row['is_chosen'] for row in more),
+            'has_errors': any(row['field'].errors for row in rows),
+            **(context or {}),
+        },
+    )
+    return str(safestring.mark_safe(drawn.strip()))  # noqa: S308 - a template
 
 
 class GroupedForm:
@@ -115,8 +165,7 @@ class GroupedForm:
 
 def _row(bound: Any) -> dict[str, Any]:
     hint, error = f'{bound.auto_id}_hint', f'{bound.auto_id}_error'
-    is_box = isinstance(bound.field, forms.BooleanField)
-    described = [] if is_box else [hint]
+    described = [hint] if bound.field.help_text else []
     attrs = {}
     if bound.errors:
         described.append(error)
@@ -124,40 +173,12 @@ def _row(bound: Any) -> dict[str, Any]:
     if described:
         attrs['aria-describedby'] = ' '.join(described)
     key = getattr(bound.field, 'rbd_key', None)
-    option = registry.OPTIONS[key] if key else None
-    is_more = option is not None and option.is_plain
     return {
-        'name': bound.name,
-        'key': key,
-        'kind': fields.kinds().get(key or ''),
         'field': bound,
         'control': bound.as_widget(attrs=attrs),
-        'is_box': is_box,
         # Options that are not about layout and features.
-        'is_more': is_more,
-        # What has no default.
-        'unset': wording.default(None, None, key) if is_more else '',
-        # The maximum of all types, if a type can have a smaller one.
-        'maximum': str(option.bounds['maximum'])
-        if option and option.rules
-        else '',
+        'is_more': bool(key and registry.OPTIONS[key].is_plain),
         'is_chosen': bool(bound.errors or bound.value()),
-        'boxes': list(_boxes(bound)),
-        'described_by': attrs.get('aria-describedby'),
         'hint_id': hint,
         'error_id': error,
     }
-
-
-def _boxes(bound: Any) -> Iterator[dict[str, Any]]:
-    """Yield the checkboxes of a features field; nothing for other fields."""
-    if not isinstance(bound.field, fields.Features):
-        return
-    ticked = frozenset(bound.value() or ())
-    for number, (value, text) in enumerate(bound.field.choices):
-        yield {
-            'id': f'{bound.auto_id}_{number}',
-            'value': value,
-            'help': text,
-            'ticked': value in ticked,
-        }

@@ -4,29 +4,31 @@
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import functools
 from typing import Any
 
+from django.template import loader
 from django.utils.translation import gettext_lazy as _
-from openstack_dashboard.dashboards.project.volumes import forms as stock
+from openstack_dashboard.api.rest import urls
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
+from horizon_volume_opts import guard
 from horizon_volume_opts import offers
-from horizon_volume_opts import packing
+from horizon_volume_opts import replacements
+from horizon_volume_opts import requests_to_cinder
+from horizon_volume_opts import rest
+from horizon_volume_opts import source
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import effects
 from horizon_volume_opts.volumes import group
-from horizon_volume_opts.volumes import refusing
 from rbd_volume_options import errors
 from rbd_volume_options import options
 from rbd_volume_options import sizes
+from rbd_volume_options import wire
 
-_VOLUME = 'rbd_volume'
 _TYPE = 'volume_type'
 _POLICY = 'migration_policy'
-_TEMPLATE = 'horizon_volume_opts/_effects.html'
 
 _REMOVED = _(
     'The new volume type does not accept these options, so they are '
@@ -42,55 +44,80 @@ _UNAVAILABLE = _(
 )
 
 
-class RetypeForm(group.GroupedForm, stock.RetypeForm):
-    """The stock form with a line about the selected volume type."""
+class RetypeForm(group.GroupedForm):
+    """A mixin for the stock form: the effect of the selected type."""
 
+    request: Any
     initial: dict[str, Any]
+    fields: dict[str, Any]
+    data: Mapping[str, Any]
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)
-        volume = self.initial.get(_VOLUME)
-        names = [name for name, _text in self.fields[_TYPE].choices if name]
+        super().__init__(request, *args, **kwargs)  # type: ignore[call-arg]
+        with guard.stock_page('Change Volume Type'):
+            self._add_effects()
+
+    def _add_effects(self) -> None:
+        ident = self.initial.get('id')
+        if not ident:
+            return
         try:
-            by_type = discovery.by_type(request, names)
+            if not discovery.by_type(self.request):
+                return
         except discovery.Unavailable:
             self.group(group.Note(_UNAVAILABLE), after=_TYPE)
             return
-        if volume is None or not by_type:
-            return
-        data = packing.attribute(_described(volume, names, by_type))
-        field = group.GroupField((), _TEMPLATE, {'data': data})
+        text = ''
+        if name := self.data.get(_TYPE):
+            text = effect_text(self.request, ident, name)
+        field = group.GroupField(
+            template=group.NOTE,
+            context={'text': text},
+            url=rest.address(Effects, volume=ident),
+            names=[_TYPE],
+        )
         self.group(field, after=_TYPE)
 
     def handle(self, request: Any, data: Any) -> Any:
         """Change the type; show a refusal at a field."""
         try:
-            with refusing.showing(request):
-                return super().handle(request, data)
-        except refusing.RefusedRequest as refused:
+            with requests_to_cinder.submitting(request):
+                return super().handle(request, data)  # type: ignore[misc]
+        except requests_to_cinder.RefusedRequest as refused:
             text = refused.refusal.text
             # Cinder names the parameter of its API that allows a migration.
-            self.add_error(_POLICY if _POLICY in text else _TYPE, text)
+            name = _POLICY if _POLICY in text else _TYPE
+            self.add_error(  # type: ignore[attr-defined]
+                name if name in self.fields else None, text
+            )
             return False
 
 
-def _described(
-    volume: Any, names: list[str], by_type: Mapping[str, offers.UserOffer]
-) -> dict[str, Any]:
-    """Return the data of the script: sentences, and their numbers by type.
+class Effects(rest.Fragment):
+    """The effect of a volume type on a volume."""
 
-    Most types have the same sentences.
+    url_regex = rf'{wire.DASHBOARD_ROUTE}effects/$'
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """Return a line, or nothing without a type."""
+        name = request.GET.get(_TYPE)
+        text = ''
+        if name:
+            text = effect_text(request, request.GET.get('volume', ''), name)
+        html = loader.render_to_string(group.NOTE, {'text': text})
+        return {'html': html.strip()}
+
+
+def effect_text(request: Any, ident: str, name: str) -> str:
+    """Return what a volume type does to a volume; losses come first.
+
+    :raises ClientException: if Cinder does not return the volume
     """
-    texts = packing.Distinct()
-    types = {
-        name: [
-            texts.number(str(each))
-            for each in _effects(volume, by_type.get(name))
-        ]
-        for name in names
-        if name != volume.volume_type
-    }
-    return {'texts': texts.values, 'types': types}
+    volume = source.volume(request, ident)
+    if name == volume.volume_type:
+        return ''
+    offer = discovery.of_type(request, name)
+    return ' '.join(str(each) for each in _effects(volume, offer))
 
 
 def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
@@ -132,18 +159,7 @@ def _removed(
     return sorted(own.keys() - kept.keys())
 
 
-def _with_volume(stock_method: Any) -> Any:
-    """Return a method that also passes the volume of the view to the form."""
-
-    @functools.wraps(stock_method)
-    def get_initial(view: Any) -> Any:
-        return {**stock_method(view), _VOLUME: view.get_data()}
-
-    return get_initial
-
-
 def use_form() -> None:
-    """Use the form in Horizon's view; a hook."""
-    refusing.wrap('volume_retype')
-    views.RetypeView.get_initial = _with_volume(views.RetypeView.get_initial)
-    views.RetypeView.form_class = RetypeForm
+    """Extend the form of Horizon's view; a hook."""
+    urls.register(Effects)
+    replacements.extend_form(views.RetypeView, RetypeForm)

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Additions to the tables of volumes: layout and change of the cache mode."""
+"""Additions to the tables of volumes: an action and, if wanted, the layout.
+
+The stock classes are extended in place. What a customization module takes off
+a table, or adds to it, stays so, and a class that inherits from the table has
+the additions, too.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,11 +21,16 @@ from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import conf
 from horizon_volume_opts import discovery
+from horizon_volume_opts import guard
+from horizon_volume_opts import replacements
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import change_options
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import details
 from rbd_volume_options import registry
+
+_COLUMN = 'rbd_layout'
+_ACTIONS_COLUMN = 'actions'
 
 
 class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
@@ -34,27 +44,26 @@ class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
     policy_rules = (('volume', 'volume:update_volume_metadata'),)
     policy_target_attrs = (('project_id', 'os-vol-tenant-attr:tenant_id'),)
 
+    @guard.otherwise(False)
     def allowed(self, request: Any, volume: Any = None) -> bool:
-        """Return whether the volume has an option that can be changed.
+        """Return whether the form would have a field.
 
-        That is a volume with a record of its RBD image, and any other volume
-        whose type offers such an option.
+        A value in the metadata can be removed if it is not allowed.
         """
         if volume is None or volume.status not in ('available', 'in-use'):
             return False
-        options = [
-            each
-            for each in registry.changeable()
-            if not changeable.is_shared(each, volume)
-        ]
-        if volume_attributes.of_volume(volume).state is not None:
-            return bool(options)
+        metadata = getattr(volume, 'metadata', None) or {}
+        options = registry.changeable()
+        if any(option.key in metadata for option in options):
+            return True
         try:
             offer = discovery.of_type(request, volume.volume_type)
         except discovery.Unavailable:
             return False
         return offer is not None and any(
-            changeable.reason_of(each, offer) is None for each in options
+            changeable.reason_of(option, offer) is None
+            and not changeable.is_shared(option, volume)
+            for option in options
         )
 
 
@@ -64,9 +73,10 @@ class AdminChangeOptions(ChangeOptions):
     url = f'horizon:admin:volumes:{change_options.URL_NAME}'
 
 
-def _reasons(dashboard: str) -> Callable[[Any], str | None]:
+def _reasons(dashboard: str) -> Any:
     """Return a function for the link of a cell, to the reasons of refusals."""
 
+    @guard.otherwise(None)
     def link(volume: Any) -> str | None:
         if not volume_attributes.of_volume(volume).refusals:
             return None
@@ -76,70 +86,57 @@ def _reasons(dashboard: str) -> Callable[[Any], str | None]:
     return link
 
 
-class ActionTable(stock.VolumesTable):
-    """The stock table with an additional action.
-
-    This is a subclass, because the columns of the stock class are shared with
-    tables that inherit from it.
-    """
-
-    class Meta(stock.VolumesTable.Meta):
-        """Options of the stock table."""
-
-        row_actions = (*stock.VolumesTable.Meta.row_actions, ChangeOptions)
+def add_action(table: Any, action: Any) -> None:
+    """Add an action to the rows of a table class."""
+    table.base_actions[action.name] = action()
+    table._meta.row_actions = (*table._meta.row_actions, action)
 
 
-class VolumesTable(ActionTable):
-    """The stock table with an additional column and action."""
-
-    rbd_layout = tables.Column(
+def add_column(table: Any, dashboard: str) -> None:
+    """Add the layout to a table class, before the menus of its rows."""
+    column = tables.Column(
         details.in_brief,
         verbose_name=_('RBD Layout'),
-        link=_reasons('project'),
-        classes=('rbd-layout',),
+        link=_reasons(dashboard),
+        classes=('rbd-layout', 'normal_column'),
     )
+    column.name = _COLUMN
+    table.base_columns[_COLUMN] = column
+    if table._meta.columns:
+        table._meta.columns = (*table._meta.columns, _COLUMN)
+    table._columns[_COLUMN] = column
+    if _ACTIONS_COLUMN in table._columns:
+        table._columns.move_to_end(_ACTIONS_COLUMN)
 
-    class Meta(ActionTable.Meta):
-        """Options of the table with the action."""
 
-
-class AdminActionTable(admin_stock.VolumesTable):
-    """The table of administrators with an additional action."""
-
-    class Meta(admin_stock.VolumesTable.Meta):
-        """Options of the stock table."""
-
-        row_actions = (
-            *admin_stock.VolumesTable.Meta.row_actions,
+def extend_tables() -> None:
+    """Extend Horizon's tables; a hook."""
+    change_options.add_pages()
+    for table, action, dashboard, view in (
+        (stock.VolumesTable, ChangeOptions, 'project', views.VolumesView),
+        (
+            admin_stock.VolumesTable,
             AdminChangeOptions,
+            'admin',
+            admin_views.VolumesView,
+        ),
+    ):
+        add_action(table, action)
+        if conf.get(conf.LAYOUT_COLUMN):
+            add_column(table, dashboard)
+        replacements.watch(_check_of(view, action))
+
+
+def _check_of(view: Any, action: Any) -> Callable[[], str | None]:
+    def check() -> str | None:
+        meta = getattr(view.table_class, '_meta', None)
+        if action in getattr(meta, 'row_actions', ()):
+            return None
+        return (
+            f'the table {view.table_class.__module__}.'
+            f'{view.table_class.__qualname__} has no action '
+            f'{action.__module__}.{action.__qualname__}, because another '
+            'plug-in or a customization module replaces the table'
         )
 
-
-class AdminVolumesTable(AdminActionTable):
-    """The table of administrators with an additional column and action."""
-
-    rbd_layout = tables.Column(
-        details.in_brief,
-        verbose_name=_('RBD Layout'),
-        link=_reasons('admin'),
-        classes=('rbd-layout',),
-    )
-
-    class Meta(AdminActionTable.Meta):
-        """Options of the stock table."""
-
-        columns = (*admin_stock.VolumesTable.Meta.columns, 'rbd_layout')
-
-
-def use_table() -> None:
-    """Use the tables in Horizon's views; a hook."""
-    change_options.add_pages()
-    if conf.get(conf.LAYOUT_COLUMN):
-        views.VolumesView.table_class = VolumesTable
-        admin_views.VolumesView.table_class = AdminVolumesTable
-    else:
-        views.VolumesView.table_class = ActionTable
-        admin_views.VolumesView.table_class = AdminActionTable
-    # The views of details name these classes when they render their menu.
-    stock.VolumesTable = ActionTable
-    admin_stock.VolumesTable = AdminActionTable
+    return check

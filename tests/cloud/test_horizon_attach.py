@@ -61,7 +61,7 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
             '?tab=volume_details__rbd_volume_options'
         )
         shown = self.text('#volume_details__rbd_volume_options')
-        self.assertIn(': directsync', shown)
+        self.assertIn('directsync', shown)
 
     def from_the_instance(self, server: str, volume: str) -> None:
         """Attach a volume in *Attach Volume* of the instance."""
@@ -72,7 +72,7 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
 
         page = f'/project/instances/{server}/attach_volume/'
         self.check_everywhere(
-            page, 'fieldset.rbd-cache-mode', prepare, 'attach-of-instance'
+            page, volume_form.GROUP, prepare, 'attach-of-instance'
         )
         self.choose_value(_MODE, 'writeback')
         self.screenshot('attach-volume-of-instance')
@@ -81,12 +81,8 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
 
 
 class SharedTest(volume_form.FormTestCase):
-    def test_shared_volume_says_why_not(self) -> None:
+    def test_nothing_for_a_volume_without_a_choice(self) -> None:
         volume = self.created(volume_type='rbd-multiattach')
         self.open(f'/project/volumes/{volume}/attach/')
-        field = self.find('#id_rbd_cache_mode')
-        self.assertFalse(field.is_enabled())
-        self.assertIn(
-            'are not coherent',
-            self.text('#id_rbd_cache_mode_hint'),
-        )
+        self.find('#id_instance, [data-select-value]')
+        self.assertEqual([], self.all('[name^="rbd_"], [data-rbd-note]'))

@@ -10,11 +10,9 @@ from tests.cloud import relay
 from tests.cloud import volume_form
 
 _CREATE = '/project/volumes/create/'
-_SOURCES = '/api/rbd_volume_options/sources'
-_TYPES = '/api/rbd_volume_options/types/'
-# Bytes: all of our markup in a page, and what each volume type adds.
-_FORM = 8000
-_TYPE = 300
+_GROUP = '/api/rbd_volume_options/new-volume/'
+# Bytes: all of our markup in a page, with any number of volume types.
+_FORM = 3000
 
 
 class ScopeTest(volume_form.FormTestCase):
@@ -82,26 +80,20 @@ class AnswerTest(volume_form.FormTestCase):
         self.pick('type', 'rbd')
         self.shown_group()
         self.find('#id_rbd_object_size')
-        # What the type does not allow is grey, with the reason.
-        self.pick('type', 'rbd-multiattach')
-        self.click('#id_rbd_choose_features')
-        box = '.checkbox:has(input[value="object-map"])'
-        self.assertIn('Not allowed for this volume type.', self.text(box))
-        self.assertFalse(self.find(f'{box} input').is_enabled())
         self.check_quiet()
 
-    def test_source_returns_type_and_layout(self) -> None:
+    def test_lists_of_cinder_are_no_sources_and_pages_are_light(self) -> None:
         volume = self.created(metadata=dict(base.ASKED))
         self.open('/project/volumes/')
-        status, text = self.fetch(f'{_SOURCES}/volume/{volume}/')
-        self.assertEqual(200, status, text)
-        answer = json.loads(text)
-        self.assertEqual('rbd', answer['volume_type'])
-        self.assertEqual(2**20, answer['made']['object_size'])
-        # Cinder has lists at these addresses.
-        for path in ('volume/detail', 'volume/summary', 'snapshot/detail'):
-            status, text = self.fetch(f'{_SOURCES}/{path}/')
-            self.assertEqual(404, status, f'{path}: {text}')
+        for ident, words in (
+            (volume, 'same as the source'),
+            # Cinder has lists at these addresses.
+            ('detail', 'not available'),
+            ('summary', 'not available'),
+        ):
+            status, text = self.fetch(f'{_GROUP}?volume_source={ident}')
+            self.assertEqual(200, status, text)
+            self.assertIn(words, json.loads(text)['html'])
         for page in (_CREATE, f'/project/volumes/{volume}/retype/'):
             self.check_cost(page)
 
@@ -121,9 +113,6 @@ class AnswerTest(volume_form.FormTestCase):
             self.assertEqual(1, self.relay.count() - before, page)
             sizes.append(len(text.encode()))
         relay.forget_offers()
-        types = len(self.request('GET', '/types')['volume_types'])
         ours = sizes[0] - sizes[1]
         self.assertGreater(ours, 0, page)
-        self.assertLessEqual(ours, _FORM + types * _TYPE, page)
-        status, text = self.fetch(_TYPES)
-        self.assertLessEqual(len(text.encode()), _FORM + types * _TYPE)
+        self.assertLessEqual(ours, _FORM, page)

@@ -3,12 +3,13 @@
 """What was chosen in a form is honoured or refused, never dropped."""
 
 import json
+from urllib import parse
 import uuid
 
 from tests.cloud import relay
 from tests.cloud import volume_form
 
-_STATUS = '[data-rbd-status]'
+_STATUS = '#rbd_status'
 _EXPRESSION = '{$ 7*7 $}'
 
 
@@ -54,7 +55,6 @@ class SourceTest(KeptTestCase):
         name = self.begin()
         with self.relay.changed(f'/volumes/{source}', relay.slow):
             self.pick('volume_source', source)
-            self.until_text(_STATUS, 'Looking up')
             self.assertEqual('1M', self.chosen())
             self.submit()
             ident = self.named(name)
@@ -88,10 +88,11 @@ class TypeTest(KeptTestCase):
         self.pick('type', 'rbd')
         self.shown_group()
         self.choose_value('#id_rbd_object_size', '1M')
-        row = '[data-rbd-field="rbd_object_size"]'
-        for chosen in (kind, 'fake'):
+        self.until_summary('1 MiB')
+        row = '#id_rbd_object_size_row'
+        for chosen, words in ((kind, 'tenants may not'), ('fake', 'no back')):
             self.pick('type', chosen)
-            self.until_text(row, 'Not allowed for this volume type.')
+            self.until_text(row, words)
             self.check_accessible(volume_form.GROUP)
         self.pick('type', kind)
         self.screenshot('not-allowed')
@@ -130,32 +131,30 @@ class ImageTest(KeptTestCase):
         count = '#id_rbd_stripe_count'
         for value in ('0', '1.5'):
             self.fill(count, value)
-            self.until_text(f'{count}_error', 'a whole number from 1 to 64')
-            self.assertFalse(self.find(self._FINISH).is_enabled())
+            self.until_text(f'{count}_error', 'a whole number')
+            self.until_true(lambda: not self.find(self._FINISH).is_enabled())
         self.fill(count, '2')
         # A user who is about to complete the pair is not interrupted.
         self.until_gone(f'{count}_error')
-        self.click(f'{volume_form.GROUP} [data-rbd-source]')
-        self.until_text('#id_rbd_stripe_unit_error', 'must be set together')
-        self.find(count).clear()
+        self.fill(count, '')
+        self.until_summary('(default)')
         self.choose('#id_rbd_object_size', '1 MiB')
+        self.until_summary('1 MiB')
         self.pick_type(kind)
         error = '#id_rbd_object_size_error'
-        self.until_text(error, 'Select the default')
+        self.until_text(error, 'tenants may not')
         self.assertFalse(self.find(self._FINISH).is_enabled())
         self.screenshot('image-not-allowed')
-        self.choose_value('#id_rbd_object_size', '')
+        self.click('[name="rbd_choice"][value="default"]')
         self.until_gone(error)
-        self.assertTrue(self.find(self._FINISH).is_enabled())
+        self.until_true(lambda: self.find(self._FINISH).is_enabled())
 
     def test_step_without_an_answer(self) -> None:
         self.addCleanup(relay.forget_offers)
         with self.relay.changed(relay.OFFERS, relay.broken):
             self.open('/project/images/')
             self.open_image_step()
-        self.until_text(
-            '.rbd-image-options .alert-warning', 'currently not available'
-        )
+        self.until_text('[data-rbd-failed]', 'currently not available')
         self.assertTrue(self.find(self._FINISH).is_enabled())
 
 
@@ -192,16 +191,11 @@ class NavigationTest(KeptTestCase):
     def test_step_back(self) -> None:
         self.begin('')
         self.choose('#id_rbd_object_map', 'No')
-        self.until_text('[data-rbd-summary]', 'no object map')
+        self.until_summary('no object map')
         self.open('/project/volumes/')
         self.driver.back()
-        self.find(volume_form.GROUP)
         # Browsers decide whether a page keeps its values.
-        # The group may be closed.
-        (field,) = self.all('#id_rbd_object_map')
-        chosen = field.get_property('value')
-        words = 'no object map' if chosen == 'false' else '(default)'
-        self.until_text('[data-rbd-summary]', words)
+        self.until_summary('(default)')
 
     def test_session_ends_before_the_form_is_submitted(self) -> None:
         name = self.begin('1M')
@@ -224,7 +218,10 @@ class ExpressionTest(KeptTestCase):
                 relay.forget_offers()
                 show()
                 self.pick('type', 'rbd')
-                group = self.find(volume_form.GROUP)
-                data = json.loads(group.get_attribute('data-rbd-offers') or '')
-                self.assertIn(_EXPRESSION, data['types'])
+                self.until_summary('(default)')
+            _status, text = self.fetch(
+                '/api/rbd_volume_options/new-volume/?type='
+                + parse.quote(_EXPRESSION)
+            )
+            self.assertEqual('', json.loads(text)['html'])
         self.check_quiet()

@@ -19,8 +19,8 @@ class AccessibleTest(volume_form.FormTestCase):
         def prepare() -> None:
             self.pick('type', 'rbd')
             self.shown_group()
-            self.click('#id_rbd_choose_features')
             self.choose('#id_rbd_stripe_unit', '64 KiB')
+            self.until_summary('× 8')
 
         self.check_everywhere(
             '/project/volumes/create/', volume_form.GROUP, prepare, 'create'
@@ -29,7 +29,6 @@ class AccessibleTest(volume_form.FormTestCase):
     def test_of_a_volume(self) -> None:
         volume = self.created(metadata=base.ASKED)
         for page, selector, prepare in (
-            ('extend/', _NOTE, lambda: None),
             # There is no text before a type is selected.
             (
                 'retype/',
@@ -38,7 +37,7 @@ class AccessibleTest(volume_form.FormTestCase):
             ),
             (
                 'attach/',
-                '[data-rbd-field="rbd_cache_mode"]',
+                '#id_rbd_cache_mode_row',
                 lambda: None,
             ),
             ('rbd_options/', '.modal-body', lambda: None),
@@ -89,23 +88,8 @@ class NotesTest(volume_form.FormTestCase, groups.GroupTestCase):
     def test_forms_without_fields(self) -> None:
         volume = self.created()
         backup = self.back_up(volume)
-        group, _member = self.group_of_one()
-        snapshot = self.group_snapshot(group)
         for panel, form, words in (
-            ('volumes', 'accept_transfer', 'keeps its RBD layout'),
-            (
-                'volumes',
-                f'{volume}/create_snapshot',
-                'inherits the RBD layout',
-            ),
-            (
-                'volumes',
-                f'{volume}/upload_to_image',
-                'the layout of its store',
-            ),
             ('backups', f'{backup}/restore', 'of the default volume type'),
-            ('volume_groups', f'{group}/clone_group', 'of their sources'),
-            ('vg_snapshots', f'{snapshot}/create_group', 'of their sources'),
         ):
             path = f'/project/{panel}/'
             self.check_everywhere(
@@ -162,6 +146,7 @@ class ImageTest(volume_form.FormTestCase):
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
         self.shown_group()
         self.choose('#id_rbd_object_size', '1 MiB')
+        self.until_summary('1 MiB objects')
         self.assertIn('objects of 1 MiB', self.preview())
         self.assertIn('objects', self.text('#id_rbd_object_size_hint'))
         self.screenshot('image-volume')
@@ -172,8 +157,7 @@ class ImageTest(volume_form.FormTestCase):
         def prepare() -> None:
             self.open_image_step()
             self.shown_group()
-            self.click('#id_rbd_choose_features')
 
         self.check_everywhere(
-            '/project/images/', '.rbd-image-options', prepare, 'image'
+            '/project/images/', volume_form.GROUP, prepare, 'image'
         )

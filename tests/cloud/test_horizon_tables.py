@@ -75,6 +75,7 @@ class TablesTest(volume_form.FormTestCase):
         self.pick('type', 'rbd')
         self.shown_group()
         self.choose('#id_rbd_object_size', '1 MiB')
+        self.until_summary('1 MiB')
         self.screenshot('python-tables')
         self.submit()
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])

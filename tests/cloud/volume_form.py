@@ -12,7 +12,7 @@ from tests.cloud import german
 from tests.cloud import pictures
 
 #: The fieldset of the options in the form.
-GROUP = 'fieldset.rbd-volume-options'
+GROUP = 'fieldset.rbd-group'
 _SUBMIT = '.modal-footer input[type="submit"]'
 
 
@@ -50,7 +50,7 @@ class FormTestCase(browser.BrowserTestCase):
         self.click_text('a', 'Create Volume')
         self.find('.ng-wizard input[name="name"]')
         self.click_text('.ng-wizard .nav-item a', 'RBD Volume Options')
-        self.find('.rbd-image-options')
+        self.find(GROUP)
 
     def click_text(self, selector: str, text: str) -> None:
         """Click the element with a given text, also on a German page."""
@@ -115,14 +115,24 @@ class FormTestCase(browser.BrowserTestCase):
 
     def preview(self) -> str:
         """Return the form's preview of the volume."""
-        return self.text('[data-rbd-preview]')
+        return self.text('#rbd_preview')
 
     def shown_group(self) -> WebElement:
-        """Wait for the group of the options, open it and return it."""
+        """Wait for the group, select custom values and return the group."""
         group = self.find(GROUP)
-        if not self.shown(f'{GROUP} > details[open]'):
-            self.click(f'{GROUP} summary')
+        details = f'{GROUP} details.rbd-volume-options'
+        self.until_summary('')
+        if not self.shown(f'{details}[open]'):
+            self.click(f'{details} > summary')
+        self.click(f'{GROUP} [name="rbd_choice"][value="custom"]')
+        self.find('#rbd_preview')
         return group
+
+    def until_summary(self, words: str) -> str:
+        """Wait until the closed line of the group has a text; return it."""
+        summary = f'{GROUP} #rbd_summary'
+        self.until_true(lambda: words in self.text(summary))
+        return self.text(summary)
 
     def make_type_named(self, name: str, **specs: str) -> None:
         """Create a volume type on the RBD back end."""

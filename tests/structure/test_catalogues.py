@@ -108,7 +108,7 @@ class CataloguesTestCase(base.TestCase):
         ]
         page = _PAGE.read_text().partition('\nVolumes\n-----')[0]
         quotes = [' '.join(quote.split()) for quote in _QUOTE.findall(page)]
-        self.assertIn('Choose image features', quotes)
+        self.assertIn('Custom', quotes)
         for quote in quotes:
             # Not the way to a form.
             if '>' not in quote:

@@ -9,7 +9,6 @@ import re
 
 import ddt
 
-from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 from tests import tree
@@ -247,7 +246,7 @@ class PythonTestCase(base.TestCase):
 
 @ddt.ddt
 class ScriptsTestCase(base.TestCase):
-    """Each name in a script exists; scripts cannot import the names."""
+    """Scripts know no key; the server has all rules and texts."""
 
     def _files(self) -> list[pathlib.Path]:
         return [
@@ -257,16 +256,13 @@ class ScriptsTestCase(base.TestCase):
             and name.endswith(('.js', '.html'))
         ]
 
-    def test_names_exist(self) -> None:
+    def test_scripts_name_no_key(self) -> None:
         paths = {
             text: path.name
             for path in self._files()
             for text in _script_names(path.read_text())
         }
-        self.assertIn(keys.OBJECT_SIZE, paths)
-        self.assertEqual(
-            {}, {k: v for k, v in paths.items() if k not in _NAMES}
-        )
+        self.assertEqual({}, paths)
 
     def test_routes_exist(self) -> None:
         routes = {

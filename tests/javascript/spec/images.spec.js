@@ -3,35 +3,33 @@
 'use strict';
 
 const page = require('./page');
-const volumeForm = require('./volume-form');
 
-const OFFERS = volumeForm.OFFERS;
 const APP = 'horizon.app.core';
 const WORKFLOW = `${APP}.images.workflows.create-volume.service`;
 const CINDER = `${APP}.openstack-service-api.cinder`;
 const OURS = 'horizon.dashboard.rbd-volume-options.images';
-const FORM = '/api/rbd_volume_options/form/';
-const TYPES = '/api/rbd_volume_options/types/';
+const GROUP = '/api/rbd_volume_options/new-volume/';
 
 describe('Create Volume of a Glance image', () => {
-  let answers, asked, posted, steps, typesAnswer, validity, volume;
+  let answer, asked, posted, steps, validity, volume, workflow, window;
 
   /* Horizon's services that ours use, as far as they are used. */
-  function stock(window) {
-    window.angular.module(`${APP}.images`, [])
-      .factory(WORKFLOW, () => ({append: (step) => steps.push(step)}));
-    window.angular.module(APP, [`${APP}.images`])
+  function stock(loaded) {
+    loaded.setTimeout = (action) => { action(); return 0; };
+    loaded.jQuery.ajax = (request) => {
+      asked.push(request.url);
+      const deferred = loaded.jQuery.Deferred();
+      return answer ? deferred.resolve(answer) : deferred.reject();
+    };
+    loaded.angular.module(`${APP}.images`, [])
+      .factory(WORKFLOW, () => workflow);
+    loaded.angular.module(APP, [`${APP}.images`])
       .factory(CINDER, () => ({createVolume: () => 'stock'}));
-    window.angular.module('horizon.framework', [])
+    loaded.angular.module('horizon.framework', [])
       .factory('horizon.framework.util.http.service', ['$q', ($q) => ({
         get: (url) => {
           asked.push(url);
-          if (url === TYPES && typesAnswer) {
-            return typesAnswer.promise;
-          }
-          return answers && url === FORM
-            ? $q.resolve({data: volumeForm.group(answers)})
-            : $q.reject({status: 503});
+          return answer ? $q.resolve({data: answer}) : $q.reject({});
         },
         post: (url, body) => {
           posted.push([url, body]);
@@ -41,41 +39,39 @@ describe('Create Volume of a Glance image', () => {
   }
 
   function injector() {
-    const window = page.load({before: stock});
+    window = page.load({before: stock});
     return window.angular.injector(['ng', APP, 'horizon.framework', OURS]);
   }
 
   /* The step, and what a user does with it. */
   function step() {
-    const window = page.load({before: stock});
-    const found = window.angular.injector(
-      ['ng', APP, 'horizon.framework', OURS]);
-    const scope = found.get('$rootScope').$new();
+    const services = injector();
+    const scope = services.get('$rootScope').$new();
     scope.stepModels = {volumeForm: volume};
     scope.rbdVolumeOptionsForm = {
       $setValidity: (_, valid) => { validity = valid; }
     };
-    const ctrl = found.get('$controller')(
-      'ImageRBDOptionsController', {$scope: scope});
     const $ = window.jQuery;
-    const $place = $('<div>').appendTo(window.document.body);
-    ctrl.show($place);
+    const $place = $(`<div rbd-volume-options>
+      <fieldset data-rbd-group="${GROUP}?"><p data-rbd-failed hidden></p>
+      <div data-rbd-content></div></fieldset></div>`)
+      .appendTo(window.document.body);
+    services.get('$compile')($place)(scope);
     scope.$apply();
-    return {
-      ctrl, scope,
-      $: (selector) => $place.find(selector),
-      fill: (name, value) => $place.find(`[name="${name}"]`)
-        .val(value).trigger('change'),
-      errors: () => $place.find('[role="alert"]:not([hidden])').text()
-    };
+    return {scope, $: (selector) => $place.find(selector)};
   }
 
   beforeEach(() => {
-    answers = JSON.parse(JSON.stringify(OFFERS));
+    answer = {
+      html: '<div><input name="rbd_object_size" value="1M"></div>',
+      metadata: {'rbd:object_size': '1M'},
+      is_valid: true,
+      is_offered: true
+    };
     asked = [];
     posted = [];
     steps = [];
-    typesAnswer = null;
+    workflow = {append: (each) => steps.push(each)};
     validity = null;
     volume = {volume_type: 'rbd', size: 8, metadata: {mine: 'kept'}};
   });
@@ -87,147 +83,66 @@ describe('Create Volume of a Glance image', () => {
       .toBe('/static/horizon_volume_opts/images/options.html');
   });
 
-  it('has none in a Horizon without that dialogue', () => {
-    const window = page.load();
-    const found = window.angular.injector(['ng', OURS]);
-    expect(found.has(WORKFLOW)).toBe(false);
+  it('leaves another workflow alone', () => {
+    for (const other of [{}, null, {append: 'no function'}]) {
+      workflow = other;
+      expect(() => injector().get(WORKFLOW)).not.toThrow();
+    }
   });
 
-  it('makes Horizon ask Cinder once, though two requests need it', () => {
-    const found = injector();
-    const $rootScope = found.get('$rootScope');
-    found.get(WORKFLOW);
-    typesAnswer = found.get('$q').defer();
-    // The wizard asks whether a step is ready while it loads its content.
-    steps[0].checkReadiness();
-    const scope = Object.assign(
-      $rootScope.$new(), {stepModels: {volumeForm: volume}});
-    found.get('$controller')('ImageRBDOptionsController', {$scope: scope})
-      .show(page.load().jQuery('<div>'));
-    $rootScope.$apply();
-    volume.volume_type = 'lvm';
-    $rootScope.$apply();
-    expect(asked).toEqual([TYPES]);
-    typesAnswer.resolve({data: page.packed(answers)});
-    $rootScope.$apply();
-    expect(asked).toEqual([TYPES, FORM, FORM]);
+  it('shows the step if a type has options, or if it is not known', () => {
+    for (const [response, expected] of [
+      [{is_offered: true}, true], [{is_offered: false}, false], [null, true]
+    ]) {
+      answer = response;
+      steps = [];
+      const services = injector();
+      services.get(WORKFLOW);
+      let ready = null;
+      steps[0].checkReadiness().then((each) => { ready = each; });
+      services.get('$rootScope').$apply();
+      expect(ready).toBe(expected);
+    }
   });
 
-  it('sends nothing that is not selected', () => {
-    const {$} = step();
-    expect($('[data-rbd-preview]').text().replace(/\u00a0/g, ' '))
-      .toBe('8 GiB = 2,048 objects of 4 MiB, with object map');
-    expect(volume.metadata).toEqual({mine: 'kept'});
-    expect(validity).toBe(true);
-  });
-
-  it('sends what is selected', () => {
-    const {fill} = step();
-    fill('rbd_object_size', '1M');
-    fill('rbd_stripe_unit', '64K');
-    fill('rbd_object_map', 'false');
-    expect(volume.metadata).toEqual({
-      'mine': 'kept',
-      'rbd:object_size': '1M',
-      'rbd:stripe_unit': '64K',
-      'rbd:stripe_count': '8',
-      'rbd:object_map': 'false'
-    });
-    fill('rbd_object_size', '');
-    expect('rbd:object_size' in volume.metadata).toBe(false);
-  });
-
-  it('sends a set of features', () => {
-    const {$, fill} = step();
-    fill('rbd_object_map', 'true');
-    $('[name="rbd_choose_features"]').get(0).click();
-    $('[value="object-map"]').get(0).click();
-    expect(volume.metadata).toEqual({
-      'mine': 'kept', 'rbd:features': 'exclusive-lock,layering'
-    });
-  });
-
-  it('does not let an invalid layout pass', () => {
-    const {errors, fill} = step();
-    fill('rbd_stripe_count', '4');
-    expect(errors())
-      .toBe('Stripe unit and stripe count must be set together.');
-    expect(validity).toBe(false);
-  });
-
-  it('follows the size', () => {
-    const {errors, fill, scope} = step();
-    fill('rbd_stripe_unit', '64K');
-    fill('rbd_stripe_count', '16384');
-    expect(validity).toBe(false);
-    fill('rbd_stripe_count', '3');
-    expect(errors()).toContain('is not a multiple of');
+  it('asks for the group with the values of the dialog', () => {
+    const shown = step();
+    const query = new window.URL(asked[0], 'http://x').searchParams;
+    expect(query.get('type')).toBe('rbd');
+    expect(query.get('size')).toBe('8');
+    expect(query.get('image_source')).toBe('image');
+    expect(shown.$('[name="rbd_object_size"]').val()).toBe('1M');
     volume.size = 9;
-    scope.$apply();
+    shown.scope.$apply();
+    expect(asked[asked.length - 1]).toContain('size=9');
+  });
+
+  it('adds the metadata to that of the volume', () => {
+    step();
+    expect(volume.metadata).toEqual({mine: 'kept', 'rbd:object_size': '1M'});
     expect(validity).toBe(true);
   });
 
-  it('does not drop a selection with another type', () => {
-    const {ctrl, errors, fill, scope} = step();
-    const use = (type) => {
-      volume.volume_type = type;
-      scope.$apply();
-    };
-    use('lvm');
-    expect(ctrl.isEmpty).toBe(true);
-    expect(validity).toBe(true);
-    use('rbd');
-    expect(ctrl.isEmpty).toBe(false);
-    fill('rbd_object_size', '1M');
-    use('lvm');
+  it('cannot be sent with a value that is not valid', () => {
+    answer.is_valid = false;
+    step();
     expect(validity).toBe(false);
-    expect(errors()).toContain('Select the default, or another volume type.');
-    // A type that is newer than the response.
-    answers.lvm2 = OFFERS.rbd;
-    use('lvm2');
-    expect(volume.metadata['rbd:object_size']).toBe('1M');
-    expect(validity).toBe(true);
-    use('lvm3');
-    expect(validity).toBe(false);
-    use('rbd');
-    expect(volume.metadata['rbd:object_size']).toBe('1M');
-    expect(validity).toBe(true);
   });
 
-  it('says that Cinder does not respond', () => {
-    answers = null;
-    expect(step().ctrl.isUnavailable).toBe(true);
-    expect(validity).toBe(null);
-  });
-
-  it('repeats a look-up that failed', () => {
-    const there = answers;
-    answers = null;
-    const {ctrl, scope} = step();
-    expect(ctrl.isUnavailable).toBe(true);
-    answers = there;
+  it('can be sent if there is no response, with what was selected', () => {
+    const shown = step();
+    answer = null;
     volume.size = 9;
-    scope.$apply();
-    expect(ctrl.isUnavailable).toBe(false);
-    expect(asked.filter((url) => url === FORM).length).toBe(2);
+    shown.scope.$apply();
+    expect(validity).toBe(true);
+    expect(volume.metadata['rbd:object_size']).toBe('1M');
+    expect(shown.$('[data-rbd-failed]').prop('hidden')).toBe(false);
   });
 
-  it('loads a type with the name of a member of Object', () => {
-    volume.volume_type = 'constructor';
-    answers.constructor = OFFERS.rbd;
-    const {$} = step();
-    expect($('[name="rbd_object_size"]').length).toBe(1);
-  });
-
-  it('shows why Cinder refused', () => {
-    const found = injector();
-    const create = found.get(CINDER).createVolume;
-    expect(create({metadata: {mine: 'x'}})).toBe('stock');
-    let why = null;
-    create({metadata: {'rbd:object_size': '1M'}})
-      .catch((error) => { why = error.data; });
-    found.get('$rootScope').$apply();
-    expect(why).toContain('refused: why');
-    expect(posted.length).toBe(1);
+  it('shows why Cinder refused the options', () => {
+    const cinder = injector().get(CINDER);
+    expect(cinder.createVolume({metadata: {}})).toBe('stock');
+    cinder.createVolume({metadata: {'rbd:object_size': '1M'}});
+    expect(posted[0][0]).toBe('/api/cinder/volumes/');
   });
 });

@@ -14,10 +14,6 @@ const ENABLED = path.join(PACKAGE, 'enabled', '_3110_rbd_volume_options.py');
 
 const compiled = new Map();
 
-function read(name) {
-  return JSON.parse(fs.readFileSync(path.join(__dirname, '..', name), 'utf8'));
-}
-
 /* The files of ADD_JS_FILES. */
 function scripts() {
   const list = /ADD_JS_FILES[^[]*\[str\] = \[([^\]]*)\]/.exec(
@@ -76,30 +72,4 @@ function load(options) {
   return window;
 }
 
-/* The offers of offers.json, as our script unpacks them. */
-function offers(name) {
-  const found = load().horizon.rbdOffers.unpack(read('offers.json')[name]);
-  return JSON.parse(JSON.stringify(found));
-}
-
-/* Offers in the form that the server sends, without sharing descriptions. */
-function packed(found) {
-  const wanted = Object.keys(
-    Object.assign({}, ...Object.values(found).map((each) => each.options)));
-  const options = [];
-  // Without members of Object: a type can have the name of one of them.
-  const types = Object.create(null);
-  const limits = {};
-  for (const [name, offer] of Object.entries(found)) {
-    types[name] = offer.reason || [offer.require_whole_stripes].concat(
-      wanted.map((key) => options.push((offer.options || {})[key]) - 1));
-  }
-  for (const [name, offer] of Object.entries(found)) {
-    if (offer.limits) {
-      limits[offer.limits] = (limits[offer.limits] || []).concat(name);
-    }
-  }
-  return {keys: wanted, options, types, limits};
-}
-
-module.exports = {load, offers, packed, read};
+module.exports = {load};

@@ -3,13 +3,14 @@
 """Tests of Horizon's pages, with a fake cloud behind its clients."""
 
 import datetime
-from html import parser
 import json
 import types
 from typing import Any
 from unittest import mock
+from urllib import parse
 
 from django import test
+from django import urls
 from django.contrib.auth import models
 from django.core import cache
 from django.utils import translation
@@ -49,41 +50,9 @@ def _catalog() -> list[dict[str, Any]]:
     ]
 
 
-def data_of(page: str, name: str) -> Any:
-    """Return the JSON data in an attribute of a page; None without it.
-
-    The page is parsed as browsers do.
-    """
-    values: list[str] = []
-
-    class Parser(parser.HTMLParser):
-        def handle_starttag(self, tag: str, attrs: Any) -> None:
-            values.extend(value for key, value in attrs if key == name)
-
-    Parser().feed(page)
-    return json.loads(values[0]) if values else None
-
-
 def _later() -> datetime.datetime:
     now = datetime.datetime.now(tz=datetime.timezone.utc)
     return now + datetime.timedelta(hours=1)
-
-
-def unpacked(data: Any) -> dict[str, Any]:
-    """Return packed offers as the scripts of pages read them."""
-    offers: dict[str, Any] = {}
-    for name, packed in data['types'].items():
-        if isinstance(packed, str):
-            offers[name] = {'reason': packed, 'options': {}}
-            continue
-        whole, *numbers = packed
-        described = [data['options'][number] for number in numbers]
-        offers[name] = {
-            'reason': None,
-            'require_whole_stripes': whole,
-            'options': dict(zip(data['keys'], described, strict=True)),
-        }
-    return offers
 
 
 class HorizonTestCase(base.TestCase):
@@ -118,6 +87,21 @@ class HorizonTestCase(base.TestCase):
 
     def _send(self, request: Any, **kwargs: Any) -> requests.Response:
         return self.cloud.send(None, request, **kwargs)
+
+    def request_to(self, path: str) -> Any:
+        """Return a request of the user, as scripts of pages send it."""
+        request = test.RequestFactory().get(
+            path, headers={'X-Requested-With': 'XMLHttpRequest'}
+        )
+        request.user = auth_utils.get_user(request)
+        return request
+
+    def ask(self, path: str, **values: str) -> tuple[int, Any]:
+        """Send a request to one of our routes; return status and answer."""
+        address = f'/api/rbd_volume_options/{path}/?{parse.urlencode(values)}'
+        request = self.request_to(address)
+        response = urls.resolve(request.path).func(request)
+        return response.status_code, json.loads(response.content)
 
     def check_done(self, response: Any) -> None:
         """Check that a form was accepted and redirects."""

@@ -7,12 +7,11 @@ from tests.unit.horizon_volume_opts import horizon_passages
 
 _OURS = 'horizon_volume_opts'
 _CREATE = f'{_OURS}/volumes/create.py'
-_PASSED = f'{_OURS}/volumes/passed_metadata.py'
 _ATTACH = f'{_OURS}/volumes/attach.py'
 _TABLE = f'{_OURS}/volumes/table.py'
 _EXTEND = f'{_OURS}/volumes/extend.py'
 _RETYPE = f'{_OURS}/volumes/retype.py'
-_REFUSING = f'{_OURS}/volumes/refusing.py'
+_REQUESTS = f'{_OURS}/requests_to_cinder.py'
 _NOTES = f'{_OURS}/volumes/notes.py'
 _DETAILS = f'{_OURS}/volumes/details.py'
 _SOURCE = f'{_OURS}/source.py'
@@ -45,7 +44,7 @@ PAGES = (
     contract.Clause(
         f'{_VOLUMES}.forms',
         'CreateForm.handle',
-        _PASSED,
+        _REQUESTS,
         ('request', 'data'),
         ('volume_create', 'api_error'),
     ),
@@ -137,7 +136,6 @@ PAGES = (
     ),
     contract.Clause(f'{_VOLUMES}.views', 'RetypeView.form_class', _RETYPE),
     contract.Clause(f'{_VOLUMES}.views', 'RetypeView.get_initial', _RETYPE),
-    contract.Clause(f'{_VOLUMES}.views', 'RetypeView.get_data', _RETYPE),
     contract.Clause(f'{_VOLUMES}.views', 'VolumesView.table_class', _TABLE),
     contract.Clause(
         f'{_VOLUMES}.tables', 'VolumesTable.Meta.row_actions', _TABLE
@@ -208,38 +206,7 @@ NOTED = tuple(
     for panel, view, form, field in (
         ('project.backups', 'RestoreBackupView', 'RestoreBackupForm', ''),
         ('admin.backups', 'AdminRestoreBackupView', '', ''),
-        (
-            'project.volume_groups',
-            'CloneGroupView',
-            'CloneGroupForm',
-            'group_source',
-        ),
-        (
-            'project.vg_snapshots',
-            'CreateGroupView',
-            'CreateGroupForm',
-            'snapshot_source',
-        ),
-        (
-            'project.volumes',
-            'AcceptTransferView',
-            'AcceptTransferForm',
-            'auth_key',
-        ),
-        (
-            'project.volumes',
-            'UploadToImageView',
-            'UploadToImageForm',
-            'disk_format',
-        ),
-        (
-            'project.volumes',
-            'CreateSnapshotView',
-            'CreateSnapshotForm',
-            'description',
-        ),
         ('admin.volumes', 'ManageVolumeView', 'ManageVolume', 'metadata'),
-        ('admin.volumes', 'MigrateVolumeView', 'MigrateVolume', 'host'),
     )
     for clause in (
         contract.Clause(
@@ -273,16 +240,16 @@ CLIENTS = (
             'cinderclient': (('request',), f'{_OURS}/discovery.py'),
             'volume_create': (
                 ('request', 'size', 'name', 'description', 'volume_type'),
-                _PASSED,
+                _REQUESTS,
             ),
             'volume_get': (_ID, _SOURCE),
             'volume_snapshot_get': (('request', 'snapshot_id'), _SOURCE),
             'volume_set_metadata': ((*_ID, 'metadata'), _ATTACH),
             'volume_delete_metadata': ((*_ID, 'keys'), _ATTACH),
-            'volume_extend': ((*_ID, 'new_size'), _REFUSING),
+            'volume_extend': ((*_ID, 'new_size'), _REQUESTS),
             'volume_retype': (
                 (*_ID, 'new_type', 'migration_policy'),
-                _REFUSING,
+                _REQUESTS,
             ),
             'volume_manage': (('request', 'host'), _NOTES),
             'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _SPECS),
@@ -340,7 +307,7 @@ FRAMEWORK = (
         ('request', 'message'),
     ),
     contract.Clause(
-        'horizon.messages', 'warning', _REFUSING, ('request', 'message')
+        'horizon.messages', 'warning', _REQUESTS, ('request', 'message')
     ),
     contract.Clause(
         'horizon.exceptions',

@@ -2,23 +2,15 @@
 
 """Passages in Horizon's files that the plug-in depends on."""
 
-import importlib.metadata
-
 from tests.unit import contract
 
 _OURS = 'horizon_volume_opts'
 _ENABLED = f'{_OURS}/enabled/_3110_rbd_volume_options.py'
 _SCRIPTS = f'{_OURS}/static/horizon_volume_opts'
-_LAUNCH = f'{_SCRIPTS}/launch/launch.module.js'
 _IMAGES = f'{_SCRIPTS}/images/images.module.js'
 
 _DASHBOARD = 'openstack_dashboard'
 _CORE = 'static/app/core'
-_WIZARD = 'dashboards/project/static/dashboard/project/workflow'
-
-_VERSION = importlib.metadata.version('horizon')
-#: The wizard's volume type field, which 25.3 (2025.1) does not have.
-_VOLUME_TYPE = () if _VERSION.startswith('25.3.') else ('vol_type: {}',)
 
 #: Settings for ``enabled`` files, templates and scripts.
 PASSAGES = (
@@ -63,7 +55,7 @@ PASSAGES = (
         _DASHBOARD,
         'templates/horizon/_scripts.html',
         ('var STATIC_URL =',),
-        _LAUNCH,
+        _IMAGES,
     ),
     contract.Passage(
         'horizon',
@@ -81,34 +73,19 @@ PASSAGES = (
         'horizon',
         'static/framework/util/http/http.js',
         ("'horizon.framework.util.http.service'",),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        'api/rest/cinder.py',
-        (
-            "url_regex = r'cinder/volumetypes/(?P<volumetype_id>[^/]+)/$'",
-            "volumetype_id == 'default'",
-        ),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        'horizon',
-        'static/framework/util/extensible/extensible.service.js',
-        ('container.after = function(id, item',),
-        _LAUNCH,
+        _IMAGES,
     ),
     contract.Passage(
         'horizon',
         'static/framework/widgets/wizard/wizard.html',
-        ('step.templateUrl', 'step.formName', 'step.helpUrl'),
-        _LAUNCH,
+        ('step.templateUrl', 'step.formName'),
+        _IMAGES,
     ),
     contract.Passage(
         'horizon',
         'static/framework/widgets/wizard/wizard.controller.js',
         ('step.checkReadiness',),
-        _LAUNCH,
+        _IMAGES,
     ),
     contract.Passage(
         'horizon',
@@ -156,29 +133,5 @@ PASSAGES = (
         'api/rest/cinder.py',
         ("metadata=request.DATA['metadata']",),
         f'{_SCRIPTS}/images/options.controller.js',
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        f'{_WIZARD}/launch-instance/launch-instance-workflow.service.js',
-        (
-            ".module('horizon.dashboard.project.workflow.launch-instance')",
-            '.factory('
-            "'horizon.dashboard.project.workflow.launch-instance.workflow'",
-            "id: 'source'",
-        ),
-        _LAUNCH,
-    ),
-    contract.Passage(
-        _DASHBOARD,
-        f'{_WIZARD}/launch-instance/launch-instance-model.service.js',
-        (
-            ".factory('launchInstanceModel'",
-            'newInstanceSpec',
-            'source_type: null',
-            'source: []',
-            'vol_create: ',
-            *_VOLUME_TYPE,
-        ),
-        f'{_SCRIPTS}/launch/layout.controller.js',
     ),
 )

@@ -30,8 +30,8 @@ class CatalogueTestCase(horizon_case.HorizonTestCase):
             paths.append(path)
             texts.append(response.content.decode())
         self.assertNotEqual(*paths)
-        self.assertNotIn('Layout und Features', texts[0])
-        self.assertIn('Layout und Features', texts[1])
+        self.assertNotIn('RBD-Datentr', texts[0])
+        self.assertIn('RBD-Datentr', texts[1])
 
     def test_stock_address_is_kept(self) -> None:
         """Other pages of Horizon name the packages themselves."""

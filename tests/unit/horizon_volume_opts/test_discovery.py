@@ -180,9 +180,9 @@ class PagesTestCase(horizon_case.HorizonTestCase):
     def test_at_most_once_for_a_page(self) -> None:
         self.cloud.add_volume('v')
         for path, number in (
-            ('/project/volumes/', 0),
-            ('/project/volumes/create/', 1),
+            ('/project/volumes/', 1),
             # From the cache.
+            ('/project/volumes/create/', 1),
             ('/project/volumes/create/', 1),
             ('/project/volumes/v/attach/', 1),
             ('/project/volumes/v/rbd_options/', 1),

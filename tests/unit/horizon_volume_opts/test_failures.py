@@ -7,10 +7,10 @@ import requests.exceptions
 
 from horizon_volume_opts import failures
 from tests.unit.horizon_volume_opts import fake_cloud
-from tests.unit.horizon_volume_opts import test_rest
+from tests.unit.horizon_volume_opts import horizon_case
 
 
-class FailuresTestCase(test_rest.RestTestCase):
+class FailuresTestCase(horizon_case.HorizonTestCase):
     def test_of_a_request(self) -> None:
         for fault in (
             fake_cloud.Refused(500, 'broken'),
@@ -22,6 +22,6 @@ class FailuresTestCase(test_rest.RestTestCase):
             self.assertRaises(
                 failures.OF_CINDER,
                 cinder.volume_get,
-                self.request('/'),
+                self.request_to('/'),
                 'v',
             )

@@ -2,16 +2,11 @@
 
 """The options that a volume type offers, and their validation."""
 
-import json
-import pathlib
 from typing import Any
 
 import ddt
 
-from horizon_volume_opts import discovery
 from horizon_volume_opts import offers
-from horizon_volume_opts.volumes import create
-from horizon_volume_opts.volumes import fields
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -19,8 +14,6 @@ from rbd_volume_options import plan
 from rbd_volume_options import sizes
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
-from tests.unit.horizon_volume_opts import horizon_case
-from tests.unit.horizon_volume_opts import test_rest
 
 _BY_TYPE = {'default_from': 'volume type'}
 
@@ -215,33 +208,3 @@ class OfferTestCase(base.TestCase):
         )
         self.assertEqual('rbd:object_map', error.key)
         _offer(object_map={'default': False}).check(metadata, 1024 * sizes.GIB)
-
-
-_OFFERS = (
-    pathlib.Path(__file__).parent.parent.parent / 'javascript' / 'offers.json'
-)
-
-
-class OffersOfScriptsTestCase(test_rest.RestTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.cloud.types[0] = fake_cloud.offered(
-            'rbd', object_size={'minimum': 2**16, 'maximum_objects': 2**24}
-        )
-        self.offers: dict[str, Any] = json.loads(_OFFERS.read_text())
-
-    def test_of_the_form(self) -> None:
-        request = self.request('/')
-        members = fields.of_keys(fields.kinds())
-        group = create.options_group(members, discovery.by_type(request))
-        drawn = f'<p data-rbd-offers={group.context["data"]}>'
-        self.assertEqual(
-            self.offers['form'],
-            horizon_case.data_of(drawn, 'data-rbd-offers'),
-        )
-
-    def test_of_the_wizard(self) -> None:
-        self.assertEqual(
-            (200, self.offers['wizard']),
-            self.ask('/api/rbd_volume_options/types/'),
-        )

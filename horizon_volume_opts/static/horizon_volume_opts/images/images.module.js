@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * A step of the dialogue Create Volume of a Glance image: the RBD volume
- * options. It uses the extension points of the workflow of that dialogue.
+ * A step of the dialog Create Volume of a Glance image: the RBD volume
+ * options. It uses the extension points of the workflow of that dialog.
  */
 (function () {
   'use strict';
@@ -11,10 +11,10 @@
   var WORKFLOW = STOCK + '.workflows.create-volume.service';
   var CINDER = 'horizon.app.core.openstack-service-api.cinder';
   var OURS = 'horizon.dashboard.rbd-volume-options.images';
-  var LAUNCH = 'horizon.dashboard.rbd-volume-options.launch';
+  var HTTP = 'horizon.framework.util.http.service';
 
   angular
-    .module(OURS, [LAUNCH])
+    .module(OURS, [])
     .config(extend);
 
   extend.$inject = ['$injector', '$provide'];
@@ -29,24 +29,36 @@
     }
   }
 
-  addStep.$inject = ['$delegate', '$window', LAUNCH + '.offers'];
+  addStep.$inject = ['$delegate', '$window', HTTP];
 
-  function addStep(workflow, $window, offers) {
-    var base = $window.STATIC_URL + 'horizon_volume_opts/images/';
-    workflow.append({
-      id: 'rbd-volume-options',
-      title: gettext('RBD Volume Options'),
-      templateUrl: base + 'options.html',
-      helpUrl: base + 'options.help.html',
-      formName: 'rbdVolumeOptionsForm',
-      checkReadiness: offers.isWorthShowing
-    });
+  function addStep(workflow, $window, http) {
+    // Another plug-in can have a workflow of another form.
+    if (workflow && angular.isFunction(workflow.append)) {
+      workflow.append({
+        id: 'rbd-volume-options',
+        title: gettext('RBD Volume Options'),
+        templateUrl: $window.STATIC_URL +
+          'horizon_volume_opts/images/options.html',
+        formName: 'rbdVolumeOptionsForm',
+        checkReadiness: function () {
+          return isWorthShowing(http);
+        }
+      });
+    }
     return workflow;
   }
 
-  explain.$inject = ['$delegate', 'horizon.framework.util.http.service'];
+  /* Whether any volume type has options, or whether that is not known. */
+  function isWorthShowing(http) {
+    return http.get('/api/rbd_volume_options/new-volume/').then(
+      function (response) { return response.data.is_offered; },
+      function () { return true; }
+    );
+  }
 
-  /* The stock function hides why Cinder refused a volume. The dialogue shows
+  explain.$inject = ['$delegate', HTTP];
+
+  /* The stock function hides why Cinder refused a volume. The dialog shows
    * what a rejected promise contains. */
   function explain(cinder, http) {
     var stock = cinder.createVolume;

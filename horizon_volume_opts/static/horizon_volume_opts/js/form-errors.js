@@ -9,7 +9,7 @@
 horizon.rbdFormErrors = (function () {
   'use strict';
 
-  var OURS = '[data-rbd-field], [data-rbd-note], [data-rbd-form]';
+  var OURS = '[data-rbd-part], [data-rbd-note], [data-rbd-form]';
 
   /* Link the error texts of a stock field to it, in addition to its help.
    * Texts inside a widget are not errors. */
@@ -22,7 +22,7 @@ horizon.rbdFormErrors = (function () {
         ids.push(this.id);
       }
     });
-    if (!$group.is('[data-rbd-field]') && $errors.length) {
+    if (!$group.is('[data-rbd-part]') && $errors.length) {
       $control.attr({
         'aria-describedby': ids.join(' ').trim(),
         'aria-invalid': 'true'

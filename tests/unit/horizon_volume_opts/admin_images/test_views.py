@@ -100,7 +100,7 @@ class PageTestCase(page_case.PageCase):
         lines = b''.join(response.streaming_content).decode().splitlines()
         self.assertIn('rbd-images.csv', response['Content-Disposition'])
         self.assertEqual(2, len(lines))
-        self.assertIn('volume 0,demo,1,,gold,4 MiB,none', lines[1])
+        self.assertIn('volume 0,demo,1,,gold,4 MiB,no striping', lines[1])
 
     def test_used_space(self) -> None:
         """With the decimal sign of the user's language."""

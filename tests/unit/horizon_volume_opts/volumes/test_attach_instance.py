@@ -2,7 +2,6 @@
 
 """The Attach Volume form of an instance, in Horizon's views."""
 
-import re
 from typing import Any
 
 from django.core import cache
@@ -11,7 +10,6 @@ import requests.exceptions
 
 from horizon_volume_opts.volumes import attach
 from tests.unit.horizon_volume_opts import fake_cloud
-from tests.unit.horizon_volume_opts import horizon_case
 from tests.unit.horizon_volume_opts.volumes import test_attach
 
 INSTANCE = '/project/instances/s/attach_volume/'
@@ -35,50 +33,35 @@ class InstanceTestCase(test_attach.AttachTestCase):
             data['rbd_cache_mode'] = mode
         return self.client.post(INSTANCE, data)
 
-    def described(self) -> dict[str, tuple[Any, Any, Any]]:
-        """Return the modes, the note and the mode of each listed volume."""
-        page = self.page()
-        packed = horizon_case.data_of(page, 'data-rbd-modes')
-        self.assertIsNotNone(packed)
-        lists, notes = packed['lists'], packed['notes']
-        listed = re.findall(r'<option value="([^"]+)"', page)[
-            : len(packed['volumes'])
-        ]
-        return {
-            ident: (
-                kind[0] if kind[0] is None else lists[kind[0]],
-                kind[1] if kind[1] is None else notes[kind[1]],
-                kind[2],
-            )
-            for ident, number in zip(listed, packed['volumes'], strict=True)
-            for kind in [packed['kinds'][number]]
-        }
+    def shown(self, volume: str) -> str:
+        """Return the response to the script for a volume."""
+        status, answer = self.ask('cache-modes', volume=volume)
+        self.assertEqual(200, status, answer)
+        return str(answer['html'])
 
     def test_horizon_s_view_uses_it(self) -> None:
-        self.assertIs(attach.InstanceForm, views.AttachVolumeView.form_class)
-
-    def test_data_for_each_volume_of_the_list(self) -> None:
-        volumes = self.described()
-        modes, note, mode = volumes['v']
-        self.assertEqual(
-            ['', 'none', 'writethrough', 'writeback'],
-            [value for value, _ in modes],
+        self.assertTrue(
+            issubclass(
+                views.AttachVolumeView().get_form_class(), attach.InstanceForm
+            )
         )
-        self.assertEqual((None, None), (note, mode))
-        self.assertEqual((modes, None, 'writeback'), volumes['mine'])
-        for ident, words in (
-            ('shared', 'not coherent'),
-            ('other', 'no back end'),
-        ):
-            modes, note, mode = volumes[ident]
-            self.assertIn(words, note)
-            self.assertEqual((None, None), (modes, mode))
 
-    def test_only_listed_volumes(self) -> None:
-        """A volume that is attached cannot be selected."""
-        self.cloud.add_volume('away', attachments=[{'server_id': 'x'}])
-        volumes = self.described()
-        self.assertEqual({'v', 'shared', 'other', 'mine'}, set(volumes))
+    def test_group_is_empty_until_a_volume_is_selected(self) -> None:
+        page = self.page()
+        self.assertIn('data-rbd-names="volume"', page)
+        self.assertNotIn('name="rbd_cache_mode"', page)
+        self.assertEqual('', self.shown(''))
+
+    def test_modes_of_the_selected_volume(self) -> None:
+        self.assertIn('<option value="" selected>Default: ', self.shown('v'))
+        self.assertIn('value="writeback" selected', self.shown('mine'))
+        for ident in ('shared', 'other'):
+            self.assertEqual('', self.shown(ident))
+
+    def test_stock_form_where_no_volume_offers_a_mode(self) -> None:
+        for ident in ('v', 'mine'):
+            del self.cloud.volumes[ident]
+        self.assertNotIn('rbd_', self.page())
 
     def test_stock_form_without_the_extension(self) -> None:
         self.cloud.types = []

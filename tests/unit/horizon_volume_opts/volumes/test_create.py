@@ -9,21 +9,16 @@ from typing import Any
 import ddt
 from django import test
 from django.core import cache as caches
-from openstack_auth import utils as auth_utils
-from openstack_dashboard.api import cinder
 from openstack_dashboard.dashboards.project.images.images import tables
 from openstack_dashboard.dashboards.project.volumes import forms as stock
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
 
-from horizon_volume_opts import discovery
-from horizon_volume_opts import replacements
 from horizon_volume_opts.volumes import create
 from horizon_volume_opts.volumes import fields
 from tests.fakes import fake_option
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
-from tests.unit.horizon_volume_opts import test_rest
 
 URL = '/project/volumes/create/'
 ASK = 'GET /v3/p/os-rbd-volume-options'
@@ -37,15 +32,17 @@ class FormTestCase(horizon_case.HorizonTestCase):
         self.assertEqual(200, response.status_code)
         return str(response.content.decode())
 
-    def data(self, page: str) -> Any:
-        packed = horizon_case.data_of(page, 'data-rbd-offers')
-        return packed and horizon_case.unpacked(packed)
-
     def post(self, query: str = '', **data: Any) -> Any:
         return self.client.post(
             f'{URL}{query}',
             {'name': 'n', 'type': 'rbd', 'size': '1', **data},
         )
+
+    def group(self, **values: str) -> Any:
+        """Return the response to the script of the form."""
+        status, answer = self.ask('new-volume', **{'type': 'rbd', **values})
+        self.assertEqual(200, status, answer)
+        return answer
 
     def made(self) -> dict[str, Any]:
         (volume,) = (
@@ -67,27 +64,25 @@ class FormTestCase(horizon_case.HorizonTestCase):
 @ddt.ddt
 class ShownTestCase(FormTestCase):
     def test_horizon_s_view_uses_it(self) -> None:
-        self.assertIs(create.CreateForm, views.CreateView.form_class)
+        form_class = views.CreateView().get_form_class()
+        self.assertTrue(issubclass(form_class, create.CreateForm))
+        self.assertTrue(issubclass(form_class, stock.CreateForm))
 
-    def test_stock_s_form_where_metadata_would_be_lost(self) -> None:
-        self.patch(views.CreateView, 'form_class', stock.CreateForm)
-        self.patch(cinder, 'volume_create', None)
-        # As in a release with another name for it.
-        del cinder.volume_create
-        replacements.run(['horizon_volume_opts.volumes.create.use_form'])
-        self.assertIs(stock.CreateForm, views.CreateView.form_class)
-        self.assertIn('use_form failed', self.log.output)
-
-    def test_data_for_types_that_offer_something(self) -> None:
-        by_type = self.data(self.shown())
-        self.assertEqual({'rbd', 'lvm'}, set(by_type))
-        self.assertIn('no back end', by_type['lvm']['reason'])
-        self.assertNotIn('rbd:data_pool', by_type['rbd']['options'])
+    def test_closed_line_says_what_the_volume_gets(self) -> None:
+        page = self.shown()
+        self.assertIn(
+            'Layout and features: 4\xa0MiB objects, object map (default)', page
+        )
+        self.assertNotIn('<details class="rbd-volume-options" open', page)
+        self.assertNotIn('name="rbd_object_size"', page)
 
     @ddt.data(*_ODD)
     def test_whatever_a_type_is_called(self, name: str) -> None:
-        self.cloud.types.append(fake_cloud.offered(name))
-        self.assertIn(name, self.data(self.shown()))
+        self.cloud.types.append(
+            fake_cloud.offered(name, object_size={'default': 2**23})
+        )
+        self.cloud.default_type = name
+        self.assertIn('8\xa0MiB objects', self.shown())
 
     def test_stock_form_without_the_extension(self) -> None:
         self.cloud.types = []
@@ -102,7 +97,7 @@ class ShownTestCase(FormTestCase):
                 'rbd', **{w: {'settable': False} for w in words}
             )
         ]
-        page = self.shown()
+        page = self.group(rbd_choice='custom')['html']
         self.assertIn('id_rbd_stripe_unit', page)
         for word in words:
             self.assertNotIn(f'id_rbd_{word}', page)
@@ -126,12 +121,17 @@ class ShownTestCase(FormTestCase):
             'size': 1,
             'status': 'available',
         }
-        for query in ('', '?snapshot_id=s'):
-            self.assertIsNotNone(self.data(self.shown(query)), query)
+        self.assertIn('(default)', self.shown())
+        for query in ('?snapshot_id=s',):
+            self.assertIn(
+                '8\xa0MiB objects, 64\xa0KiB\xa0×\xa08, object map (same as',
+                self.shown(query),
+                query,
+            )
 
     def test_without_inline_script(self) -> None:
         match = re.search(
-            r'<fieldset class="rbd-volume-options.*</fieldset>',
+            r'<fieldset class="rbd-group.*</fieldset>',
             self.shown(),
             re.DOTALL,
         )
@@ -140,64 +140,38 @@ class ShownTestCase(FormTestCase):
         for word in ('<script', '<style', ' style=', 'onchange='):
             self.assertNotIn(word, drawn)
 
+    def test_without_scripts_all_fields_are_shown_and_checked(self) -> None:
+        self.client = test.Client(raise_request_exception=True)
+        page = self.shown()
+        parts = re.findall('<noscript>(.*?)</noscript>', page, re.DOTALL)
+        part = next(each for each in parts if 'rbd_' in each)
+        for key in fields.creation_keys():
+            self.assertIn(f'name="{fields.name_of(key)}"', part)
+        response = self.post(rbd_object_size='3M', name='kept')
+        self.assertIn('power of two', response.content.decode())
+        self.assertEqual({}, self.cloud.volumes)
 
-class RouteTestCase(test_rest.RestTestCase):
-    def test_dialogue_of_images_gets_the_same_fields(self) -> None:
-        status, text = self.ask('/api/rbd_volume_options/form/?named=rbd')
-        self.assertEqual(200, status)
-        for key in fields.kinds():
-            self.assertIn(f'name="{fields.name_of(key)}"', text)
-        data = horizon_case.data_of(text, 'data-rbd-offers')
-        self.assertEqual({'rbd', 'lvm'}, set(data['types']))
-
-    def test_dialogue_of_images_learns_that_cinder_does_not_tell(self) -> None:
-        self.cloud.faults = {ASK: requests.exceptions.Timeout('slow')}
-        status, _text = self.ask('/api/rbd_volume_options/form/')
-        self.assertEqual(503, status)
+    def test_dialog_needs_no_fields_for_browsers_without_scripts(self) -> None:
+        self.assertNotIn('<noscript>', self.shown())
 
 
 class ImagesPanelTestCase(FormTestCase):
-    def test_both_panels_of_images_have_the_same_fields(self) -> None:
-        """The Python panel leads to this form, the Angular one to the route.
-
-        Both have the same markup, and therefore the same script.
-        """
+    def test_python_panel_of_images_leads_to_the_form(self) -> None:
         link = tables.CreateVolumeFromImage()
         link.table = types.SimpleNamespace(get_object_id=lambda image: image)
         path, _mark, query = link.get_link_url('i').partition('?')
         self.assertEqual(URL, path)
-        page = self.shown(f'?{query}')
-        request = test.RequestFactory().get('/')
-        request.user = auth_utils.get_user(request)
-        group = create.options_group(
-            fields.of_keys(fields.kinds()), discovery.by_type(request)
-        )
-        self.assertIn(f'data-rbd-offers={group.context["data"]}', page)
-        for name in group.members:
-            self.assertIn(f'name="{name}"', page)
+        self.assertIn('(default)', self.shown(f'?{query}'))
 
 
 class OpenTestCase(FormTestCase):
     def test_group_is_open_only_with_a_choice_or_an_error(self) -> None:
-        self.assertIn('<details><summary', self.shown())
+        self.assertNotIn('-options" open', self.shown())
         response = self.post(size='', rbd_object_map='true')
-        self.assertIn('<details open><summary', response.content.decode())
-
-    def test_limits_have_the_text_without_one_and_the_general_maximum(
-        self,
-    ) -> None:
-        """The script shows a smaller maximum of the volume type."""
-        shown = self.shown()
-        self.assertIn('data-rbd-unset="Default: no limit, unless', shown)
-        # Horizon removes spaces between tags, but not this one.
-        self.assertIn(
-            'data-rbd-maximum="1000000000"></span>&#32;<span data-rbd-default',
-            shown,
-        )
+        self.assertIn('-options" open', response.content.decode())
 
     def test_further_options_appear_in_their_group_by_data(self) -> None:
         """The definition of an option is enough."""
-        self.assertNotIn('id_rbd_pace_hint', self.shown())
         self.useFixture(fake_option.FakeOption())
         self.cloud.types[0]['options'][fake_option.KEY] = {
             'type': 'word',
@@ -207,9 +181,10 @@ class OpenTestCase(FormTestCase):
             'allowed': ['slow', 'fast'],
         }
         caches.cache.clear()
-        before, _, after = self.shown().partition('More options')
+        page = self.group(rbd_choice='custom')['html']
+        before, _, after = page.partition('More options')
         self.assertNotIn('id_rbd_pace_hint', before)
-        for words in ('id_rbd_pace_hint', 'Pace', 'Fast costs more.'):
+        for words in ('id_rbd_pace_hint', 'Pace'):
             self.assertIn(words, after)
         response = self.post(rbd_pace_hint='huge')
         self.assertIn('not a pace', response.content.decode())
@@ -242,17 +217,6 @@ class SentTestCase(FormTestCase):
             self.made()['metadata'],
         )
 
-    def test_chosen_features_are_sent(self) -> None:
-        response = self.post(
-            rbd_choose_features='on',
-            rbd_features=['exclusive-lock', 'object-map'],
-        )
-        self.check_done(response)
-        self.assertEqual(
-            {'rbd:features': 'exclusive-lock,layering,object-map'},
-            self.made()['metadata'],
-        )
-
     @ddt.data(
         ({'rbd_object_size': '3M'}, 'rbd_object_size', 'power of two'),
         ({'rbd_object_size': '64M'}, 'rbd_object_size', 'out of range'),
@@ -274,16 +238,6 @@ class SentTestCase(FormTestCase):
             'more than',
         ),
         ({'rbd_object_map': 'maybe'}, 'rbd_object_map', 'boolean'),
-        (
-            {'rbd_choose_features': 'on', 'rbd_features': ['object-map']},
-            'rbd_features',
-            'requires exclusive-lock',
-        ),
-        (
-            {'rbd_choose_features': 'on', 'rbd_features': ['magic']},
-            'rbd_features',
-            'not an image feature',
-        ),
     )
     @ddt.unpack
     def test_refused_at_its_field(
@@ -316,15 +270,13 @@ class SentTestCase(FormTestCase):
         response = self.post(rbd_object_size='1M')
         self.check_refused(response, '__all__', "rbd:cache_mode = 'x': no")
 
-    def test_refused_where_nothing_is_chosen_is_as_stock_shows_it(
-        self,
-    ) -> None:
-        """A value of the volume type cannot be corrected in the form."""
+    def test_refused_value_of_the_type_keeps_the_input(self) -> None:
+        """There is no field for it if nothing is selected."""
         text = "rbd:object_size = '1M' (volume type): because; allowed: no"
         self.cloud.faults = {
             POST: fake_cloud.Refused(400, f'RBD volume option refused: {text}')
         }
-        self.check_done(self.post())
+        self.check_refused(self.post(), '__all__', 'because; allowed: no')
 
     def test_a_cinder_that_knows_in_a_minute(self) -> None:
         self.cloud.faults = {POST: fake_cloud.Refused(503, 'Try again')}

@@ -7,37 +7,15 @@ from typing import Any
 from django.core import cache
 import requests.exceptions
 
-from rbd_volume_options import registry
+from horizon_volume_opts.volumes import new_volume
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts.volumes import test_create
-
-
-class ExplainedTestCase(test_create.FormTestCase):
-    def test_why_no_type_offers_anything(self) -> None:
-        broken = fake_cloud.offered('broken')
-        del broken['options']['rbd:stripe_unit']['settable']
-        words = [key.partition(':')[2] for key in registry.volume_keys()]
-        self.cloud.types = [
-            fake_cloud.not_offered('rbd'),
-            fake_cloud.offered(
-                'strict', **{word: {'settable': False} for word in words}
-            ),
-            broken,
-        ]
-        page = self.shown()
-        self.assertNotIn('rbd_object_size', page)
-        reasons = {k: v['reason'] for k, v in self.data(page).items()}
-        self.assertEqual({'rbd', 'strict', 'broken'}, set(reasons))
-        self.assertIn('no back end of this volume type', reasons['rbd'])
-        self.assertIsNone(reasons['strict'])
-        self.assertIn('is invalid', reasons['broken'])
-        self.assertIn('for volume type broken is invalid', self.log.output)
 
 
 class KeptTestCase(test_create.FormTestCase):
     def check_kept(self, response: Any) -> None:
         page = response.content.decode()
-        self.assertIn('<option value="1M" selected>', page)
+        self.assertIn('value="1M"', page)
         self.assertEqual({}, self.cloud.volumes)
 
     def test_refused_where_cinder_no_longer_tells(self) -> None:
@@ -81,6 +59,22 @@ class KeptTestCase(test_create.FormTestCase):
         self.check_refused(response, 'rbd_object_size', 'tenants may not')
         self.check_kept(response)
 
-    def test_features_without_their_choice(self) -> None:
-        response = self.post(rbd_features=['exclusive-lock'])
-        self.check_refused(response, 'rbd_choose_features', 'Select this')
+    def test_default_drops_what_was_selected_before(self) -> None:
+        """A user who selects it need not wait for the script."""
+        self.check_done(self.post(rbd_choice='default', rbd_object_size='1M'))
+        self.assertEqual({}, self.made()['metadata'])
+
+    def test_refused_where_our_own_check_fails(self) -> None:
+        self.patch(new_volume.NewVolume, 'check', None)
+        response = self.post(rbd_object_size='1M')
+        self.check_refused(response, '__all__', 'cannot be checked')
+        self.assertEqual({}, self.cloud.volumes)
+        self.assertIn('Could not check the options', self.log.output)
+        self.check_done(self.post())
+
+    def test_stock_form_where_our_group_fails(self) -> None:
+        self.patch(new_volume.NewVolume, 'of_values', None)
+        page = self.shown()
+        self.assertIn('id_size', page)
+        self.assertNotIn('rbd-volume-options', page)
+        self.check_done(self.post())

@@ -65,7 +65,7 @@ class EffectsTestCase(base.TestCase):
         self.assertIn(_MIGRATION, text)
 
     @ddt.data(
-        ('object_size', {'default': 2**20}, 'another layout'),
+        ('object_size', {'default': 2**20}, '→ 1\xa0MiB'),
         ('data_pool', {'default': 'fast'}, 'another data pool'),
         (
             'features',

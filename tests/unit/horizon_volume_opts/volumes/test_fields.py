@@ -26,27 +26,23 @@ class FieldsTestCase(base.TestCase):
         self.assertEqual(['rbd_stripe_unit'], list(by_name))
 
     def test_none_is_required_and_each_has_its_words(self) -> None:
-        by_name = fields.of_keys(fields.kinds())
-        # One key has two fields.
-        self.assertEqual(len(fields.kinds()) + 1, len(by_name))
+        by_name = fields.of_keys(fields.creation_keys())
+        self.assertEqual(len(fields.creation_keys()), len(by_name))
         for name, field in by_name.items():
             self.assertFalse(field.required, name)
             self.assertTrue(field.label, name)
-            if name != fields.CHOOSE_FEATURES:
-                self.assertTrue(field.help_text, name)
+            self.assertEqual('.', field.help_text[-1], name)
 
     def test_lists_of_sizes_keep_a_posted_value(self) -> None:
-        """The script adds the sizes; an invalid value must not disappear."""
-        (field,) = fields.of_keys([keys.OBJECT_SIZE]).values()
-        drawn = field.widget.render('rbd_object_size', '3M<')
-        self.assertIn('<option value="3M&lt;" selected>', drawn)
-        (field,) = fields.of_keys([keys.OBJECT_SIZE]).values()
-        drawn = field.widget.render('rbd_object_size', '64K')
-        self.assertIn('<option value="64K" selected>64\xa0KiB<', drawn)
-        (field,) = fields.of_keys([keys.OBJECT_SIZE]).values()
-        drawn = field.widget.render('rbd_object_size', '')
-        self.assertEqual(1, drawn.count('<option'))
-        self.assertIn('<option value="" selected>', drawn)
+        """An invalid value must not disappear."""
+        for value, words in (
+            ('3M<', '<option value="3M&lt;" selected>'),
+            ('64K', '<option value="64K" selected>64\xa0KiB<'),
+            ('', '<option value="" selected>nothing<'),
+        ):
+            field = fields.of_key(keys.OBJECT_SIZE, 'nothing', [])
+            drawn = field.widget.render('rbd_object_size', value)
+            self.assertIn(words, drawn)
 
 
 class _Elements(parser.HTMLParser):
@@ -67,20 +63,18 @@ class _Elements(parser.HTMLParser):
 
 class UntrustedTestCase(untrusted.TestCase):
     @hypothesis.given(
-        strategies.sampled_from([*fields.kinds()]), untrusted.TEXTS
+        strategies.sampled_from(fields.creation_keys()), untrusted.TEXTS
     )
     def test_any_posted_text_is_a_value_or_refused_and_no_markup(
         self, key: str, text: str
     ) -> None:
-        *_, field = fields.of_keys([key]).values()
-        page = _Elements(str(field.widget.render('x', [text])))
-        self.assertLessEqual(
-            page.names, {'select', 'option', 'input', 'div', 'label'}
-        )
-        if key != keys.FEATURES:
+        choices: fields.Choices | None
+        for choices in (None, []):
+            field = fields.of_key(key, '', choices)
             page = _Elements(str(field.widget.render('x', text)))
+            self.assertLessEqual(page.names, {'select', 'option', 'input'})
             self.assertIn(text, {value or '' for value in page.values})
-        data = {fields.name_of(key): text, fields.CHOOSE_FEATURES: True}
+        data = {fields.name_of(key): text}
         try:
             options.parse(fields.metadata(data), keys.Scope.VOLUME, _ORIGIN)
         except errors.OptionError as error:
@@ -89,42 +83,9 @@ class UntrustedTestCase(untrusted.TestCase):
 
 class MetadataTestCase(base.TestCase):
     def test_nothing_chosen(self) -> None:
-        data = dict.fromkeys(map(fields.name_of, fields.kinds()), '')
-        self.assertEqual({}, fields.metadata({**data, 'rbd_features': []}))
+        data = dict.fromkeys(map(fields.name_of, fields.creation_keys()), '')
+        self.assertEqual({}, fields.metadata(data))
         self.assertEqual({}, fields.metadata({}))
-
-    def test_boxes_without_the_choice_say_nothing(self) -> None:
-        self.assertEqual(
-            {}, fields.metadata({'rbd_features': ['exclusive-lock']})
-        )
-
-    def test_features_have_layering(self) -> None:
-        metadata = fields.metadata(
-            {
-                'rbd_choose_features': True,
-                'rbd_features': ['exclusive-lock', 'object-map'],
-            }
-        )
-        self.assertEqual(
-            {'rbd:features': 'exclusive-lock,layering,object-map'}, metadata
-        )
-        options.parse(metadata, keys.Scope.VOLUME, _ORIGIN)
-
-    def test_a_map_that_contradicts_the_features_is_not_dropped(self) -> None:
-        metadata = fields.metadata(
-            {
-                'rbd_choose_features': True,
-                'rbd_features': ['exclusive-lock', 'object-map'],
-                'rbd_object_map': 'false',
-            }
-        )
-        self.assertRaises(
-            errors.OptionError,
-            options.parse,
-            metadata,
-            keys.Scope.VOLUME,
-            _ORIGIN,
-        )
 
     def test_as_it_was_typed(self) -> None:
         data = {'rbd_object_size': '3M', 'rbd_stripe_count': ' 8 '}

@@ -12,8 +12,6 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import keys
 from tests.unit import base
 
-_ROWS = 'horizon_volume_opts/_rows.html'
-
 
 class Form(group.GroupedForm, forms.Form):
     name = forms.CharField()
@@ -21,9 +19,9 @@ class Form(group.GroupedForm, forms.Form):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        members = fields.of_keys([keys.STRIPE_UNIT, keys.FEATURES])
+        members = fields.of_keys([keys.STRIPE_UNIT, keys.OBJECT_MAP])
         self.fields.update(members)
-        self.group(group.GroupField(members, _ROWS), after='name')
+        self.group(group.GroupField(members), after='name')
 
 
 def _drawn(form: forms.Form) -> str:
@@ -47,7 +45,6 @@ class GroupTestCase(base.TestCase):
     def test_stock_template_draws_each_member_once(self) -> None:
         drawn = _drawn(Form())
         self.assertEqual(1, drawn.count('name="rbd_stripe_unit"'))
-        self.assertEqual(6, drawn.count('name="rbd_features"'))
         self.assertLess(drawn.index('id_name'), drawn.index('rbd_stripe'))
         self.assertLess(drawn.index('rbd_stripe'), drawn.index('id_last'))
 
@@ -56,14 +53,6 @@ class GroupTestCase(base.TestCase):
         self.assertIn('for="id_rbd_stripe_unit"', drawn)
         self.assertIn('aria-describedby="id_rbd_stripe_unit_hint"', drawn)
         self.assertIn('id="id_rbd_stripe_unit_hint"', drawn)
-        # Checkboxes have one label each, in a fieldset with a legend.
-        self.assertIn('<legend class="h5">Image features</legend>', drawn)
-        for number in range(6):
-            self.assertIn(
-                f'<label><input type="checkbox" id="id_rbd_features_{number}"',
-                drawn,
-            )
-            self.assertIn(f'id="id_rbd_features_{number}_hint"', drawn)
 
     def test_errors_belong_to_their_controls(self) -> None:
         form = Form({'name': 'n', 'rbd_stripe_unit': '3K'})
@@ -77,13 +66,6 @@ class GroupTestCase(base.TestCase):
         )
         self.assertIn('id="id_rbd_stripe_unit_error" role="alert"', drawn)
         self.assertIn('not a &lt;power&gt;', drawn)
-
-    def test_ticked_boxes_stay_ticked(self) -> None:
-        form = Form({'name': 'n', 'rbd_features': ['object-map']})
-        drawn = _drawn(form)
-        before, _, after = drawn.partition('value="object-map"')
-        self.assertIn('checked', after.partition('>')[0])
-        self.assertNotIn('checked', before)
 
     def test_no_script_and_no_style_within_the_page(self) -> None:
         drawn = _drawn(Form())

@@ -2,7 +2,6 @@
 
 """The Change Volume Type form, with real Horizon views and clients."""
 
-import types
 from typing import Any
 
 from horizon import messages
@@ -37,36 +36,41 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         self.assertEqual(200, response.status_code)
         return str(response.content.decode())
 
-    def effects(self) -> dict[str, str]:
-        packed = horizon_case.data_of(self.page(), 'data-rbd-effects')
-        self.assertIsNotNone(packed)
-        texts = packed['texts']
-        self.assertEqual(len(set(texts)), len(texts))
-        return {
-            name: ' '.join(texts[number] for number in numbers)
-            for name, numbers in packed['types'].items()
-        }
+    def effect(self, name: str) -> str:
+        """Return the response to the script for a type."""
+        status, answer = self.ask('effects', volume='v', volume_type=name)
+        self.assertEqual(200, status, answer)
+        return str(answer['html'])
 
     def post(self, name: str = 'alike') -> Any:
         data = {'name': 'v', 'volume_type': name, 'migration_policy': 'never'}
         return self.client.post(URL, data)
 
     def test_horizon_s_view_uses_it(self) -> None:
-        self.assertIs(retype.RetypeForm, views.RetypeView.form_class)
+        self.assertTrue(
+            issubclass(views.RetypeView().get_form_class(), retype.RetypeForm)
+        )
+        self.assertIn('data-rbd-names="volume_type"', self.page())
 
     def test_effect_of_each_type(self) -> None:
-        effects = self.effects()
-        self.assertNotIn('rbd', effects)
-        self.assertIn('keeps its layout', effects['alike'])
-        self.assertIn('stays on its back end', effects['alike'])
+        self.assertEqual('', self.effect('rbd'))
+        self.assertEqual('', self.effect(''))
+        text = self.effect('alike')
+        self.assertIn('keeps its layout', text)
+        self.assertIn('stays on its back end', text)
         for name in ('strict', 'careful', 'lvm'):
-            self.assertIn('are removed from the volume: Cache', effects[name])
-        self.assertIn('no back end', effects['lvm'])
-        self.assertIn('sets another layout: 1\xa0', effects['small'])
-        self.assertIn('must be migrated', effects['small'])
+            self.assertIn(
+                'are removed from the volume: Cache', self.effect(name)
+            )
+        self.assertIn('no back end', self.effect('lvm'))
+        text = self.effect('small')
+        self.assertIn(
+            'Layout: 8\xa0MiB objects, 64\xa0KiB\xa0×\xa08 → 1\xa0', text
+        )
+        self.assertIn('must be migrated', text)
         # The back ends of types are not known.
         for name in ('alike', 'strict', 'lvm'):
-            self.assertIn('uses another back end', effects[name])
+            self.assertIn('uses another back end', self.effect(name))
 
     def test_each_key_that_the_type_refuses_is_named(self) -> None:
         own = {
@@ -87,19 +91,21 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         )
 
     def test_a_type_that_the_answer_lacks(self) -> None:
-        volume = types.SimpleNamespace(**self.volume)
-        packed = retype._described(volume, ['new'], {})
-        text = ' '.join(packed['texts'])
+        text = self.effect('new')
         self.assertIn('did not return the options of this volume type', text)
         self.assertIn('uses another back end', text)
+
+    def test_effect_is_shown_again_with_a_refusal(self) -> None:
+        self.cloud.faults = {_ACTION: fake_cloud.Refused(400, 'because')}
+        page = self.post('strict').content.decode()
+        self.assertIn('are removed from the volume: Cache', page)
 
     def test_limits_of_the_new_type(self) -> None:
         for each in self.cloud.types:
             if each['name'] == 'alike':
                 each['qos_limits'] = fake_cloud.LIMITS
-        effects = self.effects()
-        self.assertIn('limits the volume to 500 reads', effects['alike'])
-        self.assertNotIn('limits', effects['small'])
+        self.assertIn('limits the volume to 500 reads', self.effect('alike'))
+        self.assertNotIn('limits', self.effect('small'))
 
     def test_limits_that_follow_from_the_size_are_shown(self) -> None:
         self.volume['metadata']['rbd:bps_limit'] = '1M'
@@ -108,7 +114,7 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
                 'by-size', iops_limit={'per_gib': 3}, bps_limit={'per_gib': 9}
             )
         )
-        text = self.effects()['by-size']
+        text = self.effect('by-size')
         self.assertIn('limits the volume to 3 operations per second', text)
         # A key of the volume overrides its type.
         self.assertNotIn('9', text)
@@ -152,7 +158,7 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
             'GET /v3/p/os-rbd': requests.exceptions.Timeout('slow')
         }
         page = self.page()
-        self.assertNotIn('data-rbd-effects', page)
+        self.assertNotIn('data-rbd-group', page)
         self.assertIn('Cinder did not return the options of the', page)
         self.check_done(self.post())
 

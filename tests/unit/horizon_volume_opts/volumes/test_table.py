@@ -3,14 +3,17 @@
 """Additions to the volume tables."""
 
 import types
+from typing import Any
 
-from django.test import utils
+from django.core import cache
 from openstack_dashboard.dashboards.admin.volumes import tables as admin_stock
 from openstack_dashboard.dashboards.admin.volumes import views as admin_views
 from openstack_dashboard.dashboards.project.volumes import tables as stock
-from openstack_dashboard.dashboards.project.volumes import views
 
+from horizon_volume_opts import discovery
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import table
+from rbd_volume_options import registry
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -18,14 +21,16 @@ _URL = '/project/volumes/'
 
 
 class TableTestCase(horizon_case.HorizonTestCase):
-    def use(self, wanted: bool | None = None) -> None:
-        self.patch(views.VolumesView, 'table_class', stock.VolumesTable)
-        self.patch(
-            admin_views.VolumesView, 'table_class', admin_stock.VolumesTable
-        )
-        options = {} if wanted is None else {'layout_column': wanted}
-        with utils.override_settings(RBD_VOLUME_OPTIONS=options):
-            table.use_table()
+    def use_column(self) -> None:
+        """Add the column until the test ends."""
+        for each, dashboard in (
+            (stock.VolumesTable, 'project'),
+            (admin_stock.VolumesTable, 'admin'),
+        ):
+            for name in ('base_columns', '_columns'):
+                self.patch(each, name, getattr(each, name).copy())
+            self.patch(each._meta, 'columns', each._meta.columns)
+            table.add_column(each, dashboard)
 
     def page(self) -> str:
         self.cloud.add_volume('v')
@@ -33,24 +38,20 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.assertEqual(200, response.status_code)
         return str(response.content.decode())
 
-    def test_not_if_it_is_turned_off(self) -> None:
-        self.use(False)
+    def test_action_without_the_column_by_default(self) -> None:
         page = self.page()
         self.assertIn('name-of-v', page)
         self.assertNotIn('RBD Layout', page)
         self.assertIn('Change RBD Options', page)
-        self.assertIs(
-            table.AdminActionTable, admin_views.VolumesView.table_class
-        )
 
     def test_layout_for_projects(self) -> None:
-        self.use()
+        self.use_column()
         page = self.page()
         self.assertIn('RBD Layout', page)
         self.assertIn('8\xa0MiB, 64\xa0KiB\xa0×\xa08', page)
 
     def test_an_invalid_record_does_not_prevent_the_page(self) -> None:
-        self.use()
+        self.use_column()
         self.cloud.add_volume(
             'bad', **{f'{fake_cloud.ALIAS}:object_size': '4M'}
         )
@@ -62,17 +63,13 @@ class TableTestCase(horizon_case.HorizonTestCase):
             self.assertEqual(200, response.status_code, path)
 
     def test_layout_for_administrators(self) -> None:
-        self.use()
-        self.assertIs(
-            table.AdminVolumesTable, admin_views.VolumesView.table_class
-        )
-        self.assertEqual(
-            [*admin_stock.VolumesTable.base_columns, 'rbd_layout'],
-            list(table.AdminVolumesTable.base_columns),
-        )
+        self.use_column()
+        for each in (stock.VolumesTable, admin_stock.VolumesTable):
+            names = list(each._columns)
+            self.assertEqual(['rbd_layout', 'actions'], names[-2:])
 
     def test_a_refusal_links_to_its_reason(self) -> None:
-        self.use()
+        self.use_column()
         self.assertNotIn('?tab=', self.page())
         self.cloud.add_volume(
             'v', **{f'{fake_cloud.ALIAS}:attach_refused': {'reason': 'x'}}
@@ -90,14 +87,49 @@ class TableTestCase(horizon_case.HorizonTestCase):
         self.assertIn('last attachment refused', page)
 
     def test_action_for_administrators(self) -> None:
-        for wanted in (True, False):
-            self.use(wanted)
-            table_class = admin_views.VolumesView.table_class
-            self.assertIn('rbd_options', table_class.base_actions)
-
-    def test_stock_columns_stay_as_they_are(self) -> None:
-        self.assertEqual(
-            [*stock.VolumesTable.base_columns, 'rbd_layout'],
-            list(table.VolumesTable.base_columns),
+        self.assertIsInstance(
+            admin_views.VolumesView.table_class.base_actions['rbd_options'],
+            table.AdminChangeOptions,
         )
-        self.assertNotIn('rbd_layout', stock.VolumesTable.base_columns)
+
+    def test_other_tables_of_volumes_stay_as_they_are(self) -> None:
+        """They inherit from the stock class, and show volumes of others."""
+        for each in stock.VolumesTableBase.__subclasses__():
+            if each is not stock.VolumesTable:
+                self.assertNotIn('rbd_options', each.base_actions)
+
+    def test_no_action_without_a_field(self) -> None:
+        changes: dict[str, Any]
+        for changes in (
+            {'multiattach': True, 'volume_type': 'cached'},
+            {'volume_type': 'lvm'},
+            {'volume_type': None},
+        ):
+            self.cloud.types.append(
+                fake_cloud.offered(
+                    'cached',
+                    **{
+                        option.name: {'settable': option.name == 'cache_mode'}
+                        for option in registry.changeable()
+                    },
+                )
+            )
+            cache.cache.clear()
+            self.cloud.add_volume('v', **changes)
+            page = self.client.get(_URL).content.decode()
+            self.assertNotIn('Change RBD Options', page, str(changes))
+
+    def test_action_to_remove_what_is_no_longer_allowed(self) -> None:
+        self.cloud.add_volume(
+            'v', volume_type='lvm', metadata={'rbd:cache_mode': 'none'}
+        )
+        page = self.client.get(_URL).content.decode()
+        self.assertIn('Change RBD Options', page)
+
+    def test_page_of_volumes_where_our_code_fails(self) -> None:
+        self.use_column()
+        self.patch(volume_attributes, 'of_volume', None)
+        self.patch(discovery, 'of_type', None)
+        page = self.page()
+        self.assertIn('name-of-v', page)
+        self.assertIn('in_brief; the page is shown', self.log.output)
