@@ -34,8 +34,8 @@ class CountTest(connections.ConnectionsTestCase):
         for name, operation in self.operations(driver):
             with self.subTest(name):
                 if name == 'initialize_connection':
-                    # It runs a program instead.
-                    with self.connecting(0):
+                    # That of the lock: it runs a program for the rest.
+                    with self.connecting(1):
                         operation()
                 else:
                     operation()
@@ -93,7 +93,8 @@ class CountTest(connections.ConnectionsTestCase):
         source = self.made_volume()
         clone = self.new_volume()
         self.driver.create_cloned_volume(clone, source)
-        with self.connecting(1):
+        # The lock has another one.
+        with self.connecting(2):
             self.driver._flatten('volumes', clone.name)
 
 
