@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The columns of the list, for the page and for CSV."""
+"""The columns of the list."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-import csv
 import dataclasses
-import re
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -22,14 +17,6 @@ from rbd_volume_options import features
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
-#: Where a spreadsheet begins a cell that it treats as a formula. With some
-#: settings, a semicolon, a tab or a line break in a cell ends it, and the wide
-#: forms of the characters have the same effect.
-_STARTS = r'=+\-@\uff1d\uff0b\uff0d\uff20'
-_FORMULA = re.compile(
-    rf'^(?=[{_STARTS}\t\r\n])|(?<=[;\t\r\n])(?="*[{_STARTS}])'
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Column:
@@ -38,12 +25,14 @@ class Column:
     :ivar name: as in the parameter ``sort``
     :ivar text: what a cell has; empty if it is unknown
     :ivar brief: what it shows on the page, if that is shorter
+    :ivar is_always: whether it is shown even if all of its cells are empty
     """
 
     name: str
     label: Any
     text: Callable[[images.Image], Any]
     brief: Callable[[images.Image], Any] | None = None
+    is_always: bool = False
 
 
 def _object_size(image: images.Image) -> str:
@@ -75,7 +64,12 @@ def _other_features(image: images.Image) -> str:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column('name', _('Volume'), lambda image: image.name or image.ident),
+    Column(
+        'name',
+        _('Volume'),
+        lambda image: image.name or image.ident,
+        is_always=True,
+    ),
     Column('project', _('Project'), lambda image: image.project),
     Column('size', _('Size (GiB)'), lambda image: image.size),
     Column('used', _('Used (GiB)'), _used),
@@ -97,7 +91,6 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         'features',
         _('Image Features'),
-        lambda image: ', '.join(image.image_features),
         _other_features,
     ),
     Column('pool', _('Pool of Cinder'), lambda image: image.pool),
@@ -111,48 +104,9 @@ COLUMNS: tuple[Column, ...] = (
 )
 
 
-class _Echo:
-    """A file-like object that returns each line that a CSV writer writes."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-def csv_lines(
-    rbd_images: list[images.Image], projects: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield the lines of a CSV file: the header and a line for each image."""
-    writer = csv.writer(_Echo())
-    head = [str(_('Volume ID')), str(_('Project ID'))]
-    yield writer.writerow([*head, *(str(each.label) for each in COLUMNS)])
-    for image in rbd_images:
-        cells = [
-            projects.get(image.project, '')
-            if column.name == 'project'
-            else column.text(image)
-            for column in COLUMNS
-        ]
-        row = [image.ident, image.project, *cells]
-        yield writer.writerow([_safe(str(cell or '')) for cell in row])
-
-
 OF_FINDINGS: tuple[tuple[str, Any], ...] = (
     (wire.AUDIT_KIND, _('Kind')),
     (wire.AUDIT_POOL, _('Pool of Ceph')),
     (wire.AUDIT_IMAGE, _('RBD Image')),
     (wire.AUDIT_DETAIL, _('Details')),
 )
-
-
-def findings_csv(rows: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    """Yield the lines of a CSV file: the header and a line per finding."""
-    writer = csv.writer(_Echo())
-    yield writer.writerow([str(label) for _name, label in OF_FINDINGS])
-    for each in rows:
-        kind = findings.label(each[wire.AUDIT_KIND])
-        shown = {**each, wire.AUDIT_KIND: kind}
-        yield writer.writerow([_safe(shown[name]) for name, _l in OF_FINDINGS])
-
-
-def _safe(text: str) -> str:
-    return _FORMULA.sub("'", text.replace('\xa0', ' '))

@@ -8,6 +8,4 @@ from horizon_volume_opts.admin_images import views
 
 urlpatterns = [
     path('', views.IndexView.as_view(), name='index'),
-    path('csv/', views.CSVView.as_view(), name='csv'),
-    path('csv/findings/', views.FindingsView.as_view(), name='findings'),
 ]

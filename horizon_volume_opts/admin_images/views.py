@@ -8,15 +8,12 @@ import datetime
 import hashlib
 from typing import Any
 
-from django import http
 from django import shortcuts
 from django import urls
 from django.utils import formats
 from django.utils import text as text_utils
 from django.utils.translation import gettext_lazy as _
-from django.views import generic
 from horizon import exceptions
-from horizon import messages
 from horizon import views
 from horizon.utils import functions
 
@@ -24,7 +21,6 @@ from horizon_volume_opts import layouts
 from horizon_volume_opts.admin_images import census
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import columns
-from horizon_volume_opts.admin_images import conversions
 from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
@@ -36,50 +32,10 @@ _CACHE_VERSION = 4
 #: Maximum number of listed findings that are not about a volume.
 _MOST_FINDINGS = 100
 _PAGE_SIZE = 20
+#: Page numbers before and after the current one, beside the first and last.
+_NEAR = 3
 #: Maximum number of characters of a cell.
 _LONGEST = 40
-
-#: Commands for the operator, each with its purpose.
-_INCOMPLETE = _(
-    'The list of RBD images is not complete. Continue reading, then download '
-    'the file again.'
-)
-
-COMMANDS: tuple[tuple[str, Any], ...] = (
-    (
-        'cinder-rbd-ext types ensure --dry-run',
-        _(
-            'lists the RBD back ends that have no volume type, and the types '
-            'that would be created for them, with an object map by default.'
-        ),
-    ),
-    (
-        'openstack volume set --type <type> <volume>',
-        _(
-            'retypes a volume. A type with the extra spec '
-            'rbd:object_map=true adds an object map to its image.'
-        ),
-    ),
-    (
-        'cinder-rbd-ext retype --from <type> --to <type> --dry-run',
-        _(
-            'lists the volumes of a type that would be retyped. Without '
-            '--dry-run, Cinder retypes them, a few at once.'
-        ),
-    ),
-    (
-        'cinder-rbd-ext object-map enable --volumes --dry-run',
-        _(
-            'lists the volumes that would get an object map, without a '
-            'retype. To enable the maps, replace --dry-run by --journal '
-            'and a file.'
-        ),
-    ),
-    (
-        'openstack volume rbd show <volume>',
-        _('shows the layout, features and cache mode of a volume.'),
-    ),
-)
 
 
 class _Images:
@@ -127,6 +83,11 @@ class IndexView(_Images, views.HorizonTemplateView):
         terms = query.Query.of(self.request.GET)
         selected = terms.select(listed.rbd_images, listed.projects)
         context.update(self._page(terms, selected))
+        shown = [
+            column
+            for column in columns.COLUMNS
+            if column.is_always or any(map(column.text, selected))
+        ]
         context.update(
             {
                 'found': listed,
@@ -135,12 +96,11 @@ class IndexView(_Images, views.HorizonTemplateView):
                 'asked': terms,
                 'number': len(selected),
                 'rows': [
-                    (image, list(_cells(image, listed)))
+                    (image, list(_cells(image, listed, shown)))
                     for image in context['shown']
                 ],
                 'columns': [
-                    (each, terms.sorted_by(each.name))
-                    for each in columns.COLUMNS
+                    (each, terms.sorted_by(each.name)) for each in shown
                 ],
                 'filters': list(_filters(terms, listed)),
                 'chart': chart.draw(census.map_rows(selected)),
@@ -158,20 +118,9 @@ class IndexView(_Images, views.HorizonTemplateView):
                 ],
                 'number_of_findings': len(listed.other_findings),
                 'of_findings': [label for _name, label in columns.OF_FINDINGS],
-                'conversions': self._conversions(),
-                'commands': COMMANDS,
             }
         )
         return context
-
-    def _conversions(self) -> list[conversions.Conversion]:
-        try:
-            return conversions.read(self.request)
-        except Exception:
-            exceptions.handle(
-                self.request, _('Unable to read the running conversions.')
-            )
-            return []
 
     def _page(
         self, terms: query.Query, selected: list[images.Image]
@@ -188,10 +137,13 @@ class IndexView(_Images, views.HorizonTemplateView):
             'shown': shown,
             'first': start + 1,
             'until': start + len(shown),
-            'previous': terms.address(page=page - 1) if page > 1 else None,
-            'next': terms.address(page=page + 1) if page < last else None,
-            'has_previous': page > 1,
-            'has_next': page < last,
+            'pages': [
+                (number, terms.address(page=number), number == page)
+                for number in range(1, last + 1)
+                if number in (1, last) or abs(number - page) <= _NEAR
+            ]
+            if last > 1
+            else [],
         }
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -201,61 +153,6 @@ class IndexView(_Images, views.HorizonTemplateView):
         elif 'more' in request.POST:
             self._read(listing.load(self._key()))
         return _redirect(query.Query.of(request.GET))
-
-
-class _FileView(_Images, generic.View):
-    """A CSV file of the complete list."""
-
-    name: str
-
-    def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the file; go to the page if the list is not complete.
-
-        Nothing in a file would show that images are missing.
-        """
-        listed = self._found()
-        terms = query.Query.of(request.GET)
-        if not listed.complete:
-            messages.error(request, _INCOMPLETE)
-            return _redirect(terms)
-        return http.StreamingHttpResponse(
-            self.lines(listed, terms),
-            content_type='text/csv; charset=utf-8',
-            headers={
-                'Content-Disposition': f'attachment; filename="{self.name}"'
-            },
-        )
-
-    def lines(
-        self, listed: listing.Listing, terms: query.Query
-    ) -> Iterator[str]:
-        """Return the lines of the file."""
-        raise NotImplementedError()
-
-
-class CSVView(_FileView):
-    """The selected images as a CSV file."""
-
-    name = 'rbd-images.csv'
-
-    def lines(
-        self, listed: listing.Listing, terms: query.Query
-    ) -> Iterator[str]:
-        """Return the images, with the filters of the page."""
-        selected = terms.select(listed.rbd_images, listed.projects)
-        return columns.csv_lines(selected, listed.projects)
-
-
-class FindingsView(_FileView):
-    """The findings without a volume as a CSV file."""
-
-    name = 'rbd-findings.csv'
-
-    def lines(
-        self, listed: listing.Listing, terms: query.Query
-    ) -> Iterator[str]:
-        """Return all findings."""
-        return columns.findings_csv(listed.other_findings)
 
 
 def _redirect(terms: query.Query) -> Any:
@@ -273,13 +170,15 @@ def _time(text: str) -> datetime.datetime | None:
 
 
 def _cells(
-    image: images.Image, listed: listing.Listing
+    image: images.Image,
+    listed: listing.Listing,
+    shown: list[columns.Column],
 ) -> Iterator[tuple[str, str, str]]:
     """Yield column, text and complete text of each cell.
 
     One long name must not push the other columns out of the window.
     """
-    for column in columns.COLUMNS:
+    for column in shown:
         text = (column.brief or column.text)(image)
         if column.name == 'project':
             text = listed.projects.get(image.project, image.project)

@@ -109,6 +109,8 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertIn('#', cells['Pool of Cinder'])
         self.assertEqual('No', self.row(bare)['Object Map'])
         self.assertEqual('-', self.row(bare)['Used (GiB)'])
+        # No image of the selection has one.
+        self.assertNotIn('Data Pool of Ceph', self.row(bare))
         text = 'overrides the configuration of Ceph'
         self.assertEqual(text, self.row(bare)['Findings'])
         self.assertIn('image without a volume', self.text('.rbd-images'))
@@ -142,36 +144,6 @@ class ImagesTest(browser.BrowserTestCase):
         self.assertNotIn(name, self.text('.rbd-images'))
         self.read_again()
         self.assertIn(name, self.text('.rbd-images-chart'))
-
-    def test_running_conversion(self) -> None:
-        former = self.make_type(rbd_object_map='false')
-        striped = self.make_type(rbd_stripe_unit='64K', rbd_stripe_count='8')
-        # Ceph looks at each of its objects, which takes some time.
-        volume = self.created(volume_type=former, size=40)
-        self.login('admin')
-        self.open(_PANEL)
-        self.assertFalse(self.all('#rbd-images-conversions'))
-        retype = {'new_type': striped, 'migration_policy': 'never'}
-        self.action(volume, **{'os-retype': retype})
-        row = f'tr[data-conversion="{volume}"]'
-
-        def shown() -> bool:
-            self.open(_PANEL)
-            return bool(self.all(row))
-
-        self.until_true(shown)
-        row_text = self.text(row)
-        for text in (former, striped):
-            self.assertIn(text, row_text)
-        self.assertRegex(row_text, r'\d+ %')
-        self.screenshot('rbd-images-conversions')
-        self.check_accessible('.rbd-images')
-        self.click('a[href="#rbd-images-commands"]')
-        self.assertIn('cinder-rbd-ext retype', self.text('.rbd-images dl'))
-        self.check_quiet()
-        self.wait_for(volume)
-        self.open(_PANEL)
-        self.assertFalse(self.all(row))
 
     def test_in_german(self) -> None:
         volume = self.created(volume_type=self.make_type())

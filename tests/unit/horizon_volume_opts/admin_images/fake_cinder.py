@@ -31,13 +31,11 @@ def volume(
     data_pool: str | None = None,
     loaded: bool = True,
     name: str = 'vol',
-    conversion: dict[str, Any] | None = None,
     image_id: str | None = None,
 ) -> Thing:
     """Return a volume; without features it has no record.
 
     :param image_id: the ID in the name of the image of a migrated volume
-    :param conversion: the progress of a running conversion
     :param loaded: whether the API extension, which adds the attributes, is
         loaded
     """
@@ -54,7 +52,6 @@ def volume(
             )
         )
         made['data_pool'] = data_pool
-    made['conversion'] = conversion
     return Thing(
         id=str(uuid.uuid4()),
         name=name,

@@ -2,22 +2,17 @@
 
 """The page, as shown to an administrator."""
 
-from importlib import metadata
+import re
 import time
 import types
 from typing import Any
 from unittest import mock
 
-from cliff import commandmanager
 from django.utils import html
 from django.utils import translation
 
-from horizon_volume_opts.admin_images import conversions
 from horizon_volume_opts.admin_images import sources
 from horizon_volume_opts.admin_images import views
-from rbd_volume_tools import shell
-from tests import tree
-from tests.unit import base
 from tests.unit.horizon_volume_opts.admin_images import fake_cinder
 from tests.unit.horizon_volume_opts.admin_images import page_case
 
@@ -51,31 +46,6 @@ class PageTestCase(page_case.PageCase):
             )
         self.assertNotContains(response, _MORE)
 
-    def test_running_conversions(self) -> None:
-        """They are read with each view of the page, unlike the list."""
-        self.assertNotContains(self.get(), 'Running Conversions')
-        told = {'percent': 42, 'at': '2026-01-02T03:04:05Z'}
-        volume = fake_cinder.volume(
-            _MAP,
-            status='retyping',
-            name='<b>' + 'x' * 200,
-            conversion={**told, 'reason': None, 'new_type_id': '2'},
-        )
-        self.cinder.volumes.all.append(volume)
-        response = self.get()
-        row = response.content.decode().partition('data-conversion')[2]
-        title = f'title="&lt;b&gt;{"x" * 200}"'
-        for text in (title, '>rbd<', '>striped<', '42 %', '03:04:05'):
-            self.assertIn(text, row.partition('</tr>')[0])
-        self.assertIn(f'>&lt;b&gt;{"x" * 36}…</a>', row)
-        self.assertContains(response, 'href="#rbd-images-commands"')
-        with mock.patch.object(
-            conversions, 'read', autospec=True, side_effect=OSError
-        ):
-            response = self.get()
-        self.assertContains(response, 'Unable to read the running')
-        self.assertContains(response, '1 to 1 of 1 images')
-
     def test_filter_sort_and_pages(self) -> None:
         for _ in range(24):
             self.have('silver', ['layering'])
@@ -89,18 +59,41 @@ class PageTestCase(page_case.PageCase):
         self.assertContains(response, '21 to 25 of 25 images')
         self.assertEqual(1, self.cinder.volumes.requests)
 
+    def test_page_numbers(self) -> None:
+        for _ in range(224):
+            self.have('silver', _MAP)
+        page = self.client.get(_PATH, {'page': '6'}).content.decode()
+        numbers = re.findall(
+            r'<li[^>]*><a href="\?[^"]*"[^>]*>(\d+)</a>', page
+        )
+        self.assertEqual(
+            ['1', '3', '4', '5', '6', '7', '8', '9', '12'], numbers
+        )
+        self.assertIn('aria-current="page">6<', page)
+        self.assertNotIn(
+            'class="pagination"',
+            self.client.get(_PATH, {'type': 'gold'}).content.decode(),
+        )
+
+    def test_empty_columns_are_not_shown(self) -> None:
+        page = self.get().content.decode()
+        head = page.partition('<thead>')[2]
+        for label in ('Used (GiB)', 'Data Pool of Ceph', 'Findings'):
+            self.assertNotIn(f'>{label}', page.partition('rbd-images-list')[2])
+        self.assertIn('Object Size', head)
+
+    def test_counts_come_before_the_list(self) -> None:
+        page = self.get().content.decode()
+        places = [
+            page.index(text)
+            for text in ('<svg', 'id="layouts"', 'id="rbd-images-list"')
+        ]
+        self.assertEqual(sorted(places), places)
+
     def test_nothing_is_selected(self) -> None:
         response = self.client.get(_PATH, {'q': '"><script>'})
         self.assertContains(response, 'No images')
         self.assertNotContains(response, '"><script>')
-
-    def test_csv_holds_filtered_images(self) -> None:
-        self.have('silver', None)
-        response = self.client.get(f'{_PATH}csv/', {'type': 'gold'})
-        lines = b''.join(response.streaming_content).decode().splitlines()
-        self.assertIn('rbd-images.csv', response['Content-Disposition'])
-        self.assertEqual(2, len(lines))
-        self.assertIn('volume 0,demo,1,,gold,4 MiB,no striping', lines[1])
 
     def test_used_space(self) -> None:
         """With the decimal sign of the user's language."""
@@ -148,7 +141,7 @@ class PageTestCase(page_case.PageCase):
     def test_nothing_that_a_content_security_policy_refuses(self) -> None:
         text = self.get().content.decode()
         main = text[text.index('class="rbd-images"') :]
-        main = main[: main.index('Commands')]
+        main = main[: main.index('</tbody>', main.index('-images-list'))]
         self.assertNotIn('style=', main)
         self.assertNotIn('<script', main)
         self.assertNotIn('onclick', main)
@@ -235,32 +228,6 @@ class PageTestCase(page_case.PageCase):
         self.assertContains(self.get(), 'gold')
 
 
-class CommandsTestCase(base.TestCase):
-    """The commands on the page exist."""
-
-    def test_each_exists(self) -> None:
-        plugin = tree.entry_points()['openstack.volume.v3']
-        # The checkout is not installed and has no version.
-        with mock.patch.object(
-            metadata, 'version', autospec=True, return_value='1'
-        ):
-            ours = shell.Shell().command_manager
-        for line, _ in views.COMMANDS:
-            program, *words = line.split()
-            words = [each for each in words if each.replace('-', '').isalpha()]
-            words = [each for each in words if not each.startswith('-')]
-            if program == 'cinder-rbd-ext':
-                ours.find_command(words)
-            elif 'rbd' in words:
-                self.assertIn('_'.join(words), plugin)
-            else:
-                stock = commandmanager.CommandManager('openstack.volume.v3')
-                stock.find_command(words)
-
-
-_CSV = f'{_PATH}csv/'
-
-
 class IncompleteTestCase(page_case.PageCase):
     def setUp(self) -> None:
         super().setUp()
@@ -269,27 +236,6 @@ class IncompleteTestCase(page_case.PageCase):
         patch = mock.patch.object(sources, '_PAGE', 1)
         patch.start()
         self.addCleanup(patch.stop)
-
-    def check_refused(self, text: str) -> None:
-        """Check that no file is sent, and that the page shows the reason."""
-        response = self.client.get(_CSV, {'type': 'gold'})
-        self.assertRedirects(
-            response, f'{_PATH}?type=gold', fetch_redirect_response=False
-        )
-        self.assertContains(self.get(), text)
-
-    def test_csv_of_a_slow_cinder(self) -> None:
-        with mock.patch.object(sources, 'BUDGET', -1):
-            self.check_refused('The list of RBD images is not complete.')
-        self.client.post(_PATH, {'more': '1'})
-        response = self.client.get(_CSV)
-        self.assertEqual(200, response.status_code)
-        lines = b''.join(response.streaming_content).decode().splitlines()
-        self.assertEqual(4, len(lines))
-
-    def test_csv_of_a_cinder_that_fails(self) -> None:
-        self.cinder.volumes.fails_after = 0
-        self.check_refused('Unable to read the RBD images.')
 
     def test_pages_before_a_failure_are_shown(self) -> None:
         self.cinder.volumes.fails_after = 2
@@ -330,11 +276,6 @@ class FindingsTestCase(page_case.PageCase):
         response = self.get()
         self.assertContains(response, '100 of 1,234 findings')
         self.assertContains(response, 'disk without an instance')
-        self.assertContains(response, f'href="{_CSV}findings/"')
-        response = self.client.get(f'{_CSV}findings/')
-        self.assertIn('rbd-findings.csv', response['Content-Disposition'])
-        lines = b''.join(response.streaming_content).decode().splitlines()
-        self.assertEqual(1235, len(lines))
 
     def test_of_a_volume(self) -> None:
         (volume,) = self.cinder.volumes.all
