@@ -17,6 +17,7 @@ from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_config import cfg
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
@@ -25,7 +26,6 @@ from cinder_rbd_ext import own_volume_type
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import turns
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
@@ -45,14 +45,15 @@ from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import leftovers
+from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.trash import entries
+from cinder_rbd_ext.trash import purger
+from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
-from rbd_volume_options import image_record
-from rbd_volume_options import qos
 from rbd_volume_options import wire
 
 Update = dict[str, Any]
@@ -87,7 +88,9 @@ class RBDExtDriver(rbd.RBDDriver):
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
-        self._uploads = turns.Uploads()
+        self._uploads = admission.Uploads()
+        self.copies_at_once = admission.Copies(self)
+        self.purger = purger.Purger(self)
         self.deletions = deletion.Deletions(self, self._maker.creations)
         self.configurations = reconfiguration.Reconfigurations(self)
         self._retypes = retypes.Retypes(self)
@@ -372,14 +375,10 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> Any:
         """Upload a volume to Glance."""
         self.configurations.follow(volume)
-        with contextlib.ExitStack() as held:
-            current = held.enter_context(
-                volume_use.using(self, volume, volume_use.LONG_WAIT)
-            )
-            if image_record.delaying(
-                qos.UPLOAD, current, current.admin_metadata
-            ):
-                held.enter_context(self._uploads.place(current.project_id))
+        with (
+            self._uploads.place(),
+            volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
+        ):
             return super().copy_volume_to_image(
                 context, current, *args, **kwargs
             )
@@ -527,7 +526,7 @@ class RBDExtDriver(rbd.RBDDriver):
             self.images.release(volume.name)
         elif volume_use.is_unfinished(
             record.stored_volume(volume.id)
-        ) or trash.kept(self, volume.name):
+        ) or entries.kept_of(self, volume.id):
             # It would be removed without the record of the volume.
             raise exception.VolumeBackendAPIException(
                 data=f'RBD image {volume.name} does not exist. Restore it, or '
@@ -560,19 +559,24 @@ class RBDExtDriver(rbd.RBDDriver):
                     migration.finished(volume)
                     if not _RETYPED.isdisjoint(record.items_of(volume.id)):
                         self._retypes.leftovers.prepare_deletion(volume)
-                self.deletions.in_turn(volume, self._delete_unless_needed)
+                # Its status can have been reset while this waited.
+                if volume.status == fields.VolumeStatus.DELETING and (
+                    marker.status_of(volume.id) not in (None, volume.status)
+                ):
+                    raise marker.Superseded(volume.id)
+                with migration.former(self, volume) as is_needed:
+                    if not is_needed:
+                        super().delete_volume(volume)
         except exception.VolumeIsBusy as error:
-            # The former image of a volume must not become available.
+            # The former image of a volume must not become available, nor a
+            # volume without its image.
             if volume.migration_status == 'deleting' or not (
                 self.images.exists(volume.name)
             ):
-                self.deletions.repeat(volume, error)
+                raise exception.VolumeBackendAPIException(
+                    data=str(error)
+                ) from error
             raise
-
-    def _delete_unless_needed(self, volume: protocols.Volume) -> None:
-        with migration.former(self, volume) as is_needed:
-            if not is_needed:
-                super().delete_volume(volume)
 
     @contextlib.contextmanager
     def _busy_after_timeout(self, name: str) -> Iterator[None]:
@@ -615,8 +619,9 @@ class RBDExtDriver(rbd.RBDDriver):
             ) from error
 
     def _delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
-        trash.release_snapshot(self, snapshot)
         try:
+            if self.purger.has_images():
+                relatives.let_go(self, snapshot)
             super().delete_snapshot(snapshot)
         except self.rbd.Timeout as error:
             if self._is_kept(snapshot, error):
@@ -660,14 +665,13 @@ class RBDExtDriver(rbd.RBDDriver):
             super()._delete_backup_snaps(rbd_image)
         self.deletions.opened(rbd_image)
 
-    def _delete_clone_parent_refs(
-        self, client: protocols.Client, parent_name: str, parent_snap: str
-    ) -> None:
-        self.deletions.release_parent(client, parent_name, parent_snap)
+    def _start_periodic_tasks(self) -> None:
+        """Purge the trash, with deferred deletion or without it."""
+        if self.host is not None:
+            self.purger.start()
 
     def _trash_purge(self) -> None:
-        with self.deletions.purging():
-            super()._trash_purge()
+        self.purger.run_once()
 
     # The cluster
 

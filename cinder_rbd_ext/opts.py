@@ -21,6 +21,8 @@ SHARE_CONNECTIONS = 'rbd_share_connections'
 CONVERSION_VERIFY = 'rbd_conversion_verify'
 CONVERSION_KEEP = 'rbd_conversion_keep'
 ENSURE_VOLUME_TYPE = 'rbd_ensure_volume_type'
+PURGES = 'rbd_purge_at_once'
+PURGE_RATE = 'rbd_purge_rate'
 
 
 def _limit_opt(option: limits.ConfOption) -> cfg.Opt:
@@ -108,9 +110,31 @@ _OTHER_OPTS: list[cfg.Opt] = [
         help=(
             'Number of seconds for which the trash of the pool keeps an image '
             'that a copy has replaced in a retype. The image uses space until '
-            'then. It is removed earlier if the volume is deleted, if it '
-            'would block the deletion of a snapshot, or if less than 10 '
+            'then. It is removed earlier if the volume is deleted, if '
+            'another copy replaces the image again, or if less than 10 '
             'percent of the pool is free.'
+        ),
+    ),
+    cfg.IntOpt(
+        PURGES,
+        default=4,
+        min=1,
+        help=(
+            'Maximum number of images that are removed from the trash of the '
+            'pool at the same time. The driver moves deleted volumes there '
+            'whose removal takes long, such as those with many objects and '
+            'no valid object map, and volumes of deferred deletion. Projects '
+            'take turns, and one project never has the last place.'
+        ),
+    ),
+    cfg.IntOpt(
+        PURGE_RATE,
+        default=0,
+        min=0,
+        help=(
+            'Maximum number of objects per second that all these removals '
+            'together try to remove, whether the objects exist or not. 0 sets '
+            'no limit.'
         ),
     ),
 ]

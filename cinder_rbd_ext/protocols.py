@@ -134,7 +134,8 @@ class Driver(Protocol):
     librbd: Any
     images: Any
     configurations: Any
-    deletions: Any
+    purger: Any
+    _stats: dict[str, Any]
     host: str
     cluster_name: str | None
     STORAGE_PROTOCOL: str
@@ -147,6 +148,7 @@ class Driver(Protocol):
     def settings(self) -> backend_settings.BackendSettings: ...
     def _ceph_args(self) -> list[str]: ...
     def _get_fsid(self) -> str: ...
+    def _flatten(self, pool: str, volume_name: str) -> None: ...
     def _try_remove_volume(self, client: Any, name: str) -> None: ...
     def _qos_specs_from_volume_type(
         self, volume_type: VolumeType | None

@@ -22,8 +22,8 @@ from cinder.objects import fields
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import trash
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
@@ -94,7 +94,7 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
         clients = functools.partial(driver.images.clients_of, current.name)
         # The image does not exist if an earlier re-image was interrupted.
         with contextlib.suppress(driver.rbd.ImageNotFound):
-            if trash.stays_open(current.name, clients):
+            if open_image.stays_open(current.name, clients):
                 raise locks.VolumeLocked(
                     f'Volume {volume.id}: {image_handles.IN_USE}'
                 )

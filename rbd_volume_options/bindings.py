@@ -95,6 +95,7 @@ class OpenImage(Image, Protocol):
     """An open image, as of the stock driver, with its connection."""
 
     client: Cluster
+    ioctx: Ioctx
 
 
 class RBD(Protocol):

@@ -10,6 +10,7 @@ It is written directly to the header object, by librbd's id: no client of the
 image is asked for its lock, and the image is not opened.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import errno
 import struct
@@ -21,8 +22,8 @@ import uuid
 KEY = 'rbd_volume_options_owner'
 #: Instead of a cloud's id: the cloud has given the image away (unmanaged).
 RELEASED = 'released'
-# Ceph's number of the head of an image, which is not a snapshot.
-_NO_SNAPSHOT = struct.pack('<Q', 2**64 - 2)
+#: Ceph's number of the head of an image, which is not a snapshot.
+NO_SNAPSHOT = struct.pack('<Q', 2**64 - 2)
 
 #: Help text of the options with the id of the cloud.
 HELP = (
@@ -133,18 +134,60 @@ def write(
     :raises rados.Error: if the header has another version
     """
     text = mark(owner, ioctx.get_pool_id(), image_id)
-    # A map with one entry, as librbd's own client of the class encodes it.
-    data = struct.pack('<I', 1) + encoded(KEY) + encoded(text)
+    set_metadata(ioctx, image_id, {KEY: text}, version)
+
+
+def set_metadata(
+    ioctx: PoolContext,
+    image_id: str,
+    metadata: Mapping[str, str],
+    version: int | None = None,
+) -> None:
+    """Write image metadata, in one step and without opening the image.
+
+    :param version: version that the header must have; None for any
+    :raises rados.ObjectNotFound: if the image does not exist
+    :raises rados.Error: if the header has another version
+    """
+    # A map, as librbd's own client of the class encodes it.
+    data = struct.pack('<I', len(metadata)) + b''.join(
+        encoded(name) + encoded(text) for name, text in metadata.items()
+    )
     operation = ioctx.create_write_op()
     try:
         if version is not None:
             operation.assert_version(version)
         # Fails if there is no header: a write alone would create it.
-        operation.execute('rbd', 'get_size', _NO_SNAPSHOT)
+        operation.execute('rbd', 'get_size', NO_SNAPSHOT)
         operation.execute('rbd', 'metadata_set', data)
         ioctx.operate_write_op(operation, f'rbd_header.{image_id}')
     finally:
         ioctx.release_write_op(operation)
+
+
+def metadata_of(
+    librados: Any, ioctx: Any, image_id: str, names: Iterable[str]
+) -> dict[str, str]:
+    """Return those entries of image metadata that exist.
+
+    The image is not opened. Empty if it does not exist.
+
+    :param librados: the module ``rados``
+    """
+    wanted = tuple(f'metadata_{name}' for name in names)
+    try:
+        with librados.ReadOpCtx() as operation:
+            values, _ = ioctx.get_omap_vals_by_keys(operation, wanted)
+            ioctx.operate_read_op(operation, f'rbd_header.{image_id}')
+            # The binding returns None for an empty value.
+            return {
+                name.removeprefix('metadata_'): (value or b'').decode(
+                    errors='replace'
+                )
+                for name, value in values
+            }
+    except librados.ObjectNotFound:
+        return {}
 
 
 def write_named(ioctx: PoolContext, name: str, owner: str) -> None:

@@ -163,10 +163,6 @@ RETYPE_SOURCE = '.retyped-'
 #: The pools that can be data pools, as a list of names; None if unknown.
 RBD_DATA_POOLS = 'rbd_data_pools'
 
-#: The deletions of many objects that run, and those that wait for them.
-RBD_SLOW_DELETIONS = 'rbd_slow_deletions'
-RBD_SLOW_DELETIONS_WAITING = 'rbd_slow_deletions_waiting'
-
 # These are also names of options in cinder.conf, whose values are reported.
 #: The id of the cloud, see :mod:`rbd_volume_options.ownership`.
 RBD_CLOUD_ID = 'rbd_cloud_id'

@@ -12,7 +12,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from rbd_volume_options import capabilities
 from rbd_volume_options import features
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -36,10 +35,7 @@ def added(
                 ceph_striping=driver.rbd.default_striping(client.ioctx),
                 data_pools=data_pools_of(driver, client),
             )
-    running, waiting = driver.deletions.turns.slow.counts()
     return {
-        wire.RBD_SLOW_DELETIONS: running,
-        wire.RBD_SLOW_DELETIONS_WAITING: waiting,
         **capabilities.reported(settings),
         **capabilities.location_of(settings, stock),
     }

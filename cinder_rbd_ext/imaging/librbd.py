@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import errno
-import itertools
 from typing import Any
 import weakref
 
@@ -21,7 +20,6 @@ from oslo_log import log as logging
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import open_image
-from cinder_rbd_ext.imaging import removals
 from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
 from rbd_volume_options import features
@@ -35,6 +33,8 @@ LOG = logging.getLogger(__name__)
 _from_mask = features.from_mask
 
 PoolName = Callable[[int], str]
+#: Removes an image: librbd's object, the context of the pool, the name.
+Remove = Callable[[Any, Any, str], None]
 
 
 class Librbd(open_image.Delegate):
@@ -51,9 +51,7 @@ class Librbd(open_image.Delegate):
         self.size_checks: dict[str | None, Callable[[Any, int], None]] = {}
         self._locks = open_image.Locks()
         #: What removes an image, by its name.
-        self.removers: dict[str, removals.Remove] = {}
-        #: Takes part in each removal from the trash, if any.
-        self.purge: removals.Purge | None = None
+        self.removers: dict[str, Remove] = {}
 
     def RBD(self) -> 'RBD':
         """Return the object that creates, clones and removes images."""
@@ -281,29 +279,7 @@ class RBD(open_image.Delegate):
             LOG.debug('The clean-up will remove image %s', name)
             return
         remove = self._librbd.removers.get(name)
-        with removals.checked(self._librbd, ioctx, name):
-            if creation is None and remove is not None:
-                remove(self._wrapped, ioctx, name)
-            else:
-                self._wrapped.remove(ioctx, name, *args, **kwargs)
-
-    def trash_list(self, ioctx: bindings.Ioctx) -> Iterator[dict[str, Any]]:
-        """List the trash, also while an image is being converted."""
-        purge = self._librbd.purge
-        return itertools.takewhile(
-            lambda entry: purge is None or not purge.is_lost,
-            removals.trash_of(self._wrapped, ioctx),
-        )
-
-    def trash_remove(
-        self, ioctx: bindings.Ioctx, image_id: str, force: bool = False
-    ) -> None:
-        """Remove an image; without force, a purge takes part in it."""
-        purge = None if force else self._librbd.purge
-        removing = (
-            purge.removing(ioctx, image_id)
-            if purge
-            else contextlib.nullcontext()
-        )
-        with removing:
-            self._wrapped.trash_remove(ioctx, image_id, force)
+        if creation is None and remove is not None:
+            remove(self._wrapped, ioctx, name)
+        else:
+            self._wrapped.remove(ioctx, name, *args, **kwargs)

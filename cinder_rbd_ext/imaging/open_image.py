@@ -5,8 +5,11 @@
 from collections.abc import Callable
 import contextlib
 import contextvars
+import time
 from typing import Any
 import weakref
+
+from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
@@ -19,6 +22,8 @@ from rbd_volume_options import image_handles
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 
+LOG = logging.getLogger(__name__)
+
 # The image that the stock driver would create. It does not matter, because a
 # volume from another volume inherits all parts that are not set.
 _FROM_SOURCE = plan.ImageState(
@@ -27,6 +32,11 @@ _FROM_SOURCE = plan.ImageState(
 
 #: Seconds to wait for another call on an image, which may hang.
 LONGEST = 30.0
+
+#: Seconds until the OSDs have removed the watch of a killed client, and
+#: seconds between two attempts in this time.
+WATCHED_FOR = 60.0
+PAUSE = 1.0
 
 # The image that the current thread, native or eventlet's, has opened last.
 _last: contextvars.ContextVar[
@@ -64,6 +74,20 @@ class Locks:
             if lock is None:
                 lock = self._of[pool, name] = releases.native_lock()
             return lock
+
+
+def stays_open(name: str, clients: Callable[[], list[str]]) -> bool:
+    """Return whether clients have an image open, and are no killed ones."""
+    until = time.monotonic() + WATCHED_FOR
+    while addresses := clients():
+        if time.monotonic() > until:
+            LOG.error(
+                'Clients have image %(name)s open: %(addresses)s',
+                {'name': name, 'addresses': ', '.join(addresses)},
+            )
+            return True
+        time.sleep(PAUSE)
+    return False
 
 
 def parent_of(image: bindings.Image) -> creations.Parent:

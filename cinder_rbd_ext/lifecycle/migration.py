@@ -76,6 +76,7 @@ from cinder import objects
 from cinder.db import api as db
 from oslo_log import log as logging
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
@@ -86,7 +87,6 @@ from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import accepted_keys
@@ -341,14 +341,13 @@ class Migrations:
         with contextlib.ExitStack() as stack:
             if not reason:
                 place = self._retypes.places.place(
-                    volume.project_id,
                     copy,
                     target,
                     functools.partial(marker.beat, volume.id, mark, held),
                     is_limited=volume.status == marker.RETYPING,
                 )
                 reason = stack.enter_context(place)
-            if reason in places.FOR_ALL_COPIES:
+            if reason in admission.FOR_ALL_COPIES:
                 raise _refusal(volume, reason)
             if reason:
                 LOG.info(

@@ -88,6 +88,7 @@ from cinder.objects import fields
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
@@ -98,7 +99,6 @@ from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
 from rbd_volume_options import features
@@ -133,7 +133,7 @@ class Retypes:
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
         #: Also those of migrations.
-        self.places = places.Places(driver)
+        self.places = admission.Copies(driver)
         self.leftovers = leftovers.Leftovers(driver)
 
     @contextlib.contextmanager
@@ -219,7 +219,7 @@ class Retypes:
                 {'id': volume.id, 'obstacle': decided.obstacle, 'why': reason},
             )
             refuse(volume, reason)
-            if reason in places.FOR_ALL_COPIES:
+            if reason in admission.FOR_ALL_COPIES:
                 # Cinder migrates the same object next, if the caller allows.
                 setattr(volume, NOT_COPIED, reason)
             self._check_applies(volume.id, mark, held)
@@ -339,7 +339,6 @@ class Retypes:
         copy = copies.Copy(images)
         try:
             with self.places.place(
-                volume.project_id,
                 copy,
                 target.state,
                 functools.partial(marker.beat, volume.id, mark, held),

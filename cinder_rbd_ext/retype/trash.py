@@ -20,7 +20,6 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.scheduler import rpcapi
-from cinder.volume import volume_utils
 from oslo_config import cfg
 from oslo_log import log as logging
 import oslo_messaging
@@ -32,11 +31,11 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.trash import entries
 from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import ownership
 from rbd_volume_options import wire
 
 CONF = cfg.CONF
@@ -53,20 +52,6 @@ _TIMEOUT = 3
 _UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
-def stays_open(name: str, clients: Callable[[], list[str]]) -> bool:
-    """Return whether clients have an image open, and are no killed ones."""
-    until = time.monotonic() + WATCHED_FOR
-    while addresses := clients():
-        if time.monotonic() > until:
-            LOG.error(
-                'Clients have image %(name)s open: %(addresses)s',
-                {'name': name, 'addresses': ', '.join(addresses)},
-            )
-            return True
-        time.sleep(PAUSE)
-    return False
-
-
 def keep(images: swap.Images, volume_id: str) -> None:
     """Move the source to the trash, after a copy has replaced it."""
     marker.note_kept(volume_id, images.source_id)
@@ -79,7 +64,9 @@ def keep(images: swap.Images, volume_id: str) -> None:
                 ioctx, images.name, images.kept_name, images.source_id
             )
         if swap.id_of(ioctx, images.kept_name) == images.source_id:
-            images.driver.rbd.RBD().trash_move(ioctx, images.kept_name, delay)
+            entries.keep(
+                images.driver, ioctx, images.kept_name, volume_id, delay
+            )
 
     swap.run(images.driver, run)
 
@@ -253,47 +240,6 @@ def _volume_of(ident: str) -> Any:
     return next(iter([*in_use, *own]), None)
 
 
-def removable(driver: protocols.Driver) -> list[str]:
-    """Return the ids of the images that a purge may remove from the trash.
-
-    Their time is over, and this cloud has deleted their volumes. Others may
-    belong to another cloud or program, or an operator has moved them there.
-    """
-
-    def expired(ioctx: bindings.Ioctx) -> list[dict[str, Any]]:
-        return [
-            entry
-            for entry in driver.rbd.RBD().trash_list(ioctx)
-            if _is_expired(entry)
-            and not volume_id_of(entry)
-            # The record of an unmanaged volume is that of a deleted one.
-            and not ownership.is_released(driver.rados, ioctx, entry['id'])
-        ]
-
-    entries = swap.run(driver, expired)
-    return [
-        each['id']
-        for each in entries
-        if is_deleted(driver, each['name'], each['id'])
-    ]
-
-
-def is_deleted(
-    driver: protocols.Driver, name: str, image_id: str = ''
-) -> bool:
-    """Return whether an image is that of a volume that this cloud deleted."""
-    # Of a volume that has another image since a re-image, too.
-    is_source = name.endswith(wire.DELETED_SOURCE)
-    name = name.removesuffix(wire.DELETED_SOURCE)
-    ident = volume_utils.extract_id_from_volume_name(name) or ''
-    volumes = [each for each in _volumes_of(ident) if each.name == name]
-    return any(each.deleted or is_source for each in volumes) and not any(
-        is_needed(driver, Kept(image_id, name, True, each.id, False))
-        for each in volumes
-        if not each.deleted
-    )
-
-
 def _is_expired(entry: dict[str, Any]) -> bool:
     until = timeutils.normalize_time(entry['deferment_end_time'])
     return bool(until <= timeutils.utcnow())
@@ -424,26 +370,3 @@ def remove_expired(driver: protocols.Driver, is_full: bool) -> None:
         ),
         is_locked=False,
     )
-
-
-def release_snapshot(
-    driver: protocols.Driver, snapshot: protocols.Snapshot
-) -> None:
-    """Remove kept sources that block the deletion of a snapshot."""
-
-    def blocking(ioctx: bindings.Ioctx) -> set[str]:
-        if not any(map(volume_id_of, driver.rbd.RBD().trash_list(ioctx))):
-            # To open the image takes much longer.
-            return set()
-        with driver.rbd.Image(
-            ioctx, snapshot.volume_name, snapshot=snapshot.name
-        ) as image:
-            return {
-                child['id']
-                for child in image.list_children2()
-                if child['trash']
-            }
-
-    with contextlib.suppress(driver.rbd.ImageNotFound):
-        if image_ids := swap.run(driver, blocking):
-            remove(driver, lambda entry: entry.image_id in image_ids)

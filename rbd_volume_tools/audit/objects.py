@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 from rbd_volume_options import ownership
+from rbd_volume_options import trash_mark
 
 _DIRECTORY = 'rbd_directory'
 _TRASH = 'rbd_trash'
@@ -58,6 +59,9 @@ class Trashed:
     :ivar moved: the time when it was moved to the trash
     :ivar expires: the time until which it cannot be purged
     :ivar state: what librbd does with the entry
+    :ivar mark: the mark of the driver, if it moved the image there and will
+        remove it
+    :ivar blocked: what the driver waits for, of :mod:`trash_mark`
     """
 
     pool: str
@@ -67,6 +71,8 @@ class Trashed:
     moved: datetime.datetime
     expires: datetime.datetime
     state: State = State.SETTLED
+    mark: trash_mark.Mark | None = None
+    blocked: str = ''
 
     @property
     def is_damaged(self) -> bool:
@@ -89,7 +95,14 @@ def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
     for key, value in _omap(librados, ioctx, _TRASH, 'id_'):
         ident = key.removeprefix('id_')
         try:
-            entries.append(_trashed(pool, ident, value))
+            entry = _trashed(pool, ident, value)
+            if entry.source is Source.USER:
+                mark, blocked = trash_mark.read(librados, ioctx, ident)
+                if mark and mark.is_of_move(entry.moved):
+                    entry = dataclasses.replace(
+                        entry, mark=mark, blocked=blocked
+                    )
+            entries.append(entry)
         except ValueError:
             never = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
             unknown = Source.UNKNOWN, never, never, State.UNKNOWN

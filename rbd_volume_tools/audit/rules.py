@@ -38,6 +38,10 @@ _ABANDONED = datetime.timedelta(days=1)
 
 _Found = Iterator[findings.Finding]
 
+# Time after which an image that the driver should have removed is reported.
+_REMOVED_IN = datetime.timedelta(days=1)
+_AT_ONCE = datetime.timedelta()
+
 
 def of_pool(
     scanned: scan.PoolScan,
@@ -98,7 +102,12 @@ def _of_trash(scanned: scan.PoolScan, now: datetime.datetime) -> _Found:
         kind = None
         if entry.source is objects.Source.REMOVING:
             kind = findings.REMOVAL
-        elif entry.source is objects.Source.USER and entry.expires <= now:
+        elif (
+            entry.source is objects.Source.USER
+            # The driver removes those with its mark.
+            and entry.expires + (_REMOVED_IN if entry.mark else _AT_ONCE)
+            <= now
+        ):
             kind = findings.IN_TRASH
         elif entry.is_damaged:
             kind = findings.DAMAGED_ENTRY

@@ -23,6 +23,9 @@ MAX_TYPES = 50
 #: Number of projects with their own label: those with the most bytes.
 MAX_PROJECTS = 200
 
+#: Value of the label "blocked_by" during the delay of an image in the trash.
+DELAY = 'delay'
+
 #: Label of the other volume types and projects. If a volume type had this
 #: name, its numbers would be added to those of the others.
 OTHER_TYPES = '(other)'
@@ -76,6 +79,22 @@ DELETION = Metric(
     ('pool', 'owner'),
 )
 TRASH = Metric('rbd_audit_trash_images', 'RBD images in the trash', ('pool',))
+WAITING = Metric(
+    'rbd_audit_removals_waiting_images',
+    'RBD images in the trash that the driver will remove, by what it waits '
+    'for; blocked_by is empty for its turn',
+    ('pool', 'project', 'blocked_by'),
+)
+WAITING_BYTES = Metric(
+    'rbd_audit_removals_waiting_bytes',
+    'Provisioned size of these RBD images',
+    ('pool', 'project', 'blocked_by'),
+)
+WAITING_SINCE = Metric(
+    'rbd_audit_removals_waiting_since_timestamp_seconds',
+    'Time at which the oldest of these RBD images could be removed',
+    ('pool', 'project', 'blocked_by'),
+)
 LIMITED = Metric(
     'rbd_audit_limited_images',
     'Number of RBD images with a limit on reads and writes',
@@ -144,6 +163,7 @@ def of_report(
     yield Sample(DURATION, audited.seconds)
     yield from _of_counts(audited)
     yield from _of_scans(audited)
+    yield from _of_removals(audited)
     yield from _of_limits(audited)
     yield from _of_findings(audited)
     if has_usage:
@@ -247,6 +267,38 @@ def _of_scans(audited: report.Report) -> Iterator[Sample]:
                 labels = (each.pool, _label(owner))
                 yield Sample(DELETION, objects[owner], labels)
         yield Sample(TRASH, len(each.trash), (each.pool,))
+
+
+def _of_removals(audited: report.Report) -> Iterator[Sample]:
+    """Yield what the driver will remove from the trash, by project.
+
+    Projects beyond :data:`MAX_TYPES`, those with the fewest, share a label.
+    """
+    waiting = [
+        (entry, entry.mark)
+        for each in audited.scans
+        for entry in each.trash
+        if entry.mark
+    ]
+    projects = collections.Counter(mark.project for _, mark in waiting)
+    shown = {project for project, _ in projects.most_common(MAX_TYPES)}
+    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
+    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
+    since: dict[tuple[str, ...], float] = {}
+    for entry, mark in waiting:
+        labels: tuple[str, ...] = (
+            entry.pool,
+            mark.project if mark.project in shown else OTHER_TYPES,
+            DELAY if entry.expires > audited.taken else entry.blocked,
+        )
+        numbers[labels] += 1
+        sizes[labels] += mark.size
+        at = entry.expires.timestamp()
+        since[labels] = min(at, since.get(labels, at))
+    for labels, number in sorted(numbers.items()):
+        yield Sample(WAITING, number, labels)
+        yield Sample(WAITING_BYTES, sizes[labels], labels)
+        yield Sample(WAITING_SINCE, since[labels], labels)
 
 
 def _of_limits(audited: report.Report) -> Iterator[Sample]:

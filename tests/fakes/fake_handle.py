@@ -174,7 +174,12 @@ class Image:
                 if parent is None or parent[1] is not stored:
                     continue
                 if self._at in (None, parent[2]):
-                    yield {'pool': pool.name, 'image': image.name}
+                    yield {
+                        'pool': pool.name,
+                        'image': image.name,
+                        'id': image.ident,
+                        'trash': False,
+                    }
 
     # Metadata
 

@@ -12,6 +12,7 @@ import dataclasses
 import errno
 import itertools
 import json
+import struct
 from typing import Any
 
 from tests import feature_bits
@@ -328,6 +329,24 @@ class Ioctx:
     def application_list(self) -> list[str]:
         """Return the enabled applications of the pool."""
         return list(self.pool.applications)
+
+    def create_write_op(self) -> fake_operations.WriteOp:
+        """Return an operation."""
+        return fake_operations.WriteOp()
+
+    def release_write_op(self, operation: fake_operations.WriteOp) -> None:
+        """Free an operation."""
+
+    def execute(
+        self, name: str, group: str, method: str, data: bytes
+    ) -> tuple[int, bytes]:
+        """Return the order and the size of an image."""
+        (size,) = (
+            image.size
+            for image in self.pool.images.values()
+            if name == f'rbd_header.{image.ident}'
+        )
+        return 9, struct.pack('<BQ', 22, size)
 
     def operate_write_op(
         self,

@@ -11,7 +11,7 @@ import ddt
 import fixtures
 import rbd
 
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.imaging import open_image
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -182,7 +182,7 @@ class TrashTest(CloneSourcesTestCase):
     def test_source_that_a_server_has_open_is_not_deleted(self) -> None:
         """The stock driver only renames a source with clones."""
         self.useFixture(
-            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+            fixtures.MonkeyPatch(f'{open_image.__name__}.WATCHED_FOR', 1.0)
         )
         source = self.made_volume()
         self.clone(source, self.driver)
@@ -198,7 +198,7 @@ class TrashTest(CloneSourcesTestCase):
         source = self.made_volume()
         clone = self.clone(source)
         self.patch(
-            'cinder_rbd_ext.lifecycle.clone_sources.CloneSources.release',
+            'cinder_rbd_ext.trash.relatives.Relatives.release',
             side_effect=rbd.OperationNotSupported('made to fail'),
         )
         self.driver.delete_volume(clone)

@@ -22,7 +22,7 @@ import testtools
 from benchmarks import counts
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.imaging import open_image
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests import feature_bits
@@ -391,7 +391,7 @@ class RevertTest(base.DriverTestCase):
     def test_image_that_a_server_has_open_is_not_reverted(self) -> None:
         """Administrators reset the status of volumes that are attached."""
         self.useFixture(
-            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+            fixtures.MonkeyPatch(f'{open_image.__name__}.WATCHED_FOR', 1.0)
         )
         volume = self.made_volume()
         snapshot = self.new_snapshot(volume)
@@ -436,7 +436,7 @@ class ReimageTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.useFixture(
-            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+            fixtures.MonkeyPatch(f'{open_image.__name__}.WATCHED_FOR', 1.0)
         )
         self.useFixture(
             fixtures.MockPatchObject(

@@ -14,8 +14,8 @@ import rbd
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import trash
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
@@ -60,7 +60,7 @@ class ReplicationTest(base.DriverTestCase):
 
     def test_watch_of_rbd_mirror_is_no_client(self) -> None:
         self.useFixture(
-            fixtures.MonkeyPatch(f'{trash.__name__}.WATCHED_FOR', 1.0)
+            fixtures.MonkeyPatch(f'{open_image.__name__}.WATCHED_FOR', 1.0)
         )
         volume = self.made_volume(type_id=self.replicated)
         snapshot = self.new_snapshot(volume)

@@ -9,6 +9,7 @@ from cinder.db import api as db
 from cinder.volume.drivers import rbd
 import ddt
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
@@ -130,42 +131,36 @@ class StatsTest(base.DriverTestCase):
 
 
 class UploadTest(base.DriverTestCase):
-    def _counts(self, **values: object) -> list[tuple[int, int]]:
-        """Upload a volume; return the uploads that run and that wait."""
-        return self._uploaded(self.made_volume(**values))
-
-    def _uploaded(self, volume: Any) -> list[tuple[int, int]]:
+    def _upload(self, volume: Any) -> int:
+        """Upload a volume; return the number of free places meanwhile."""
         self.update(volume, {'status': 'uploading'})
-        counts: list[tuple[int, int]] = []
+        free: list[int] = []
         with mock.patch.object(
             rbd.RBDDriver,
             'copy_volume_to_image',
             autospec=True,
-            side_effect=lambda *args: counts.append(
-                self.driver._uploads.line.counts()
+            side_effect=lambda *args: free.append(
+                self.driver._uploads._places._free._value
             ),
         ):
             self.driver.copy_volume_to_image(self.context, volume, None, {})
-        return counts
+        return free[0]
 
-    def test_upload_with_a_slow_limit_of_the_owner_has_a_place(self) -> None:
-        limited = {'rbd:read_bps_limit': '1M'}
-        self.assertEqual([(1, 0)], self._counts(metadata=limited))
+    def test_upload_has_a_place(self) -> None:
+        self.assertEqual(
+            admission.UPLOADS - 1, self._upload(self.made_volume())
+        )
 
     def test_upload_begins_with_the_limits_of_the_keys(self) -> None:
         """A change of keys during a creation is stored only."""
         key = 'rbd:read_bps_limit'
         former = self.made_volume({key: '1M'})
         db.volume_metadata_delete(self.admin, former.id, key)
-        self.assertEqual([(0, 0)], self._uploaded(former))
+        self._upload(former)
         stored = self.cluster.stored(former.name).metadata
         self.assertNotIn('conf_rbd_qos_read_bps_limit', stored)
         new = self.made_volume()
         db.volume_metadata_update(self.admin, new.id, {key: '1M'}, False)
-        self.assertEqual([(1, 0)], self._uploaded(new))
-
-    def test_other_uploads_are_not_counted(self) -> None:
-        for limited in ({}, {'rbd:bps_limit': '1G'}):
-            self.assertEqual([(0, 0)], self._counts(metadata=limited))
-        slow = self.make_type(rbd_read_bps_limit='1M')
-        self.assertEqual([(0, 0)], self._counts(volume_type=slow))
+        self._upload(new)
+        stored = self.cluster.stored(new.name).metadata
+        self.assertIn('conf_rbd_qos_read_bps_limit', stored)

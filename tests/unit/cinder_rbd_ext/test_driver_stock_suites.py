@@ -35,7 +35,7 @@ _REBUILDS = (
 )
 _NAME_BACK = 'ours gives the image its name back'
 _SUMMED_UP = 'librbd sums the sizes up for ours, which opens no image'
-_CLONES = 'calls are counted; ours looks for references to clones, too'
+_PURGES = 'ours purges only images with its mark, in its own thread'
 
 # Tests that only some releases have.
 _SINCE = {'test_manage_existing_invalid_type': range(27, 1000)}
@@ -62,13 +62,9 @@ IMPOSSIBLE = [
         'test_disable_multiattach_2_5': _REBUILDS,
         'test_manage_existing_invalid_type': _NAME_BACK,
         'test_manage_existing_with_exist_rbd_image': _NAME_BACK,
-        'test_delete_volume': _CLONES,
-        'test_delete_volume_not_found_at_open': _CLONES,
-        'test_delete_busy_volume': _CLONES,
-        'test_delete_volume_has_snapshots_trash': _CLONES,
-        'test_delete_volume_clone_info_return_parent': _CLONES,
-        'test_deferred_deletion_trash_purge': _CLONES,
-        'test_deferred_deletion_trash_purge_not_expired': _CLONES,
+        'test_deferred_deletion_trash_purge': _PURGES,
+        'test_deferred_deletion_trash_purge_not_expired': _PURGES,
+        'test_deferred_deletion_periodic_task': _PURGES,
         **dict.fromkeys(
             (
                 'test_migrate_volume_bad_host',

@@ -54,6 +54,8 @@ _WRONG = {
     'rbd_share_connections': 'perhaps',
     'rbd_conversion_verify': 'perhaps',
     'rbd_conversion_keep': '-1',
+    'rbd_purge_at_once': '0',
+    'rbd_purge_rate': '-1',
 }
 
 
@@ -101,6 +103,8 @@ class OptionsTest(base.TestCase):
                 'rbd_conversion_verify': True,
                 'rbd_conversion_keep': 86400,
                 'rbd_ensure_volume_type': False,
+                'rbd_purge_at_once': 4,
+                'rbd_purge_rate': 0,
             },
             {name: conf[opts.SHARED_GROUP][name] for name in _NAMES},
         )

@@ -95,8 +95,6 @@ _CONTRACT = {
     'RBD_REQUIRE_WHOLE_STRIPES': 'rbd_require_whole_stripes',
     'RBD_MIN_OBJECT_SIZE': 'rbd_min_object_size',
     'RBD_MAX_OBJECTS': 'rbd_max_objects',
-    'RBD_SLOW_DELETIONS': 'rbd_slow_deletions',
-    'RBD_SLOW_DELETIONS_WAITING': 'rbd_slow_deletions_waiting',
     'RBD_DEFAULT_FEATURES': 'rbd_default_features',
     'RBD_DEFAULT_STRIPE_UNIT': 'rbd_default_stripe_unit',
     'RBD_DEFAULT_STRIPE_COUNT': 'rbd_default_stripe_count',

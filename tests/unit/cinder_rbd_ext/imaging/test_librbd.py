@@ -75,20 +75,6 @@ class ModuleTest(librbd_case.LibrbdTestCase):
         self.assertTrue(parent.has_configuration)
         self.assertEqual([], self.cluster.open_images)
 
-    def test_trash_is_listed_until_its_purge_must_end(self) -> None:
-        rbd = self.module.RBD()
-        for name in 'first', 'second', 'third':
-            rbd.create(self.ioctx, name, 1 << 20)
-            trash = self.cluster.pools['volumes'].trash
-            trash[name] = self.cluster.stored(name)
-        self.assertEqual(3, len([*rbd.trash_list(self.ioctx)]))
-        self.module.purge = mock.Mock(spec=['is_lost'], is_lost=False)
-        listed = []
-        for entry in rbd.trash_list(self.ioctx):
-            listed.append(entry['name'])
-            self.module.purge.is_lost = len(listed) == 2
-        self.assertEqual(2, len(listed))
-
     def test_is_there(self) -> None:
         self.assertFalse(self.module.is_there(self.ioctx, 'parent'))
         self.parent()

@@ -2,12 +2,9 @@
 
 """Objects that are removed together with a clone."""
 
-import concurrent.futures
 import contextlib
 import errno
 import functools
-import threading
-import time
 from typing import Any
 from unittest import mock
 
@@ -19,20 +16,13 @@ from cinder.message import api as message_api
 from cinder.objects import base as versions
 from cinder.volume import manager
 from cinder.volume import rpcapi
-from cinder.volume.drivers import rbd as stock
-import ddt
 import fixtures
-from oslo_config import fixture as config_fixture
 
 from cinder_rbd_ext import locks
-from cinder_rbd_ext import releases
-from cinder_rbd_ext import turns
-from cinder_rbd_ext.lifecycle import deletion
-from cinder_rbd_ext.retype import trash
-from rbd_volume_options import keys
+from cinder_rbd_ext.imaging import open_image
+from cinder_rbd_ext.retype import marker
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
-from tests.fakes import fake_librbd
 from tests.unit.cinder_rbd_ext import base
 
 #: Seconds after which a test fails that would otherwise wait forever.
@@ -194,7 +184,7 @@ class InterruptedTest(base.DriverTestCase):
 
     def test_client_that_is_not_forgotten_yet(self) -> None:
         self._interrupted(fake_images.OSError('timed out'))
-        self._patch(f'{trash.__name__}.PAUSE', 0)
+        self._patch(f'{open_image.__name__}.PAUSE', 0)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy(), times=3)
         self.driver.delete_volume(self.volume)
         self.assertEqual({}, self.pool.removing)
@@ -202,7 +192,7 @@ class InterruptedTest(base.DriverTestCase):
     def test_client_that_is_never_forgotten(self) -> None:
         """Cinder must not make the volume available: its data is lost."""
         self._interrupted(fake_images.OSError('timed out'))
-        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
+        self._patch(f'{open_image.__name__}.WATCHED_FOR', -1)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
         self.assertRaises(
             exception.VolumeBackendAPIException,
@@ -228,37 +218,6 @@ class LostTest(base.DriverTestCase):
         self.assertEqual([source.name], self.cluster.names())
         self.assertEqual([], self.snapshots_of(source.name))
 
-    def test_failure_does_not_end_the_periodic_purge(self) -> None:
-        """An exception would end it until the service restarts."""
-        self.cluster.fail('RBD.trash_list', self.lost)
-        with mock.patch.object(
-            stock.RBDDriver,
-            '_trash_purge',
-            autospec=True,
-            side_effect=exception.VolumeBackendAPIException(data='no cluster'),
-        ):
-            self.driver._trash_purge()
-        self.assertEqual(
-            2, self.log.output.count('Could not purge the whole trash')
-        )
-
-    def test_kept_source_of_a_retype_is_left_to_its_recovery(self) -> None:
-        """It may be the only image of its volume."""
-        volume = self.made_volume()
-        entry = self.cluster.stored(volume.name)
-        with self.cluster.connected('volumes') as ioctx:
-            ioctx.pool.trash[entry.ident] = ioctx.pool.images.pop(entry.name)
-            entry.name = f'{volume.name}.retyped-{entry.ident}'
-            volume.destroy()
-            self.driver._trash_purge()
-            self.assertEqual([entry.ident], [*ioctx.pool.trash])
-            self.assertNotIn('Error deleting', self.log.output)
-            self.assertNotIn('Could not', self.log.output)
-            # Recovery may remove it at the same time.
-            with self.driver.deletions.purging():
-                self.driver.rbd.RBD().trash_remove(ioctx, entry.ident, True)
-            self.assertEqual([], [*ioctx.pool.trash])
-
     def test_before_the_removal(self) -> None:
         volume = self.made_volume()
         self.cluster.fail('Image.list_snaps', self.lost)
@@ -266,152 +225,13 @@ class LostTest(base.DriverTestCase):
         self.assertEqual([], self.cluster.names())
 
 
-class AtOnceTest(base.DriverTestCase):
-    def test_concurrent_deletions_are_limited(self) -> None:
-        """Limit concurrent deletions; the others wait."""
-        volumes = [self.made_volume() for _ in range(30)]
-        lock = threading.Lock()
-        running = most = 0
-
-        def delete(self: Any, volume: Any, client: Any) -> None:
-            nonlocal running, most
-            with lock:
-                running += 1
-                most = max(most, running)
-            time.sleep(0.01)
-            original(self, volume, client)
-            with lock:
-                running -= 1
-
-        original = stock.RBDDriver._delete_volume
-        with (
-            mock.patch.object(
-                stock.RBDDriver, '_delete_volume', autospec=True
-            ) as patched,
-            concurrent.futures.ThreadPoolExecutor(len(volumes)) as pool,
-        ):
-            patched.side_effect = delete
-            list(pool.map(self.driver.delete_volume, volumes))
-        self.assertEqual(turns.MOST_AT_ONCE - turns.FOR_OTHERS, most)
-        self.assertEqual([], self.cluster.names())
-
-    def test_small_one_among_large_ones(self) -> None:
-        """Large images without an object map do not delay others."""
-        plain = self.make_type(**{keys.FEATURES: 'layering'})
-        large = [self.made_volume({}, plain, size=100) for _ in range(12)]
-        small = self.made_volume()
-        held = []
-        # Images are removed in native threads.
-        end = releases._native(threading).Event()
-        remove = fake_librbd.RBD.remove
-
-        def hold(self: Any, ioctx: Any, name: str) -> None:
-            if name != small.name:
-                held.append(name)
-                end.wait(_PATIENCE)
-            remove(self, ioctx, name)
-
-        with (
-            mock.patch.object(
-                fake_librbd.RBD, 'remove', autospec=True, side_effect=hold
-            ),
-            concurrent.futures.ThreadPoolExecutor(len(large) + 1) as pool,
-        ):
-            self.addCleanup(end.set)
-            deleted = [
-                pool.submit(self.driver.delete_volume, each) for each in large
-            ]
-            try:
-                while len(held) < turns.MOST_SLOW - turns.FOR_OTHERS:
-                    time.sleep(0.01)
-                pool.submit(self.driver.delete_volume, small).result(_PATIENCE)
-                self.assertEqual(
-                    sorted(each.name for each in large), self.cluster.names()
-                )
-                # Those that wait have no image open.
-                self.assertEqual([], self.cluster.open_images)
-            finally:
-                end.set()
-            for each in deleted:
-                each.result(_PATIENCE)
-        self.assertEqual([], self.cluster.names())
-
-
-class ClonesOfDeletedTest(base.DriverTestCase):
-    """Clones whose deletion may remove a source of any size."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.source = self.made_volume()
-        self.clone = self.new_volume(source_volid=self.source.id)
-        self.driver.create_cloned_volume(self.clone, self.source)
-
-    def _is_slow(self) -> bool:
-        """Delete the clone."""
-        self.driver.delete_volume(self.clone)
-        return f'deletion of {self.clone.name} takes long' in self.log.output
-
-    def test_clone_of_deleted_source_waits_among_slow_ones(self) -> None:
-        self.driver.delete_volume(self.source)
-        self.assertTrue(self._is_slow())
-        self.assertEqual([], self.cluster.names())
-
-    def test_clone_of_existing_source_is_quick(self) -> None:
-        self.assertFalse(self._is_slow())
-
-    def test_deferred_deletion_is_quick(self) -> None:
-        """It only moves images to the trash."""
-
-        def move(self: Any, ioctx: Any, name: str, delay: int) -> None:
-            moved = ioctx.pool.images.pop(name)
-            ioctx.pool.trash[moved.ident] = moved
-
-        self.driver.delete_volume(self.source)
-        self.override_backend('enable_deferred_deletion', True)
-        with mock.patch.object(
-            fake_librbd.RBD, 'trash_move', move, create=True
-        ):
-            self.assertFalse(self._is_slow())
-        self.assertNotIn(self.clone.name, self.cluster.names())
-
-
-class DeferredTest(base.DriverTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.override_backend('deferred_deletion_delay', 7)
-        self.rbd = mock.Mock(spec=['trash_move'])
-
-    def _move(self, has_snapshots: bool) -> None:
-        sources: Any = None
-        deferred = deletion._Deletion(sources, is_deferred=True)
-        deferred.has_snapshots = has_snapshots
-        move = functools.partial(
-            self.driver.deletions._move, deferred, self.rbd, None, 'volume'
-        )
-        if has_snapshots:
-            self.assertRaises(fake_images.ImageHasSnapshots, move)
-        move()
-        self.rbd.trash_move.assert_called_once_with(None, 'volume', 7)
-
-    def test_uninspected_image_is_moved_to_trash(self) -> None:
-        """An image is moved, too, if it could not be inspected."""
-        self._move(has_snapshots=False)
-
-    def test_clones_are_flattened_first(self) -> None:
-        self._move(has_snapshots=True)
-
-
-@ddt.ddt
-class PostponedTest(base.DriverTestCase):
-    """Cinder's volume manager, with a deletion that is postponed."""
+class ManagerTest(base.DriverTestCase):
+    """Deletions that Cinder's volume manager requests."""
 
     MOCK_WORKER = False
 
     def setUp(self) -> None:
         super().setUp()
-        self.useFixture(
-            fixtures.MonkeyPatch(f'{turns.__name__}.MOST_WAITING', 1)
-        )
         self.volume = self.made_volume()
         self.volume.status = 'deleting'
         self.volume.save()
@@ -431,21 +251,15 @@ class PostponedTest(base.DriverTestCase):
                 db.service_create(self.admin, service).id,
             )
         )
-        self.line = self.driver.deletions.turns.quick
-        self.cast = self.useFixture(
-            fixtures.MockPatchObject(
-                rpcapi.VolumeAPI, '_get_cctxt', autospec=True
-            )
-        ).mock.return_value.cast
         self.manager = mock.Mock(
             spec=manager.VolumeManager,
             driver=self.driver,
             db=db,
             message_api=mock.create_autospec(message_api.API),
         )
-        self.quotas = self.useFixture(
+        self.useFixture(
             fixtures.MockPatchObject(manager, 'QUOTAS', autospec=True)
-        ).mock
+        )
 
     def delete(self, volume: Any, **how: Any) -> None:
         """Process a request to delete a volume."""
@@ -453,113 +267,46 @@ class PostponedTest(base.DriverTestCase):
             self.manager, self.admin, volume, **how
         )
 
-    def postpone(self) -> None:
-        """Delete the volume while its project has no place."""
-        project = self.volume.project_id
-        with contextlib.ExitStack() as running:
-            for _ in range(turns.MOST_AT_ONCE - turns.FOR_OTHERS):
-                running.enter_context(self.line.turn(project))
-            waiting = threading.Thread(target=self._wait, args=(project,))
-            waiting.start()
-            while not self.line._threads():
-                time.sleep(0.01)
-            self.assertRaises(turns.Postponed, self.delete, self.volume)
-            self.cast.assert_not_called()
-        waiting.join()
-
-    def _wait(self, project: str) -> None:
-        with self.line.turn(project, self.fail):
-            pass
-
     def worker(self) -> Any:
         """Return the entry by which a restart finds the deletion."""
         return db.worker_get(self.admin, resource_id=self.volume.id)
 
-    def test_volume_keeps_status_quota_and_worker_until_its_turn(self) -> None:
-        self.postpone()
-        self.volume.refresh()
-        self.assertEqual('deleting', self.volume.status)
-        self.assertEqual('deleting', self.worker().status)
-        self.assertIsNotNone(self.worker().service_id)
-        self.assertEqual([self.volume.name], self.cluster.names())
-        self.quotas.reserve.assert_not_called()
-        deadline = time.monotonic() + _PATIENCE
-        while not self.cast.called:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
-        method, sent = self.cast.call_args.args[1], self.cast.call_args.kwargs
-        self.assertEqual('delete_volume', method)
-        self.delete(sent['volume'])
-        self.assertEqual([], self.cluster.names())
-        self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
-        self.assertRaises(exception.WorkerNotFound, self.worker)
-        self.quotas.commit.assert_called_once()
-
     def test_volume_that_was_reset_while_its_deletion_waited_stays(
         self,
     ) -> None:
-        """Its owner may want to keep it, and a deletion can wait for hours."""
-        project = self.volume.project_id
-        with concurrent.futures.ThreadPoolExecutor() as executor:
-            with contextlib.ExitStack() as running:
-                for _ in range(turns.MOST_AT_ONCE - turns.FOR_OTHERS):
-                    running.enter_context(self.line.turn(project))
-                waiting = executor.submit(self.delete, self.volume)
-                while not self.line._threads():
-                    time.sleep(0.01)
-                db.volume_update(
-                    self.admin, self.volume.id, {'status': 'available'}
-                )
-            self.assertIsNotNone(waiting.exception(_PATIENCE))
+        """Its owner may want to keep it, and a deletion waits for the lock."""
+        exclusive = locks.exclusive
+
+        def reset(*args: Any, **how: Any) -> Any:
+            changed = {'status': 'available'}
+            db.volume_update(self.admin, self.volume.id, changed)
+            return exclusive(*args, **how)
+
+        with mock.patch.object(
+            locks, 'exclusive', autospec=True, side_effect=reset
+        ):
+            self.assertRaises(marker.Superseded, self.delete, self.volume)
         self.assertEqual([self.volume.name], self.cluster.names())
         stored = objects.Volume.get_by_id(self.admin, self.volume.id)
         self.assertEqual('available', stored.status)
-        self.cast.assert_not_called()
 
-    def test_volume_that_lost_data_stays_in_deletion_while_a_client_is_there(
-        self,
-    ) -> None:
-        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
+    def test_volume_that_lost_data_does_not_become_available(self) -> None:
+        """Neither with a client that is still there nor without the lock."""
+        self._patch(f'{open_image.__name__}.WATCHED_FOR', -1)
         self.cluster.pools['volumes'].images.pop(self.volume.name)
         self.cluster.fail('RBD.remove', fake_images.ImageBusy())
-        self.assertRaises(turns.Postponed, self.delete, self.volume)
-        self.volume.refresh()
-        self.assertEqual('deleting', self.volume.status)
-        self.assertEqual('deleting', self.worker().status)
-        self.cast.assert_called_once()
+        for context in (
+            contextlib.nullcontext(),
+            self._locked(locks.VolumeLocked),
+        ):
+            with context:
+                self.assertRaises(
+                    exception.VolumeBackendAPIException,
+                    self.delete,
+                    self.volume,
+                )
         self.delete(self.volume)
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
-
-    @ddt.data((True, turns.Postponed), (False, exception.CinderException))
-    @ddt.unpack
-    def test_volume_that_lost_data_is_deleted_after_the_start_of_the_service(
-        self, offload: bool, ends_with: type[BaseException]
-    ) -> None:
-        """Unless the service waits for all deletions before it starts."""
-        self.override_config('volume_service_inithost_offload', offload)
-        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
-        self.cluster.pools['volumes'].images.pop(self.volume.name)
-        self.cluster.fail('RBD.remove', fake_images.ImageBusy())
-        self.volume.worker = self.worker()
-        self.volume.worker.cleaning = True
-        self.assertRaises(ends_with, self.delete, self.volume)
-        self.assertIs(offload, self.cast.called)
-        self.assertEqual('deleting', self.worker().status)
-
-    @ddt.data(locks.VolumeLocked, locks.LockUnavailable)
-    def test_volume_that_lost_data_stays_in_deletion_without_the_lock(
-        self, locked: type[locks.VolumeLocked]
-    ) -> None:
-        """Cinder would make it available."""
-        self.cluster.pools['volumes'].images.pop(self.volume.name)
-        with self._locked(locked):
-            self.assertRaises(turns.Postponed, self.delete, self.volume)
-        self.volume.refresh()
-        self.assertEqual('deleting', self.volume.status)
-        self.assertEqual((0, 1), self.line.counts())
-        # Usually after some seconds.
-        self.line._request()
-        self.cast.assert_called_once()
 
     def test_volume_whose_snapshot_stays_is_not_deleted(self) -> None:
         """After SnapshotIsBusy, Cinder's manager deletes the volume."""
@@ -590,7 +337,6 @@ class PostponedTest(base.DriverTestCase):
         self.manager._clear_db.assert_called_once_with(
             self.volume, 'available'
         )
-        self.cast.assert_not_called()
 
     def _locked(self, locked: type[locks.VolumeLocked]) -> Any:
         error = locked(volume_id=self.volume.id)
@@ -612,61 +358,10 @@ class PostponedTest(base.DriverTestCase):
                 side_effect=locks.VolumeLocked(volume_id=volume.id),
             )
         ).mock
-        self.assertRaises(turns.Postponed, self.delete, self.volume)
+        self.assertRaises(
+            exception.VolumeBackendAPIException, self.delete, self.volume
+        )
         lock.assert_called_once_with(self.driver, volume.name)
-        self.volume.refresh()
-        self.assertEqual('deleting', self.volume.status)
-
-    def test_former_image_that_is_open_does_not_become_available(self) -> None:
-        """Its record would be another volume of the project."""
-        self.update(
-            self.volume,
-            {'migration_status': 'deleting', '_name_id': self.volume.id},
-        )
-        self.cluster.fail('RBD.remove', fake_images.ImageBusy(), times=2)
-        self.assertRaises(turns.Postponed, self.delete, self.volume)
-        self.volume.refresh()
-        self.assertEqual('deleting', self.volume.status)
-
-    def test_restart_begins_a_postponed_deletion_again(self) -> None:
-        self.postpone()
-        entry = self.worker()
-        entry.cleaning = True
-        volume = objects.Volume.get_by_id(self.admin, self.volume.id)
-        volume.worker = entry
-        # Cinder deletes it in a thread that handles no requests.
-        self.assertIsNone(deletion._request(volume))
-        self.delete(volume)
-        self.assertEqual([], self.cluster.names())
-        # The request that was sent before the restart finds nothing.
-        self.delete(self.volume)
-        deletion._request_again(self.admin, self.volume.id)
-
-    def _clean_up(self) -> None:
-        """Do what Cinder does for the volume when the service starts."""
-        manager.VolumeManager._do_cleanup(
-            self.manager, self.admin, self.volume
-        )
-
-    def test_service_takes_requests_while_it_completes_deletions(self) -> None:
-        self._clean_up()
-        self.manager._add_to_threadpool.assert_called_once()
-        self.manager.delete_volume.assert_not_called()
-
-    def test_explicit_value_of_the_operator_stays(self) -> None:
-        settings = self.useFixture(config_fixture.Config(deletion.CONF))
-        settings.load_raw_values(volume_service_inithost_offload='False')
-        self.driver = self.make_driver()
-        self._clean_up()
-        self.manager._add_to_threadpool.assert_not_called()
-        self.manager.delete_volume.assert_called_once()
-
-    def test_deletion_that_a_restart_does_not_repeat_is_not_postponed(
-        self,
-    ) -> None:
-        """Such as that of a group's volume."""
-        volume = objects.Volume.get_by_id(self.admin, self.volume.id)
-        self.assertIsNone(deletion._request(volume))
 
 
 class GroupTest(base.DriverTestCase):

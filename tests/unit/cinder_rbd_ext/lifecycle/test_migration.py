@@ -5,6 +5,7 @@
 import dataclasses
 import errno
 import functools
+import threading
 from typing import Any
 from unittest import mock
 
@@ -19,6 +20,7 @@ import fixtures
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import volume_use
@@ -26,7 +28,6 @@ from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from cinder_rbd_ext.retype import trash
@@ -67,7 +68,7 @@ class MigrateTest(base.DriverTestCase):
         ).mock
         self.reserve = self.useFixture(
             fixtures.MockPatchObject(
-                places.Places, '_reserve', autospec=True, return_value=None
+                admission.Copies, '_reserve', autospec=True, return_value=None
             )
         ).mock
         self.useFixture(
@@ -266,29 +267,32 @@ class MigrateTest(base.DriverTestCase):
     def test_without_room_for_a_copy_it_fails(self) -> None:
         """Cinder's own copy would fill the pool."""
         volume = self.made_volume(base.ASKED)
-        self.reserve.return_value = places.NO_ROOM
+        self.reserve.return_value = admission.NO_ROOM
         self.assertRaises(swap.CopyFailed, self._moved, volume)
         self.assertIsNone(marker.of_volume(volume.id))
 
     def test_it_waits_however_many_retypes_wait(self) -> None:
         volume = self.made_volume(base.ASKED)
-        requested = self.driver._retypes.places._admission._requested
-        requested[volume.project_id] = places.MOST
+        places = self.driver._retypes.places._places = admission.Places(1, 1)
+        places._free.acquire()
+        places._waiting.acquire()
+        threading.Timer(0.1, places._free.release).start()
         self.assertEqual((True, None), self._moved(volume))
 
     def test_retype_that_migrates_waits_only_if_few_wait(self) -> None:
         """Tenants can request any number, each in a thread."""
         volume = self.made_volume(base.ASKED, status='retyping')
         target = self._ours(*base.ASKED)
-        requested = self.driver._retypes.places._admission._requested
-        requested[volume.project_id] = places.MOST
+        places = self.driver._retypes.places._places = admission.Places(1, 1)
+        places._free.acquire()
+        places._waiting.acquire()
         self.assertRaises(swap.CopyFailed, self._moved, volume, **target)
         self.assertEqual(
-            f'retype refused: {places.TOO_MANY}',
+            f'retype refused: {admission.TOO_MANY}',
             self.recorded(volume)[wire.RECORD_MESSAGE],
         )
         self.assertIsNone(marker.of_volume(volume.id))
-        requested.clear()
+        places._free.release()
         self.assertEqual((True, None), self._moved(volume, **target))
 
     def test_retype_whose_comparison_a_limit_of_the_owner_makes_slow(

@@ -13,6 +13,7 @@ from cinder.db import api as db
 from cinder.tests.unit import utils as cinder_utils
 import ddt
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
@@ -20,7 +21,6 @@ from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import places
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import swap
 from rbd_volume_options import errors
@@ -353,8 +353,9 @@ class RetypeTest(base.DriverTestCase):
 
     def test_refused_copy_is_not_made_by_cinder_either(self) -> None:
         volume = self.made_volume()
-        requested = self.driver._retypes.places._admission._requested
-        requested[volume.project_id] = places.MOST
+        self.driver._retypes.places._places = admission.Places(1, 1)
+        self.driver._retypes.places._places._free.acquire()
+        self.driver._retypes.places._places._waiting.acquire()
         self.assertFalse(self._retype(volume, rbd_object_size='1M'))
         target = self.new_volume(migration_status=f'target:{volume.id}')
         # The request of its migration, with the same object.
@@ -365,7 +366,7 @@ class RetypeTest(base.DriverTestCase):
             volume,
             target,
         )
-        self.assertEqual(places.TOO_MANY, str(error))
+        self.assertEqual(admission.TOO_MANY, str(error))
 
     def test_step_after_the_swap_is_repeated_until_the_status_is_reset(
         self,

@@ -40,32 +40,6 @@ class OwnershipTest(base.TestCase):
         self.assertEqual(volume_id, trash.volume_id_of(entry))
 
 
-class DeletedTest(driver_base.DriverTestCase):
-    def test_record_of_a_deleted_volume_is_required(self) -> None:
-        volume, deleted = self.new_volume(), self.new_volume()
-        deleted.destroy()
-        for name, expected in (
-            (deleted.name, True),
-            (f'{deleted.name}.deleted', True),
-            (f'{deleted.name}.bak', False),
-            (f'my-{deleted.name}', False),
-            # Its image is missing.
-            (f'{volume.name}.deleted', False),
-            (f'volume-{_VOLUME}', False),
-            ('backup.deleted', False),
-        ):
-            self.assertIs(expected, trash.is_deleted(self.driver, name), name)
-
-    def test_source_of_a_volume_that_has_another_image_is_not_needed(
-        self,
-    ) -> None:
-        volume = self.new_volume()
-        self.driver.create_volume(volume)
-        name = f'{volume.name}.deleted'
-        self.assertTrue(trash.is_deleted(self.driver, name))
-        self.assertFalse(trash.is_deleted(self.driver, volume.name))
-
-
 class PurgeTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import datetime
 from typing import Any
 from unittest import mock
 
+from rbd_volume_options import trash_mark
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import report
 from rbd_volume_tools.audit import rules
@@ -87,6 +90,48 @@ class MetricsTest(base.TestCase):
         self.assertEqual(
             {f'image_info volumes {name} {facts.IDENT} one': 1},
             self.usage(*scanned, has_images=True),
+        )
+
+    def test_removals_that_wait_are_counted_by_project_and_reason(
+        self,
+    ) -> None:
+        hour = datetime.timedelta(hours=1)
+        mark = trash_mark.Mark(trash_mark.DELETED, 'project', 'volume', 5)
+        listed = [
+            objects.Trashed(
+                *('volumes', 'name', ident, objects.Source.USER),
+                *(_TAKEN - 3 * hour, _TAKEN + late, objects.State.SETTLED),
+                *(marked, blocked),
+            )
+            for ident, late, marked, blocked in (
+                ('1', -2 * hour, mark, 'clones'),
+                ('2', -hour, mark, 'clones'),
+                ('3', hour, mark, ''),
+                ('4', -hour, None, ''),
+            )
+        ]
+        pool = dataclasses.replace(facts.pool(), trash=tuple(listed))
+        made = report.make(_TAKEN, 2.5, [pool], (), None)
+        values = {
+            (each.metric.name, *each.labels): each.value
+            for each in metrics.of_report(made)
+            if 'removals' in each.metric.name
+        }
+        clones, delay = (
+            ('volumes', 'project', reason) for reason in ('clones', 'delay')
+        )
+        name = 'rbd_audit_removals_waiting'
+        since = f'{name}_since_timestamp_seconds'
+        self.assertEqual(
+            {
+                (f'{name}_images', *clones): 2,
+                (f'{name}_bytes', *clones): 10,
+                (since, *clones): (_TAKEN - 2 * hour).timestamp(),
+                (f'{name}_images', *delay): 1,
+                (f'{name}_bytes', *delay): 5,
+                (since, *delay): (_TAKEN + hour).timestamp(),
+            },
+            values,
         )
 
     def test_counts_and_bytes(self) -> None:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The effect of clones on their sources."""
+"""Images that need each other."""
 
 from typing import Any
 
 from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.lifecycle import clone_sources
+from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import plan
 from tests import feature_bits
 from tests.fakes import fake_images
@@ -16,7 +16,7 @@ from tests.unit.cinder_rbd_ext import base
 _SNAPSHOT = 'clone.clone_snap'
 
 
-class CloneSourcesTest(base.DriverTestCase):
+class RelativesTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         client = rbd.RADOSClient(self.driver)
@@ -28,10 +28,7 @@ class CloneSourcesTest(base.DriverTestCase):
         with self._open('source') as image:
             image.create_snap(_SNAPSHOT)
             image.protect_snap(_SNAPSHOT)
-        self.under_way = creations.Creations()
-        self.sources = clone_sources.CloneSources(
-            self.driver, client, self.under_way
-        )
+        self.sources = relatives.Relatives(self.driver, client)
 
     def _open(self, name: str) -> Any:
         return self.librbd.Image(self.ioctx, name)
@@ -48,33 +45,39 @@ class CloneSourcesTest(base.DriverTestCase):
         self._clone()
         with self._open('clone') as image:
             self.assertEqual(
-                clone_sources.Reference('source', _SNAPSHOT),
-                clone_sources.reference_of(self.driver, image),
+                (relatives.Parent('source', _SNAPSHOT),),
+                self._needs(image).parents,
             )
         with self._open('source') as image:
-            self.assertIsNone(clone_sources.reference_of(self.driver, image))
+            needs = self._needs(image)
+            self.assertEqual((), needs.parents)
+            self.assertEqual((('volumes', 'clone'),), needs.children)
+
+    def _needs(self, image: Any) -> relatives.Needs:
+        return relatives.needs_of(self.librbd, image, 'volumes')
 
     def test_one_that_has_a_clone_stays(self) -> None:
         self._clone()
-        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.sources.release(relatives.Parent('source', _SNAPSHOT))
         self.assertEqual([_SNAPSHOT], self._snapshots())
 
     def test_one_that_has_none_goes(self) -> None:
-        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.sources.release(relatives.Parent('source', _SNAPSHOT))
         self.assertEqual([], self._snapshots())
 
     def test_clone_under_way(self) -> None:
         clone = creations.Creation('clone', lambda *_: plan.ImagePlan())
-        with self.under_way.hold(clone), self._open('source') as image:
-            self.sources.drop_unneeded(image)
+        under_way = self.driver.librbd.creations
+        with under_way.hold(clone), self._open('source') as image:
+            relatives.drop_unneeded(self.driver, image)
         self.assertEqual([_SNAPSHOT], self._snapshots())
 
     def test_clone_made_meanwhile(self) -> None:
         self.cluster.fail('Image.unprotect_snap', fake_images.ImageBusy('x'))
-        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.sources.release(relatives.Parent('source', _SNAPSHOT))
         self.assertEqual([_SNAPSHOT], self._snapshots())
 
     def test_deleted_source_goes(self) -> None:
         self.librbd.RBD().rename(self.ioctx, 'source', 'source.deleted')
-        self.sources.release(clone_sources.Reference('source', _SNAPSHOT))
+        self.sources.release(relatives.Parent('source', _SNAPSHOT))
         self.assertEqual([], self.cluster.names())

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images that the driver moves to the trash of a pool, and finds there.
+
+The trash is the list of what is to be removed. Before the move, the image gets
+a mark (:mod:`rbd_volume_options.trash_mark`). A kill between both leaves a
+marked image with its name, on which nothing acts: whoever was about to move it
+repeats that. A kill during the move leaves the image in the trash and, until
+the move is repeated, its name; an image that has its name is not purged.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import dataclasses
+import datetime
+import functools
+import time
+from typing import Any
+from typing import TypeVar
+
+from cinder import context
+from cinder import objects
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+
+from cinder_rbd_ext import protocols
+from cinder_rbd_ext import releases
+from rbd_volume_options import bindings
+from rbd_volume_options import image_handles
+from rbd_volume_options import ownership
+from rbd_volume_options import trash_mark
+from rbd_volume_options import wire
+
+LOG = logging.getLogger(__name__)
+
+# The source of the trash entries that are part of a migration by librbd.
+_MIGRATION = 'MIGRATION'
+#: The object with librbd's list of the images in the trash.
+_DIRECTORY = 'rbd_trash'
+
+_Result = TypeVar('_Result')
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An image in the trash that the driver has moved there.
+
+    :ivar until: end of the delay, in UTC
+    """
+
+    image_id: str
+    name: str
+    until: datetime.datetime
+    mark: trash_mark.Mark
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the delay is over."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        return self.until.replace(tzinfo=datetime.timezone.utc) <= now
+
+
+def prepare(ioctx: Any, names: Iterable[str] = ()) -> None:
+    """Create the objects that deletions need and a full pool would refuse.
+
+    librbd creates its list of the trash with the first image that it moves
+    there. If this fails because the pool is full, it reports that the image
+    does not exist.
+    """
+    for name in (_DIRECTORY, *names):
+        # An operation can be run only once.
+        operation = ioctx.create_write_op()
+        try:
+            operation.new(0)
+            ioctx.operate_write_op(operation, name)
+        finally:
+            ioctx.release_write_op(operation)
+
+
+def move(
+    driver: protocols.Driver,
+    ioctx: Any,
+    name: str,
+    mark: trash_mark.Mark,
+    delay: int = 0,
+) -> None:
+    """Mark an image and move it to the trash.
+
+    This can be repeated after a failure or a kill.
+
+    :param mark: without the size and the time, which are set here
+    :param delay: seconds for which it stays there at least
+    :raises ImageNotFound: if the image does not exist
+    :raises ImageBusy: if the image is in a live migration
+    """
+    write_mark(driver, ioctx, name, mark)
+    driver.rbd.RBD().trash_move(ioctx, name, delay)
+
+
+def write_mark(
+    driver: protocols.Driver, ioctx: Any, name: str, mark: trash_mark.Mark
+) -> None:
+    """Mark an image as one that the driver removes.
+
+    :raises ImageNotFound: if the image does not exist
+    """
+    image_id = ownership.id_of(ioctx, name)
+    try:
+        if image_id is None:
+            raise driver.rados.ObjectNotFound(name)
+        size = trash_mark.size_of(ioctx, image_id)
+        mark = dataclasses.replace(mark, size=size, at=time.time())
+        trash_mark.write(ioctx, image_id, mark)
+    except driver.rados.ObjectNotFound as error:
+        raise driver.rbd.ImageNotFound(f'{name} does not exist') from error
+
+
+def mark_of(
+    driver: protocols.Driver, ioctx: Any, name: str
+) -> trash_mark.Mark | None:
+    """Return the valid mark of the image of a name, or None."""
+
+    def read() -> trash_mark.Mark | None:
+        image_id = ownership.id_of(ioctx, name)
+        if image_id is None:
+            return None
+        return trash_mark.read(driver.rados, ioctx, image_id)[0]
+
+    mark: trash_mark.Mark | None = releases.off_main_thread(read)()
+    return mark
+
+
+def trash_of(librbd: Any, ioctx: bindings.Ioctx) -> list[dict[str, Any]]:
+    """Return the images in the trash of a pool, as far as librbd lists them.
+
+    The Python binding of Ceph 16 stops with ``IndexError`` at the source of a
+    migration.
+    """
+    listed = []
+    try:
+        for entry in librbd.RBD().trash_list(ioctx):
+            if entry['source'] != _MIGRATION:
+                listed.append(entry)
+    except IndexError:
+        LOG.warning(
+            'Could not read the whole trash of pool %s, because an image of '
+            'the pool is being converted or migrated',
+            ioctx.get_pool_name(),
+        )
+    return listed
+
+
+class Marks:
+    """The marks of the images in the trash of a pool, each read once."""
+
+    def __init__(self, driver: protocols.Driver) -> None:
+        self._driver = driver
+        self._known: dict[
+            tuple[str, datetime.datetime], trash_mark.Mark | None
+        ] = {}
+
+    def entries(self, ioctx: bindings.Ioctx) -> list[Entry]:
+        """Return the entries of the trash that the driver has made."""
+        listed = trash_of(self._driver.rbd, ioctx)
+        known, made = {}, []
+        for item in listed:
+            key = item['id'], item['deletion_time']
+            if key in self._known:
+                mark = self._known[key]
+            else:
+                mark, _ = trash_mark.read(
+                    self._driver.rados, ioctx, item['id']
+                )
+                if mark and not mark.is_of_move(item['deletion_time']):
+                    mark = None
+            known[key] = mark
+            if mark:
+                until = item['deferment_end_time']
+                made.append(Entry(item['id'], item['name'], until, mark))
+        self._known = known
+        return made
+
+
+def keep(
+    driver: protocols.Driver,
+    ioctx: Any,
+    name: str,
+    volume_id: str,
+    delay: int,
+) -> None:
+    """Move the former image of a volume to the trash, for its time there.
+
+    This can be repeated: an image that was moved has no name.
+    """
+    if ownership.id_of(ioctx, name) is not None:
+        move(driver, ioctx, name, _mark(trash_mark.KEPT, volume_id), delay)
+
+
+def discard(
+    driver: protocols.Driver, ioctx: Any, name: str, volume_id: str
+) -> None:
+    """Remove a copy, complete or not, that is not the image of a volume.
+
+    This can be repeated. If a client has it open, it stays in the trash, and
+    the purger of the pool removes it.
+    """
+    mark = _mark(trash_mark.COPY, volume_id)
+    if ownership.id_of(ioctx, name) is not None:
+        try:
+            move(driver, ioctx, name, mark)
+        except driver.rbd.ImageNotFound:
+            # Its creation or removal was interrupted: it has no header.
+            driver.librbd.discard(ioctx, name)
+    for entry in Marks(driver).entries(ioctx):
+        if (entry.name, entry.mark.kind) == (name, mark.kind):
+            try:
+                remove(driver, ioctx, entry)
+            except driver.rbd.ImageBusy:
+                LOG.info('%s is open; removing it later', name)
+
+
+def kept_of(driver: protocols.Driver, volume_id: str) -> list[Entry]:
+    """Return the former images of a volume in the trash of the back end."""
+    listed = in_pool(driver, Marks(driver).entries)
+    return [
+        entry
+        for entry in listed
+        if (entry.mark.kind, entry.mark.volume) == (trash_mark.KEPT, volume_id)
+    ]
+
+
+def remove(
+    driver: protocols.Driver,
+    ioctx: bindings.Ioctx,
+    entry: Entry,
+    is_early: bool = False,
+    on_progress: Callable[[int, int], int] | None = None,
+) -> None:
+    """Remove an image, and its snapshots if they go with it.
+
+    The image is removed only while it is in the trash: somebody may restore
+    it. A kill leaves it there, with less data, and this can be repeated.
+
+    :param is_early: whether it is removed before the end of its delay
+    :raises ImageBusy: if a client has it open, or a snapshot has clones
+    :raises ImageHasSnapshots: if snapshots stay
+    """
+    librbd = driver.rbd
+    try:
+        librbd.RBD().trash_get(ioctx, entry.image_id)
+    except librbd.ImageNotFound:
+        LOG.info('%s is no longer in the trash', entry.name)
+        return
+    try:
+        with librbd.Image(ioctx, image_id=entry.image_id) as image:
+            for name in _removable(image, entry.mark.kind):
+                librbd.RBD().trash_get(ioctx, entry.image_id)
+                image_handles.remove_snapshot(image, name)
+            if not list(image.list_snaps()):
+                image_handles.rebuild_map(image)
+    except librbd.ImageNotFound:
+        LOG.debug('The removal of %s was interrupted', entry.name)
+    except librbd.Timeout as error:
+        # librbd tells the clients of an image about it, also a killed one that
+        # the OSDs have not forgotten.
+        raise librbd.ImageBusy(f'{entry.name} is open') from error
+    librbd.RBD().trash_remove(ioctx, entry.image_id, is_early, on_progress)
+
+
+def in_pool(
+    driver: protocols.Driver,
+    function: Callable[[Any], _Result],
+    pool: str | None = None,
+) -> _Result:
+    """Run a function of the context of a pool, which may block."""
+    with rbd.RADOSClient(driver, pool) as client:
+        call = functools.partial(function, client.ioctx)
+        result: _Result = releases.off_main_thread(call)()
+        return result
+
+
+def _removable(image: bindings.Image, kind: str) -> list[str]:
+    """Return the names of the snapshots that are removed with an image.
+
+    The copy that has replaced an image has all its snapshots, and a copy has
+    those of the image. Other snapshots of a deleted volume's image are not
+    Cinder's, except those for clones.
+    """
+    return [
+        name
+        for name in image_handles.snapshot_names(image)
+        if kind != trash_mark.DELETED or name.endswith(wire.CLONE_SNAPSHOT)
+    ]
+
+
+def _mark(kind: str, volume_id: str) -> trash_mark.Mark:
+    admin = context.get_admin_context(read_deleted='yes')
+    volume = objects.Volume.get_by_id(admin, volume_id)
+    return trash_mark.Mark(kind, volume.project_id, volume_id)
