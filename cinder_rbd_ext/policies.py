@@ -49,14 +49,9 @@ _RULES = [
         description=(
             'Show the RBD volume options that a volume type offers, and the '
             'attributes os-rbd-volume-options of a volume: its layout, image '
-            'features and cache modes. Show the cache modes that its next '
-            'attachment requires.'
+            'features and cache modes.'
         ),
-        operations=[
-            *_TYPES,
-            *_VOLUMES,
-            {'method': 'GET', 'path': f'/volumes/{{volume_id}}{wire.ROUTE}'},
-        ],
+        operations=[*_TYPES, *_VOLUMES],
     ),
     policy.DocumentedRuleDefault(
         name=wire.POLICY_CORRECT_FIXED_KEYS,
@@ -78,6 +73,15 @@ _RULES = [
             {'method': 'PUT', 'path': '/types/{type_id}/extra_specs/{key}'},
             {'method': 'DELETE', 'path': '/types/{type_id}/extra_specs/{key}'},
         ],
+    ),
+    policy.DocumentedRuleDefault(
+        name=wire.POLICY_GET_HOSTS,
+        check_str=base.RULE_ADMIN_API,
+        description=(
+            'Show what the compute hosts can do for RBD volumes, as they said '
+            'in the connectors of attachments.'
+        ),
+        operations=[{'method': 'GET', 'path': wire.HOSTS_ROUTE}],
     ),
     policy.DocumentedRuleDefault(
         name=wire.POLICY_GET_POOLS,
@@ -106,10 +110,10 @@ _RULES = [
         name=wire.POLICY_OFFER_CACHE_MODES,
         check_str=f'{base.RULE_ADMIN_API} or role:service',
         description=(
-            'List in a connector the cache modes that a compute host accepts '
-            '(rbd_cache_modes). Requests with a service token that has one '
-            'of [keystone_authtoken] service_token_roles are always allowed. '
-            'The list of any other caller is ignored.'
+            'Say in a connector what a compute host can do, such as its '
+            'cache modes (rbd_host). Requests with a service token that has '
+            'one of [keystone_authtoken] service_token_roles are always '
+            'allowed. The item of any other caller is ignored.'
         ),
         operations=[
             {'method': 'POST', 'path': '/attachments'},

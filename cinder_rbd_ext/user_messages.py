@@ -50,6 +50,12 @@ class Operation(enum.Enum):
         _Action.UPDATE_ATTACHMENT,
         _Detail.ATTACH_ERROR,
     )
+    #: What the compute host of a server does not give it.
+    OPTION = (
+        'requested option',
+        _Action.UPDATE_ATTACHMENT,
+        _Detail.ATTACH_ERROR,
+    )
     EXTENSION = (
         'extension',
         _Action.EXTEND_VOLUME,

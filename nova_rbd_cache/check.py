@@ -5,14 +5,17 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
+import functools
 from importlib import metadata
+import types
 from typing import Any
 
 from nova import version
 from nova.virt.libvirt import driver
 from oslo_utils import importutils
-from oslo_utils import versionutils
 
+from nova_rbd_cache import abilities
+from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
@@ -20,14 +23,16 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
-from rbd_volume_options import discard_granularity
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import features
-from rbd_volume_options import keys
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 #: The entry point, as in setup.cfg.
 NAMESPACE = 'os_vif'
 ENTRY_POINT = 'rbd_cache'
+
+_URI = 'qemu:///system'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,12 +126,6 @@ def _effect(conf: Any, host_settings: settings.Settings) -> Iterator[Finding]:
     yield Finding(
         'allowed modes', True, cache_modes.joined(host_settings.allowed_modes)
     )
-    yield Finding(
-        'connector',
-        True,
-        f'{wire.CONNECTOR_CACHE_MODES} = '
-        f'{", ".join(host_settings.mode_names)}',
-    )
     reported = [traits.of_mode(mode) for mode in host_settings.allowed_modes]
     yield Finding('traits', True, ', '.join(reported))
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
@@ -156,43 +155,61 @@ def connector(conf: Any) -> dict[str, Any]:
 
     :param conf: Nova's configuration, with its files already read
     :raises ValueError: if the plug-in is disabled, or for an invalid option
-    :raises CannotRegister: if it would not be active in nova-compute
     """
     if not settings.enabled(conf):
         raise ValueError(
-            '[rbd_cache] enabled = False: the connector of this host has no '
-            'cache modes, use nova-manage volume_attachment get_connector'
+            '[rbd_cache] enabled = False: the plug-in adds nothing to the '
+            'connector of this host, use nova-manage volume_attachment '
+            'get_connector'
         )
-    registration.register(settings.read(conf))
     # The method does not use the driver, nor the server.
-    properties: dict[str, Any] = driver.LibvirtDriver.get_volume_connector(
+    properties: dict[str, Any] = compute_driver.STOCK.get_volume_connector(
         None, None
     )
+    properties[wire.CONNECTOR_HOST] = of_host(conf).item
     return properties
 
 
+def of_host(conf: Any) -> compute_hosts.ComputeHost:
+    """Return what this host can do, as far as libvirt responds."""
+    return abilities.of_host(
+        settings.read(conf),
+        types.SimpleNamespace(
+            get_connection=functools.cache(lambda: connection(conf))
+        ),
+    )
+
+
+def connection(conf: Any) -> Any:
+    """Connect to libvirt through the URI that Nova uses, to read only."""
+    module: Any = importutils.import_module('libvirt')
+    return module.openReadOnly(conf.libvirt.connection_uri or _URI)
+
+
+def running_guests(conf: Any) -> list[str]:
+    """Return the XML of the guests that run on this host."""
+    opened = connection(conf)
+    try:
+        # VIR_CONNECT_LIST_DOMAINS_ACTIVE
+        return [domain.XMLDesc(0) for domain in opened.listAllDomains(1)]
+    finally:
+        opened.close()
+
+
 def libvirt(conf: Any) -> Finding:
-    """Get the version of libvirt through the URI that Nova uses."""
-
-    def ask() -> str:
-        module: Any = importutils.import_module('libvirt')
-        connection = module.openReadOnly(uri)
-        try:
-            version = connection.getLibVersion()
-            shown = versionutils.convert_version_to_str(version)
-            oldest = discard_granularity.OLDEST_LIBVIRT
-            if version < versionutils.convert_version_to_int(oldest):
-                shown += (
-                    f'; volumes with {keys.DISCARD_GRANULARITY} are refused: '
-                    f'it requires {oldest}'
-                )
-            return f'{uri}: version {shown}'
-        finally:
-            connection.close()
-
-    uri = conf.libvirt.connection_uri or 'qemu:///system'
-    answer = _attempt(ask)
-    return Finding('libvirt', isinstance(answer, str), str(answer))
+    """Check that libvirt responds, and what volumes the host can attach."""
+    error = _attempt(lambda: connection(conf).close())
+    if error is not None:
+        return Finding('libvirt', False, str(error))
+    host = of_host(conf)
+    missing = compute_hosts.keys_with_requirements() - host.keys
+    detail = host.software
+    for key in sorted(missing):
+        detail += (
+            f'; volumes with {key} cannot be attached: it requires '
+            f'{registry.OPTIONS[key].requires}'
+        )
+    return Finding('libvirt', True, detail)
 
 
 def _attempt(action: Callable[[], Any]) -> Any:

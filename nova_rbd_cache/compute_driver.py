@@ -10,16 +10,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from nova import exception
+from nova import objects
 import nova.conf
 from nova.i18n import _
 from nova.virt import driver
 from nova.virt import libvirt
+from oslo_serialization import jsonutils
 
 from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
+from rbd_volume_options import compute_hosts
+from rbd_volume_options import keys
+from rbd_volume_options import wire
 
 STOCK = libvirt.driver.LibvirtDriver
 
@@ -62,21 +67,50 @@ class RBDCacheDriver(WithoutModes):
         """Return the cache modes that the host allows."""
         return settings.read(nova.conf.CONF).allowed_modes
 
-    def rebuild(  # type: ignore[no-untyped-def]
+    def get_volume_connector(  # type: ignore[no-untyped-def]
+        self, instance
+    ):
+        """Return the connector of this host, with what the host can do."""
+        connector = super().get_volume_connector(instance)
+        ours = self._rbd_driver()
+        if ours is not None:
+            connector[wire.CONNECTOR_HOST] = ours.abilities.item
+        return connector
+
+    def check_can_live_migrate_destination(  # type: ignore[no-untyped-def]
         self, context, instance, *args, **kwargs
     ):
-        """Remember the cache modes of a server that Nova is about to rebuild.
+        """Refuse a guest that would change while it runs.
 
-        Nova removes the guest and the folder of the server, before it connects
-        the same volumes again.
+        Nova's conductor then tries the next host.
 
-        :raises NotImplementedError: by the stock method, so that Nova
-            continues with its default implementation
+        :raises MigrationPreCheckError: for a volume in mode unsafe, which this
+            host does not allow, and for a discard granularity, which its
+            libvirt does not have. The guest stays as it is.
         """
         ours = self._rbd_driver()
         if ours is not None:
-            ours.note_rebuilt(instance.uuid)
-        return super().rebuild(context, instance, *args, **kwargs)
+            devices = objects.BlockDeviceMappingList.get_by_instance_uuid(
+                context, instance.uuid
+            )
+            changed = sorted(
+                device.volume_id
+                for device in devices
+                if device.is_volume
+                and _would_change(device.connection_info, ours.abilities)
+            )
+            if changed:
+                raise exception.MigrationPreCheckError(
+                    reason=_(
+                        'the compute host cannot run volumes as the guest has '
+                        'them (cache mode unsafe, discard granularity): '
+                        '%(volumes)s'
+                    )
+                    % {'volumes': ', '.join(changed)}
+                )
+        return super().check_can_live_migrate_destination(
+            context, instance, *args, **kwargs
+        )
 
     def check_can_live_migrate_source(  # type: ignore[no-untyped-def]
         self, context, instance, dest_check_data, block_device_info=None
@@ -130,6 +164,23 @@ class RBDCacheDriver(WithoutModes):
             )
 
 
+def _would_change(
+    connection_info: str | None, host: compute_hosts.ComputeHost
+) -> bool:
+    """Return whether a guest would notice a live migration to a host.
+
+    :param connection_info: as Nova stores it, as JSON
+    """
+    info = jsonutils.loads(connection_info) if connection_info else {}
+    if info.get('driver_volume_type') != 'rbd':
+        return False
+    unsafe = volume.in_force(info) is _UNSAFE and _UNSAFE not in host.modes
+    return unsafe or (
+        volume.granularity(info) is not None
+        and keys.DISCARD_GRANULARITY not in host.keys
+    )
+
+
 def _is_rbd(connection_info: Any) -> bool:
     return bool(connection_info['driver_volume_type'] == 'rbd')
 
@@ -152,7 +203,7 @@ def _unsafe_volumes(
             continue
         info = attached.get(serial)
         if info is None or (
-            _is_rbd(info) and not (stock and volume.asked(info) is None)
+            _is_rbd(info) and not (stock and volume.requested(info) is None)
         ):
             yield serial
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of the interfaces in Nova and os-brick that the plug-in depends on.
+"""Checks of the interfaces in Nova that the plug-in depends on.
 
 They run before the plug-in registers. A release that changes one of these
 interfaces would silently ignore cache modes.
@@ -13,37 +13,25 @@ import inspect
 from typing import Any
 
 from lxml import etree
-from nova import service
-from nova.compute import manager
 import nova.conf
 from nova.storage import rbd_utils
 from nova.virt import libvirt
 from nova.virt.libvirt import config
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
-from os_brick.initiator import connector
 
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
 from rbd_volume_options import cache_modes
-from rbd_volume_options import wire
 
 #: The stock class and ours, in the form of Nova's ``VOLUME_DRIVERS``.
 STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'
 OUR_DRIVER = 'nova_rbd_cache.volume.RBDCacheVolumeDriver'
 
-#: The compute managers, in the form of Nova's ``SERVICE_MANAGERS``.
-STOCK_MANAGER = 'nova.compute.manager.ComputeManager'
-OUR_MANAGER = 'nova_rbd_cache.compute_manager.RBDCacheManager'
-COMPUTE = 'nova-compute'
-
 #: The value of ``compute_driver`` with which Nova loads our class. Nova also
 #: loads the stock class by the name of its own module, where it stays.
 _COMPUTE_DRIVER = 'libvirt.LibvirtDriver'
-
-#: The class from which os-brick gets the modes that the host allows.
-OUR_CONNECTOR = 'nova_rbd_cache.connector.RBDCacheConnector'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,43 +158,12 @@ def compute_driver_problem() -> str | None:
                 'block_device_info',
             ],
         )
-        or _differs(stock.rebuild, ['self', 'context', 'instance'])
-    )
-
-
-def _compute_manager() -> str | None:
-    registered = service.SERVICE_MANAGERS.get(COMPUTE)
-    if registered not in (STOCK_MANAGER, OUR_MANAGER):
-        return (
-            f'the compute manager is {registered}, which is neither '
-            f"Nova's nor ours"
+        or _differs(
+            stock.check_can_live_migrate_destination,
+            ['self', 'context', 'instance'],
         )
-    return _differs(
-        manager.ComputeManager._init_instance, ['self', 'context', 'instance']
+        or _differs(stock.get_volume_connector, ['self', 'instance'])
     )
-
-
-def _connectors() -> str | None:
-    """Check that Nova's connector of this host has our item."""
-    listed = getattr(connector, 'unix_connector_list', None)
-    if not isinstance(listed, list):
-        return 'os_brick.initiator.connector has no unix_connector_list'
-    stock = listed[:]
-    # The other connectors examine the host, which needs root and takes time.
-    listed[:] = [OUR_CONNECTOR]
-    try:
-        told = driver.LibvirtDriver.get_volume_connector(None, None)
-    except Exception as error:
-        return f'could not get the connector of this host: {error!r}'
-    finally:
-        listed[:] = stock
-    if not told.get(wire.CONNECTOR_CACHE_MODES):
-        return (
-            'the connector of this host lacks '
-            f'{wire.CONNECTOR_CACHE_MODES}: os-brick did not call '
-            f'{OUR_CONNECTOR}'
-        )
-    return None
 
 
 def _ephemeral() -> str | None:
@@ -225,9 +182,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("Nova's volume drivers", _volume_drivers),
     Clause('volume driver', _volume_driver),
     Clause('compute driver class', compute_driver_problem),
-    Clause('compute manager', _compute_manager),
     Clause('disk', _disk),
-    Clause('connectors', _connectors),
     Clause('tuned disk', _tuned_disk),
     Clause('I/O threads', _io_threads, lambda ours: ours.disks.iothread),
     Clause('ephemeral disks', _ephemeral, lambda ours: ours.ephemeral.given),

@@ -39,7 +39,9 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
             'Comma-separated list of the cache modes in which RBD volumes '
             'can be attached to servers on this host. unsafe ignores the '
             'flushes of the guest, so data is lost if the host fails. It is '
-            'allowed only if it is listed. A volume that does not request a '
+            'allowed only if it is listed. A server that is moved to this '
+            'host with a volume in another mode gets none, until it starts on '
+            'a host that allows the mode. A volume that does not request a '
             'mode gets that of [libvirt] disk_cachemodes, which does not have '
             'to be listed here.'
         ),

@@ -2,20 +2,17 @@
 
 """Registration of the plug-in in nova-compute.
 
-The registration does not change files of Nova or os-brick. In memory, it
-registers a volume driver and a compute manager with Nova and a connector with
-os-brick, replaces Nova's ``LibvirtDriver`` and, if the operator configured
-features for ephemeral disks, Nova's ``RBDDriver``.
+The registration does not change files of Nova. In memory, it registers a
+volume driver with Nova, replaces Nova's ``LibvirtDriver`` and, if the operator
+configured features for ephemeral disks, Nova's ``RBDDriver``.
 """
 
 from typing import Any
 
-from nova import service
 import nova.conf
 from nova.storage import rbd_utils
 from nova.virt import libvirt
 from nova.virt.libvirt import driver
-from os_brick.initiator import connector
 from oslo_log import log as logging
 
 from nova_rbd_cache import compute_driver
@@ -27,16 +24,13 @@ from rbd_volume_options import cache_modes
 
 LOG = logging.getLogger(__name__)
 
-OUR_CONNECTOR = contract.OUR_CONNECTOR
-
 
 def activate() -> bool:
     """Register the plug-in in this process if enabled, and log the result.
 
     :returns: whether the plug-in is active
     :raises ValueError: for an invalid value in ``[rbd_cache]``
-    :raises CannotRegister: if Nova or os-brick does not have the expected
-        interfaces
+    :raises CannotRegister: if Nova does not have the expected interfaces
     """
     conf = nova.conf.CONF
     if not settings.enabled(conf):
@@ -86,16 +80,13 @@ def is_libvirt(conf: Any) -> bool:
 def register(host_settings: settings.Settings) -> None:
     """Register the plug-in; repeated calls are safe.
 
-    :raises CannotRegister: if Nova or os-brick does not have the expected
-        interfaces; nothing is changed then
+    :raises CannotRegister: if Nova does not have the expected interfaces;
+        nothing is changed then
     """
     wrong = list(contract.problems(host_settings))
     if wrong:
         raise exceptions.CannotRegister(reason='; '.join(wrong))
     driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER
-    service.SERVICE_MANAGERS[contract.COMPUTE] = contract.OUR_MANAGER
-    if OUR_CONNECTOR not in connector.unix_connector_list:
-        connector.unix_connector_list.append(OUR_CONNECTOR)
     libvirt.LibvirtDriver = compute_driver.RBDCacheDriver
     if host_settings.ephemeral.given:
         rbd_utils.RBDDriver = ephemeral.EphemeralRBDDriver

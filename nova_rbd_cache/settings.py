@@ -92,11 +92,6 @@ class Settings:
     ephemeral: EphemeralSettings
     live_migrate_unsafe: bool = False
 
-    @property
-    def mode_names(self) -> list[str]:
-        """The names of the allowed modes, sorted, as reported to Cinder."""
-        return sorted({mode.value for mode in self.allowed_modes})
-
 
 def enabled(conf: Any) -> bool:
     """Return whether the plug-in is enabled.

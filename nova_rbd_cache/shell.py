@@ -6,12 +6,11 @@ import argparse
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import functools
 from importlib import metadata
 import json
 import pathlib
-import shlex
 import sys
-import tempfile
 from typing import Any
 
 from cliff import app
@@ -21,15 +20,21 @@ from cliff import help
 from cliff import lister
 from oslo_config import cfg
 
-from nova_rbd_cache import recovery
-from rbd_volume_options import wire
-
 DISTRIBUTION = 'rbd-volume-options'
 
 #: The program whose configuration files are read.
 _PROGRAM = 'nova-compute'
 _HEADER = ('Subject', 'Result', 'Detail')
-_STEPS = ('Step', 'Result')
+_GUESTS = (
+    'Server',
+    'Volume',
+    'Disk',
+    'Cache mode',
+    'Requested',
+    'State',
+    'Differences',
+)
+_CINDER = '3.27'
 
 
 class _OfHost(command.Command):
@@ -76,80 +81,17 @@ def _configured(parsed_args: argparse.Namespace) -> Any:
 
 
 class Connector(_OfHost):
-    """Print the connector of this host, with the allowed cache modes, as JSON.
+    """Print the connector of this host, with what the host can do, as JSON.
 
     It is what nova-compute sends to Cinder. nova-manage volume_attachment
     refresh reads it from a file. The connector that nova-manage
-    volume_attachment get_connector prints has no cache modes.
+    volume_attachment get_connector prints does not say what the host can do.
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the connector and return the exit status."""
         self.app.stdout.write(_connector(parsed_args))
         return 0
-
-
-class Recover(_OfHost, lister.Lister):
-    """Recover a server whose cold migration or resize was refused.
-
-    Shows the steps that are left, and runs them with --apply. A repetition
-    continues an interrupted run. Run it on a host with Nova's databases, as an
-    administrator of the cloud. The exit status is 0 if no step is left or all
-    were shown or done, and 1 otherwise.
-    """
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return the parser of the command."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
-            'server', metavar='<server-id>', help='Server in ERROR'
-        )
-        parser.add_argument(
-            '--connector',
-            metavar='<file>',
-            type=pathlib.Path,
-            help='Output of nova-rbd-cache connector on the host of the '
-            'server. Default: the connector of this host.',
-        )
-        parser.add_argument(
-            '--cache-mode',
-            metavar='<mode>',
-            help='rbd:cache_mode for volumes that request a mode that the '
-            'host does not allow',
-        )
-        parser.add_argument(
-            '--os-cloud',
-            metavar='<name>',
-            help='Cloud in clouds.yaml. Default: OS_CLOUD or OS_* variables.',
-        )
-        parser.add_argument(
-            '--apply', action='store_true', help='Run the steps'
-        )
-        return parser
-
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Show or run the steps and return them as a table.
-
-        :raises NotRecoverable: with the reason
-        :raises ValueError: if the output has no such column
-        """
-        # cliff refuses unknown columns after the steps.
-        self._generate_columns_and_selector(parsed_args, _STEPS)
-        with contextlib.ExitStack() as stack:
-            path = parsed_args.connector
-            if path is None:
-                folder = stack.enter_context(tempfile.TemporaryDirectory())
-                path = pathlib.Path(folder, 'connector.json')
-                path.write_text(_connector(parsed_args))
-            wanted = _recovery(parsed_args, path)
-            steps = wanted.steps()
-            for each in steps if parsed_args.apply else ():
-                self.app.stderr.write(f'{each.command}\n')
-                each.run()
-        result = 'done' if parsed_args.apply else 'planned'
-        return _STEPS, [(each.command, result) for each in steps]
 
 
 def _connector(parsed_args: argparse.Namespace) -> str:
@@ -159,51 +101,6 @@ def _connector(parsed_args: argparse.Namespace) -> str:
     from nova_rbd_cache import check
 
     return f'{json.dumps(check.connector(conf))}\n'
-
-
-def _recovery(
-    parsed_args: argparse.Namespace, path: pathlib.Path
-) -> recovery.Recovery:
-    """Return the recovery of a server.
-
-    :raises NotRecoverable: if the connector or the cache mode is invalid
-    """
-    # Nova requires it.
-    import openstack
-
-    try:
-        connector = json.loads(path.read_text())
-        host = connector['host']
-        modes = frozenset(
-            map(str, connector.get(wire.CONNECTOR_CACHE_MODES, ()))
-        )
-    except (OSError, TypeError, KeyError, ValueError) as error:
-        raise recovery.NotRecoverable(
-            f'{path} is not a connector: {error!r}. Write it with '
-            'nova-rbd-cache connector on the host of the server.'
-        ) from error
-    if parsed_args.cache_mode not in (None, *modes):
-        raise recovery.NotRecoverable(
-            f'--cache-mode {parsed_args.cache_mode}: host {host} allows '
-            f'{", ".join(sorted(modes)) or "no mode"}.'
-        )
-    options = tuple(_given(parsed_args))
-    own = ('nova-rbd-cache', 'connector', *options)
-    cloud = openstack.connect(cloud=parsed_args.os_cloud)
-    return recovery.Recovery(
-        cloud.compute,
-        cloud.block_storage,
-        parsed_args.server,
-        path,
-        # The file of this host's connector ends with the command.
-        shlex.quote(str(parsed_args.connector))
-        if parsed_args.connector
-        else f'<({shlex.join(own)})',
-        host,
-        modes,
-        options,
-        parsed_args.cache_mode,
-    )
 
 
 class Check(_OfHost, lister.Lister):
@@ -254,6 +151,135 @@ class Check(_OfHost, lister.Lister):
         return 0 if self.ok else 1
 
 
+class Guests(_OfHost, lister.Lister):
+    """Compare the RBD volumes of running guests with what is requested.
+
+    Reads the guests from libvirt on this host, the connections from Cinder,
+    as an administrator of the cloud, and the options of nova-compute. The exit
+    status is 1 if a guest can lose writes that the requested mode keeps.
+    """
+
+    broken = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        _add_cloud(parser)
+        parser.add_argument(
+            '--textfile',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='Also write metrics for the textfile collector of the node '
+            'exporter (file.prom)',
+        )
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the comparison as a table."""
+        conf = _configured(parsed_args)
+        # Imported here, because they need Nova.
+        from nova_rbd_cache import check
+        from nova_rbd_cache import comparison
+        from nova_rbd_cache import settings
+
+        storage = _cloud(parsed_args).block_storage
+        host_settings = settings.read(conf)
+        compared = [
+            comparison.compare(
+                disk,
+                _attachments(storage, disk.server).get(disk.volume),
+                host_settings,
+            )
+            for xml in check.running_guests(conf)
+            for disk in comparison.disks(xml)
+        ]
+        self.broken = any(
+            each.state is comparison.State.PROMISE_BROKEN for each in compared
+        )
+        if parsed_args.textfile:
+            new = parsed_args.textfile.with_suffix('.new')
+            new.write_text(comparison.metrics(compared))
+            new.replace(parsed_args.textfile)
+        return _GUESTS, [
+            (
+                each.disk.server,
+                each.disk.volume,
+                each.disk.target,
+                each.disk.mode,
+                each.requested,
+                each.state.value,
+                '; '.join(each.differences),
+            )
+            for each in compared
+        ]
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Show the comparison and return the exit status."""
+        super().run(parsed_args)
+        return int(self.broken)
+
+
+class Hosts(lister.Lister):
+    """List what the compute hosts can do, as they last told Cinder.
+
+    Shows the compute services of Nova, with what each host says in its
+    connectors (Cinder stores them with attachments), and when. Run it as an
+    administrator of the cloud, anywhere.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser of the command."""
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        _add_cloud(parser)
+        return parser
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the hosts as a table."""
+        from nova_rbd_cache import fleet
+
+        cloud = _cloud(parsed_args)
+        return fleet.COLUMNS, list(
+            fleet.rows(cloud.compute, cloud.block_storage)
+        )
+
+
+def _add_cloud(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--os-cloud',
+        metavar='<name>',
+        help='Cloud in clouds.yaml. Default: OS_CLOUD or OS_* variables.',
+    )
+
+
+def _cloud(parsed_args: argparse.Namespace) -> Any:
+    # Nova requires it.
+    import openstack
+
+    return openstack.connect(cloud=parsed_args.os_cloud)
+
+
+@functools.cache
+def _attachments(storage: Any, server: str) -> dict[str, dict[str, Any]]:
+    """Return the connections of a server's volumes, from Cinder."""
+    answer = storage.get(
+        f'/attachments/detail?all_tenants=1&instance_id={server}',
+        microversion=_CINDER,
+    )
+    answer.raise_for_status()
+    attached = [
+        each
+        for each in answer.json()['attachments']
+        if each['status'] == 'attached' and each['connection_info']
+    ]
+    # In a live migration, the last one is that of the destination.
+    attached.sort(key=lambda each: str(each['attached_at']))
+    return {each['volume_id']: each['connection_info'] for each in attached}
+
+
 def _words(parsed_args: argparse.Namespace) -> list[str]:
     words = list(_given(parsed_args))
     if not words:
@@ -278,7 +304,8 @@ class Shell(app.App):
         commands = commandmanager.CommandManager('nova_rbd_cache.commands')
         commands.add_command('check', Check)
         commands.add_command('connector', Connector)
-        commands.add_command('recover', Recover)
+        commands.add_command('guests', Guests)
+        commands.add_command('hosts', Hosts)
         super().__init__(
             description='Commands for operators of RBD cache modes in Nova',
             version=metadata.version(DISTRIBUTION),

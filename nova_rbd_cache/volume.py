@@ -2,6 +2,11 @@
 
 """The stock volume driver with the cache mode of the attachment.
 
+Cinder answers with the mode that the volume requests. The host that connects
+the volume chooses the mode in force, and writes it into the connection
+information, which Nova stores. The disk gets that mode, also if another host
+writes its XML, as in a live migration.
+
 Disks also get how they treat writes of zeros and their discard granularity, if
 the attachment has that, and an I/O thread and queues, if the operator
 configures it.
@@ -10,22 +15,18 @@ configures it.
 import dataclasses
 from typing import Any
 
-from nova.compute import task_states
-from nova.compute import vm_states
 import nova.conf
 from nova.virt import block_device
 from nova.virt.libvirt.volume import net
 from oslo_log import log as logging
-from oslo_utils import versionutils
 
-from nova_rbd_cache import accepted_modes
+from nova_rbd_cache import abilities
 from nova_rbd_cache import disk
-from nova_rbd_cache import exceptions
 from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
 from rbd_volume_options import cache_modes
-from rbd_volume_options import discard_granularity
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
@@ -43,59 +44,89 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
     def __init__(self, host: Any) -> None:
         super().__init__(host)
         self.settings = settings.read(nova.conf.CONF)
-        self._accepted = accepted_modes.AcceptedModes()
+        self._abilities: compute_hosts.ComputeHost | None = None
         #: Servers that were to be migrated live and have tuned disks.
         self._tuned_servers: set[str] = set()
+
+    @property
+    def abilities(self) -> compute_hosts.ComputeHost:
+        """What this host can do; asked again only if libvirt was down."""
+        known = self._abilities or abilities.of_host(self.settings, self.host)
+        if 'libvirt' in known.versions:
+            self._abilities = known
+        return known
 
     # Nova's tests compare signatures with those of the stock class, which
     # have no annotations.
     def connect_volume(  # type: ignore[no-untyped-def]
         self, connection_info, instance
     ):
-        """Connect a volume, if this host accepts what it requests.
+        """Connect a volume, and choose its mode.
 
-        Nova connects a volume before it requests the disk, and on the
-        destination of a live migration.
-
-        :raises CacheModeRefused: for an unknown mode, or a mode that this
-            host does not allow and that the disk has not had before
-        :raises DiscardGranularityRefused: if libvirt would ignore it, and the
-            server can run without the volume or on another host
+        Nova calls this before it requests the disk, whenever it creates the
+        guest, and on the destination of a live migration. It stores the
+        connection information afterwards.
         """
-        if _granularity(connection_info) is not None:
-            self._check_libvirt(connection_info, instance)
-        mode = self._mode(connection_info)
-        if mode is not None and not connection_info.get('multiattach'):
-            self._check(mode, connection_info, instance)
+        self._choose(connection_info)
         super().connect_volume(connection_info, instance)
 
     def get_config(  # type: ignore[no-untyped-def]
         self, connection_info, disk_info
     ):
-        """Return the configuration of the disk for libvirt.
-
-        :raises CacheModeRefused: for an unknown mode
-        """
+        """Return the configuration of the disk for libvirt."""
         stock = super().get_config(connection_info, disk_info)
         made = self._tuned(stock, connection_info)
-        mode = self._mode(connection_info)
-        if mode is None:
-            return made
-        if stock.shareable:
+        mode = in_force(connection_info)
+        if mode is None or stock.shareable:
             # Nova always sets `none` for shareable disks, because the caches
             # of two hosts are not coherent.
-            if mode is not cache_modes.CacheMode.NONE:
-                LOG.warning(
-                    'Volume %(id)s is attached to several servers and gets '
-                    'cache mode none, not %(mode)s',
-                    {'id': _volume_id(connection_info), 'mode': mode.value},
-                )
             return made
         return disk.PinnedDisk.of(made, mode)
 
-    def note_rebuilt(self, server: str) -> None:
-        """Keep the modes of a server, whose folder Nova removes."""
-        self._accepted.keep(server)
+    def _choose(self, connection_info: Any) -> None:
+        """Write what this host does with an attachment into it."""
+        data = connection_info['data']
+        volume = _volume_id(connection_info)
+        data.pop(wire.CONNECTION_CACHE_MODE_IN_FORCE, None)
+        data.pop(wire.CONNECTION_NOT_APPLIED, None)
+        ignored = sorted(
+            key
+            for key in compute_hosts.keys_with_requirements()
+            if registry.OPTIONS[key].item in data
+            and key not in self.abilities.keys
+        )
+        if ignored:
+            data[wire.CONNECTION_NOT_APPLIED] = ignored
+            LOG.warning(
+                'Volume %(id)s is attached without %(keys)s, which this host '
+                'cannot apply: it has %(software)s',
+                {
+                    'id': volume,
+                    'keys': ', '.join(ignored),
+                    'software': self.abilities.software,
+                },
+            )
+        word = requested(connection_info)
+        if word is None:
+            return
+        is_shared = connection_info.get('multiattach')
+        mode = None if is_shared else _parsed(str(word))
+        mode = self.abilities.in_force(mode or cache_modes.CacheMode.NONE)
+        data[wire.CONNECTION_CACHE_MODE_IN_FORCE] = mode.value
+        if mode.value != word and not is_shared:
+            LOG.warning(
+                'Volume %(id)s is attached with cache mode %(mode)s, not with '
+                '%(word)s, which it requests: [rbd_cache] allowed_modes of '
+                'host %(host)s is %(allowed)s. It gets the mode when its '
+                'server starts on a host that allows it.',
+                {
+                    'id': volume,
+                    'mode': mode.value,
+                    'word': errors.shown(word),
+                    'host': nova.conf.CONF.host,
+                    'allowed': cache_modes.joined(self.settings.allowed_modes),
+                },
+            )
 
     def note_migrated(self, server: str, guest: guests.Guest) -> None:
         """Remember whether a live migration must keep the tuning of disks.
@@ -114,10 +145,10 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         migration must keep.
         """
         server = connection_info.get(guests.SERVER)
-        granularity = _granularity(connection_info)
+        discards = granularity(connection_info)
         tuned = disk.Tuning()
         if (
-            granularity is not None
+            discards is not None
             or self.settings.disks.given
             or server in self._tuned_servers
         ):
@@ -126,7 +157,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
                 stock,
                 self.host,
                 connection_info,
-                granularity,
+                discards,
             )
         tuned = dataclasses.replace(
             tuned, detect_zeroes=_detect_zeroes(connection_info)
@@ -135,126 +166,43 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             return stock
         return disk.TunedDisk.tuned(stock, tuned)
 
-    def _check_libvirt(self, connection_info: Any, instance: Any) -> None:
-        """Check that libvirt gives disks their discard granularity.
 
-        :raises DiscardGranularityRefused: as in :meth:`connect_volume`
-        """
-        version = self.host.get_connection().getLibVersion()
-        oldest = discard_granularity.OLDEST_LIBVIRT
-        if version >= versionutils.convert_version_to_int(oldest):
-            return
-        refused = exceptions.DiscardGranularityRefused(
-            volume_id=_volume_id(connection_info),
-            key=keys.DISCARD_GRANULARITY,
-            oldest=oldest,
-            version=versionutils.convert_version_to_str(version),
-        )
-        # A running guest that is migrated cannot lose it.
-        if (
-            instance.vm_state == vm_states.BUILDING
-            or instance.task_state == task_states.MIGRATING
-            or self._is_added(connection_info, instance)
-        ):
-            raise refused
-        LOG.warning(
-            '%s. The server gets the volume without it.',
-            refused.format_message(),
-        )
-
-    def _is_added(self, connection_info: Any, instance: Any) -> bool:
-        """Return whether a server that libvirt has gets another disk."""
-        guest = guests.find(self.host, instance.uuid)
-        serial = connection_info['serial']
-        return guest is not None and serial not in guest.disks
-
-    def _mode(self, connection_info: Any) -> cache_modes.CacheMode | None:
-        """Return the mode of an attachment, if any.
-
-        :raises CacheModeRefused: for an unknown mode
-        """
-        word = asked(connection_info)
-        if word is None:
-            return None
-        try:
-            return cache_modes.parse_cache_mode(word)
-        except errors.OptionError:
-            raise self._refused(word, connection_info) from None
-
-    def _check(
-        self, mode: cache_modes.CacheMode, connection_info: Any, instance: Any
-    ) -> None:
-        """Check and record the mode of an attachment.
-
-        :raises CacheModeRefused: as in :meth:`connect_volume`
-        """
-        volume = connection_info['serial']
-        image = connection_info['data']['name'].rpartition('/')[2]
-        if mode not in self.settings.allowed_modes:
-            if not self._has_had(mode, volume, image, instance):
-                raise self._refused(mode.value, connection_info)
-            LOG.warning(
-                'Volume %(id)s keeps cache mode %(mode)s of its attachment, '
-                'although [rbd_cache] allowed_modes no longer has it, because '
-                'its server cannot run without the volume',
-                {'id': volume, 'mode': mode.value},
-            )
-        self._accepted.add(instance.uuid, image, mode.value)
-
-    def _has_had(
-        self,
-        mode: cache_modes.CacheMode,
-        volume: str,
-        image: str,
-        instance: Any,
-    ) -> bool:
-        """Return whether a server has, or had, a volume with a cache mode.
-
-        If so, the server keeps it. A newly attached disk, or a server that
-        moves to this host, may only have an allowed mode, whatever
-        ``connection_info`` contains.
-        """
-        if instance.host != nova.conf.CONF.host:
-            # A live migration or an evacuation. The folder may be shared.
-            return False
-        guest = guests.find(self.host, instance.uuid)
-        if guest is None:
-            had = self._accepted.mode(instance.uuid, image)
-        else:
-            had = guest.disks.get(volume, {}).get('cache')
-        return had == mode.value
-
-    def _refused(
-        self, word: str, connection_info: Any
-    ) -> exceptions.CacheModeRefused:
-        LOG.error(
-            'Volume %(id)s is refused on host %(host)s: cache mode %(mode)s '
-            'is not in [rbd_cache] allowed_modes of its nova.conf',
-            {
-                'id': _volume_id(connection_info),
-                'host': nova.conf.CONF.host,
-                'mode': errors.shown(word),
-            },
-        )
-        return exceptions.CacheModeRefused(
-            volume_id=_volume_id(connection_info),
-            mode=errors.shown(word),
-            allowed=cache_modes.joined(self.settings.allowed_modes),
-        )
-
-
-def asked(connection_info: Any) -> str | None:
+def requested(connection_info: Any) -> str | None:
     """Return the mode that Cinder recorded with an attachment, if any."""
-    mode: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
-    return mode
+    word: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
+    return word
 
 
-def _granularity(connection_info: Any) -> int | None:
-    """Return the discard granularity that Cinder recorded, if any."""
-    granularity: int | None = connection_info['data'].get(
-        wire.CONNECTION_DISCARD_GRANULARITY
-    )
-    return granularity
+def in_force(connection_info: Any) -> cache_modes.CacheMode | None:
+    """Return the mode of a disk; None for that of the stock driver.
+
+    Only the destination of a live migration that has no plug-in does not
+    choose a mode. The guest then keeps the requested one until its next start.
+    A live migration in mode unsafe loses writes, so that mode is not kept.
+    """
+    data = connection_info['data']
+    chosen = data.get(wire.CONNECTION_CACHE_MODE_IN_FORCE)
+    if chosen is not None:
+        return _parsed(str(chosen))
+    mode = _parsed(str(requested(connection_info)))
+    return None if mode is cache_modes.CacheMode.UNSAFE else mode
+
+
+def _parsed(word: str) -> cache_modes.CacheMode | None:
+    """Return a mode; None for an unknown one, of a newer Cinder."""
+    try:
+        return cache_modes.parse_cache_mode(word)
+    except errors.OptionError:
+        return None
+
+
+def granularity(connection_info: Any) -> int | None:
+    """Return the discard granularity of a disk, if it has one."""
+    data = connection_info['data']
+    if keys.DISCARD_GRANULARITY in data.get(wire.CONNECTION_NOT_APPLIED, ()):
+        return None
+    size: int | None = data.get(wire.CONNECTION_DISCARD_GRANULARITY)
+    return size
 
 
 def _detect_zeroes(connection_info: Any) -> str | None:

@@ -24,6 +24,10 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
     },
     wire.ATTRIBUTE_REFUSED: {'type': ['string', 'null']},
     wire.ATTRIBUTE_ATTACH_REFUSED: {'type': ['object', 'null']},
+    wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: {
+        'type': 'object',
+        'additionalProperties': {'type': ['string', 'null']},
+    },
     wire.ATTRIBUTE_CONVERSION: {'type': ['object', 'null']},
 }
 

@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cache mode of an attachment: requested, offered, agreed or refused.
+"""What an attachment requests of a compute host, and what the host can do.
 
-A compute host with the Nova plug-in lists the available cache modes in its
-connector. A host without it would silently ignore a mode. The API decides
-first, so that a refusal is the response to the request. The driver knows more
-and decides again.
+A host with the Nova plug-in describes itself in its connector. A host without
+it would silently ignore a mode. Cinder refuses the first attachment of a
+volume to a server if the host cannot do what the volume requests: the API
+first, so that a refusal is the response to the request, and then the driver,
+which knows more.
+
+A *move* of an attachment is never refused: the server has the volume already,
+and Nova has often stopped the guest by then. The connection always has what is
+requested. The host does what it can, and gives the rest when the server starts
+on a host that can.
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import functools
 from typing import Any
 
 from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -24,17 +32,17 @@ from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
 
-#: What an operator can do about a host that does not offer a mode.
+#: What an operator can do about a host that cannot do what is requested.
 ADVICE = (
     'Activate the Nova plug-in on the host, add the mode to [rbd_cache] '
-    'allowed_modes of its nova.conf, or enable RBDCacheModeFilter in '
-    'nova-scheduler'
+    'allowed_modes of its nova.conf, or require the trait of the mode in the '
+    'flavor'
 )
-
-HostModes = frozenset[cache_modes.CacheMode]
 
 #: Logs a warning with its values.
 Warn = Callable[[str, Mapping[str, object]], None]
+
+Host = compute_hosts.ComputeHost | None
 
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
@@ -78,29 +86,37 @@ class Attaching:
     warn: Warn
 
     @property
-    def requests_mode(self) -> bool:
-        """Whether the volume or its type requests a mode."""
-        return keys.CACHE_MODE in {**self.metadata, **self.specs}
+    def requires_host(self) -> bool:
+        """Whether the volume or its type requests what a host can lack."""
+        names = {keys.CACHE_MODE, *compute_hosts.keys_with_requirements()}
+        return not names.isdisjoint([*self.metadata, *self.specs])
 
 
 @dataclasses.dataclass(frozen=True)
-class Earlier:
-    """The attachment that a new one replaces.
+class Move:
+    """The move of an attachment that a server has, or had.
 
-    :ivar mode: its cache mode; None if the compute host chose it
-    :ivar host: the compute host that it connected, None if unknown
-    :ivar former: the attachment that it replaced, if both are deleted
+    :ivar connection: the items of its last connection; empty if unknown
     """
 
-    mode: cache_modes.CacheMode | None
-    host: str | None = None
-    former: 'Earlier | None' = None
+    connection: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def on_host(self, connector: Mapping[str, Any]) -> 'Earlier | None':
-        """Return the last attachment to the host of a connector, if any."""
-        if self.host and self.host == connector.get('host'):
-            return self
-        return self.former.on_host(connector) if self.former else None
+    @property
+    def mode(self) -> cache_modes.CacheMode | None:
+        """The mode that was requested for it, if any."""
+        return mode_of(self.connection)
+
+    @property
+    def sectors(self) -> dict[str, Any]:
+        """The sector sizes of its disk."""
+        return {
+            item: self.connection[item]
+            for item in (
+                wire.CONNECTION_LOGICAL_BLOCK_SIZE,
+                wire.CONNECTION_PHYSICAL_BLOCK_SIZE,
+            )
+            if item in self.connection
+        }
 
 
 def requested_mode(
@@ -121,11 +137,11 @@ def requested_mode(
     return RequestedMode(choice.value, choice.origin) if choice else None
 
 
-def other_values(
+def _choices(
     volume: Attaching, settings: backend_settings.BackendSettings
-) -> dict[str, Any]:
-    """Return the values of the options that no host must offer, by key."""
-    values: dict[str, Any] = {}
+) -> dict[str, precedence.Choice[Any]]:
+    """Return the values of the options other than the mode, by key."""
+    choices: dict[str, precedence.Choice[Any]] = {}
     for option in registry.of_kind(definitions.Kind.CONNECTION):
         if option.offered:
             continue
@@ -142,8 +158,8 @@ def other_values(
             else:
                 break
         if choice:
-            values[option.key] = choice.value
-    return values
+            choices[option.key] = choice
+    return choices
 
 
 def _choice(
@@ -175,34 +191,10 @@ def _choice(
     return texts.request(settings).resolve().plain.get(key)
 
 
-def of_connector(connector: Mapping[str, Any], warn: Warn) -> HostModes | None:
-    """Return the modes that a connector lists; None if it has no list.
-
-    Unknown modes, which a newer plug-in may have, are ignored.
-    """
-    if wire.CONNECTOR_CACHE_MODES not in connector:
-        return None
-    listed = connector[wire.CONNECTOR_CACHE_MODES]
-    if isinstance(listed, str):
-        listed = listed.split(',')
-    if not isinstance(listed, list | tuple):
-        warn(
-            'Connector of host %(host)s: %(key)s = %(value)s is not a list',
-            {
-                'host': host_of(connector),
-                'key': wire.CONNECTOR_CACHE_MODES,
-                'value': errors.shown(listed),
-            },
-        )
-        return frozenset()
-    words = {word.strip() for word in listed if isinstance(word, str)}
-    return frozenset(_KNOWN[word] for word in words & _KNOWN.keys())
-
-
 def mode_of(
     connection_info: Mapping[str, Any],
 ) -> cache_modes.CacheMode | None:
-    """Return the mode of a connection; None for none, or an unknown one."""
+    """Return the requested mode of a connection; None for an unknown one."""
     return _KNOWN.get(str(connection_info.get(wire.CONNECTION_CACHE_MODE)))
 
 
@@ -211,22 +203,44 @@ def host_of(connector: Mapping[str, Any]) -> str:
     return errors.shown(connector.get('host', ''))
 
 
-def check_offered(requested: RequestedMode, offer: HostModes | None) -> None:
+def check_offered(requested: RequestedMode, host: Host) -> None:
     """Check that a host offers the requested mode.
 
     The error does not name the host, because tenants read it. It is short,
     because Nova truncates the fault of a server after 255 characters.
     """
-    if requested.shared or requested.mode in (offer or ()):
+    if requested.shared or (host and requested.mode in host.modes):
         # Nova itself uses this mode for all shared disks.
         return
-    if offer is None:
+    if host is None:
         reason = 'the compute host offers no cache modes'
         allowed = 'no cache mode'
     else:
         reason = 'the compute host does not offer it'
-        allowed = cache_modes.joined(offer)
+        allowed = cache_modes.joined(host.modes)
     raise requested.refusal(reason, allowed)
+
+
+def check_applied(
+    key: str, choice: precedence.Choice[Any], host: Host
+) -> None:
+    """Check that a host can apply the value of another option.
+
+    :raises OptionError: if not, with the versions of the host
+    """
+    option = registry.OPTIONS[key]
+    if not option.requires or choice.value == option.without_plug_in:
+        return
+    if host and key in host.keys:
+        return
+    software = (host.software if host else '') or 'no active plug-in'
+    raise errors.OptionError(
+        key,
+        str(choice.value),
+        f'requires {option.requires}; the compute host has {software}',
+        str(option.without_plug_in or 'no value'),
+        choice.origin,
+    )
 
 
 def check_cache(requested: RequestedMode, cached: bool | None) -> None:
@@ -247,114 +261,57 @@ def check_cache(requested: RequestedMode, cached: bool | None) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Agreement:
-    """The decision about the cache mode of an attachment.
+    """What an attachment requests, and why a host does not give it.
 
-    :ivar requested: the mode of the attachment; None to leave it to the host
-    :ivar error: why it does not get the requested mode, if it does not
-    :ivar refused: whether the attachment is refused because of ``error``
-    :ivar strict: whether any other obstacle to the mode refuses it
-    :ivar kept: whether ``requested`` is the mode that the server had on the
-        host
+    :ivar requested: the mode; None to leave it to the host
+    :ivar values: the values of the other options, by key
+    :ivar not_allowed: why the requested mode is not allowed, if it is not
+    :ivar obstacles: what the host cannot do
+    :ivar strict: whether an obstacle refuses the first attachment
     """
 
-    requested: RequestedMode | None = None
-    error: errors.OptionError | None = None
-    refused: bool = False
-    strict: bool = False
-    kept: bool = False
+    requested: RequestedMode | None
+    values: dict[str, Any]
+    not_allowed: errors.OptionError | None
+    obstacles: tuple[errors.OptionError, ...]
+    strict: bool
+
+    @property
+    def refusal(self) -> errors.OptionError | None:
+        """Why the first attachment of the volume to a server is refused."""
+        if self.not_allowed or not self.strict:
+            return self.not_allowed
+        return next(iter(self.obstacles), None)
 
 
 def agree(
     volume: Attaching,
-    connector: Mapping[str, Any],
+    host: Host,
     settings: backend_settings.BackendSettings,
-    certain: bool,
-    earlier: Callable[[], Earlier | None],
 ) -> Agreement:
-    """Compare the requested mode of a volume with the modes of a host.
-
-    :param certain: whether the connection is known to be for a server; no
-        other connection is refused because of a mode
-    :param earlier: finds the attachment that this one replaces. On the same
-        host, its mode is kept if the requested one is not available. On
-        another host, which must offer it, it is kept if the back end does not
-        allow the requested mode any more.
-    """
-    strict = certain and settings.strict_cache_mode
-    error = None
+    """Compare what a volume requests with what a host can do."""
+    requested, not_allowed = None, None
+    obstacles: list[errors.OptionError] = []
     try:
         requested = requested_mode(volume, settings)
-    except errors.OptionError as not_allowed:
-        replaced = earlier()
-        if replaced is None:
-            return Agreement(error=not_allowed, refused=certain)
-        requested = (
-            RequestedMode(replaced.mode, None) if replaced.mode else None
-        )
-        error = not_allowed
-    if requested is None:
-        return Agreement(error=error, strict=strict)
-    try:
-        check_offered(requested, of_connector(connector, volume.warn))
-    except errors.OptionError as not_offered:
-        refusal = Agreement(error=not_offered, refused=strict, strict=strict)
-        return (
-            _kept_on_host(refusal, connector, earlier) if certain else refusal
-        )
-    return Agreement(requested, error, strict=strict)
-
-
-def required(
-    volume: Attaching,
-    settings: backend_settings.BackendSettings,
-    earlier: Callable[[], Earlier | None],
-) -> tuple[list[cache_modes.CacheMode] | None, errors.OptionError | None]:
-    """Return what the next attachment of a server requires of another host.
-
-    :returns: the modes of which the host must offer one, None for any host;
-        and why a host without the plug-in is refused, if it is
-    """
-    agreed = agree(volume, {}, settings, True, earlier)
-    if not agreed.refused:
-        return None, None
-    modes = [
-        mode
-        for mode in cache_modes.CacheMode
-        if not agree(
-            volume,
-            {wire.CONNECTOR_CACHE_MODES: [mode.value]},
-            settings,
-            True,
-            earlier,
-        ).refused
+    except errors.OptionError as error:
+        not_allowed = error
+    choices = _choices(volume, settings)
+    checks: list[Callable[[], None]] = [
+        functools.partial(check_applied, key, choice, host)
+        for key, choice in choices.items()
     ]
-    return modes, agreed.error
-
-
-def overridden(
-    agreed: Agreement,
-    error: errors.OptionError,
-    connector: Mapping[str, Any],
-    earlier: Callable[[], Earlier | None],
-) -> Agreement:
-    """Return an agreement on a mode that a setting of the image overrides."""
-    # Shared volumes are not refused: their mode is not a request.
-    shared = agreed.requested is not None and agreed.requested.shared
-    refused = agreed.strict and not shared
-    obstructed = dataclasses.replace(agreed, error=error, refused=refused)
-    if not refused:
-        return obstructed
-    return _kept_on_host(obstructed, connector, earlier)
-
-
-def _kept_on_host(
-    agreed: Agreement,
-    connector: Mapping[str, Any],
-    earlier: Callable[[], Earlier | None],
-) -> Agreement:
-    replaced = earlier()
-    on_host = replaced.on_host(connector) if replaced else None
-    if on_host is None:
-        return agreed
-    requested = RequestedMode(on_host.mode, None) if on_host.mode else None
-    return Agreement(requested, agreed.error, kept=True)
+    if requested:
+        checks.insert(0, functools.partial(check_offered, requested, host))
+    for check in checks:
+        try:
+            check()
+        except errors.OptionError as error:
+            obstacles.append(error)
+    return Agreement(
+        requested,
+        {key: choice.value for key, choice in choices.items()},
+        not_allowed,
+        tuple(obstacles),
+        settings.strict_cache_mode,
+    )

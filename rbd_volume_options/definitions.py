@@ -131,8 +131,9 @@ class Option:
         for a value
     :ivar offered: whether a compute host must offer the value, so that an
         attachment can be refused because of it
-    :ivar needs_plug_in: whether the connection has the items only on compute
-        hosts with the Nova plug-in, because stock Nova ignores them
+    :ivar requires: what a compute host needs to apply a value that stock Nova
+        ignores; empty for the other options
+    :ivar without_plug_in: the value that each host applies
     :ivar choices: all values, each with an explanation that fits beside it
         into a list of a form; empty if there is no complete list
     :ivar suggestions: typical values, for volume types
@@ -174,7 +175,8 @@ class Option:
     )
     connection_items: Callable[[Any], dict[str, Any]] = lambda value: {}
     offered: bool = False
-    needs_plug_in: bool = False
+    requires: str = ''
+    without_plug_in: Any = None
     choices: Mapping[str, Phrase] = dataclasses.field(
         default_factory=dict, hash=False
     )

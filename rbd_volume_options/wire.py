@@ -21,16 +21,15 @@ ALIAS = 'os-rbd-volume-options'
 #: Route of the API extension, below the project.
 ROUTE = f'/{ALIAS}'
 
-#: Response below a volume (``/volumes/{volume_id}`` and :data:`ROUTE`), which
-#: nova-scheduler reads: what the next attachment requires of a compute host.
-NEXT_ATTACHMENT = 'next_attachment'
-#: Its item: the cache modes of which the host must offer one. Null if the
-#: volume can be attached on any host, with or without the Nova plug-in.
-REQUIRED_CACHE_MODES = 'required_cache_modes'
-#: Its item: why the volume cannot be attached, if the list is empty.
-NEXT_ATTACHMENT_REASON = 'reason'
-#: Parameter of the request: the server, whose attachment is to be replaced.
-NEXT_ATTACHMENT_SERVER = 'instance_uuid'
+#: Route of the API extension for administrators, below the project: what the
+#: compute hosts said in the connectors of attachments.
+HOSTS_ROUTE = '/os-rbd-compute-hosts'
+#: Its response, a list.
+HOSTS = 'compute_hosts'
+# Items of a host, beside its name and :data:`CONNECTOR_HOST`: when a connector
+# with that item was last sent, and one without.
+HOSTS_HEARD = 'heard_at'
+HOSTS_HEARD_WITHOUT = 'heard_without_plug_in_at'
 
 # Attributes of a volume. Sizes are in bytes; null if there is no record.
 ATTRIBUTE_OBJECT_SIZE = f'{ALIAS}:object_size'
@@ -45,8 +44,13 @@ ATTRIBUTE_DISCARD = f'{ALIAS}:discard'
 ATTRIBUTE_DISCARD_GRANULARITY = f'{ALIAS}:discard_granularity'
 ATTRIBUTE_DETECT_ZEROES = f'{ALIAS}:detect_zeroes'
 ATTRIBUTE_SECTOR_SIZE = f'{ALIAS}:sector_size'
-#: The cache mode of each attachment, by the attachment's ID.
+#: The requested cache mode of each attachment, by the attachment's ID.
 ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
+#: The cache mode that the host of each attachment gives, by the attachment's
+#: ID: null if the host decides, because it has no plug-in or no mode is
+#: requested. After a live migration or a swap, it is in force at the next
+#: start.
+ATTRIBUTE_CACHE_MODES_IN_FORCE = f'{ALIAS}:cache_modes_in_force'
 #: Where object size, striping and features were set, by these names.
 ATTRIBUTE_ORIGINS = f'{ALIAS}:origins'
 #: The reason why the volume could not be created.
@@ -117,6 +121,7 @@ FORBIDDEN_KEY = 'Policy does not allow {policy}, which {key} needs.'
 # Policies
 POLICY = 'volume_extension:rbd_volume_options'
 POLICY_GET = f'{POLICY}:get'
+POLICY_GET_HOSTS = f'{POLICY}:get_compute_hosts'
 POLICY_GET_POOLS = f'{POLICY}:get_pools'
 POLICY_GET_QOS_LIMITS = f'{POLICY}:get_qos_limits'
 POLICY_SET_LAYOUT = f'{POLICY}:set_layout'
@@ -189,14 +194,18 @@ LENIENT = 'lenient'
 
 # Attachments
 
-#: Item of a connector: the names of the cache modes that the compute host
-#: allows, as a list or separated by commas. A host without this item ignores
-#: cache modes.
-CONNECTOR_CACHE_MODES = 'rbd_cache_modes'
-#: Item of ``connection_info['data']``: the cache mode of the attachment. Nova
-#: stores it with the block device mapping, so that the mode persists across
-#: restarts and is used again after a migration.
+#: Item of a connector: what the compute host can do. A host without this item
+#: ignores cache modes. See :mod:`rbd_volume_options.compute_hosts`.
+CONNECTOR_HOST = 'rbd_host'
+#: Item of ``connection_info['data']``: the requested cache mode. Nova stores
+#: it with the block device mapping, so that it persists across restarts and is
+#: used again after a migration.
 CONNECTION_CACHE_MODE = 'cache_mode'
+#: The same for the mode in force, which the Nova plug-in of the host writes
+#: that connects the volume.
+CONNECTION_CACHE_MODE_IN_FORCE = 'cache_mode_in_force'
+#: The same for the keys that this host cannot apply, as a list.
+CONNECTION_NOT_APPLIED = 'rbd_not_applied'
 
 # Items of ``connection_info['data']`` of Cinder and Nova. The sizes are texts.
 CONNECTION_DISCARD = 'discard'

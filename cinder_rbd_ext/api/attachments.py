@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests with a connector: attachments and os-initialize_connection.
 
-A connector is a caller's description of a host. The cache modes in it count
-only if the caller is a service. nova-scheduler asks for what the next
-attachment requires before Nova moves a server, because Cinder gets the
-connector of the new host only after Nova has stopped the guest.
+A connector is a caller's description of a host. What it can do for a volume
+counts only if the caller is a service.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterator
-import datetime
-import functools
 from typing import Any
 
 from cinder import objects
@@ -19,7 +15,6 @@ from cinder.api.openstack import wsgi
 from cinder.policies import attachments as attachment_policies
 from cinder.policies import volume_actions as action_policies
 from oslo_log import log as logging
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 import webob.exc
 
@@ -31,9 +26,10 @@ from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
-from cinder_rbd_ext.attach import replacement
+from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import agreement
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -41,7 +37,7 @@ LOG = logging.getLogger(__name__)
 # Statuses in which Cinder's API creates the first attachment of a volume.
 _FREE = ('available', 'downloading')
 
-Earlier = Callable[[], agreement.Earlier | None]
+Move = Callable[[], agreement.Move | None]
 
 
 class _ConnectorController(controller.Controller):
@@ -50,54 +46,50 @@ class _ConnectorController(controller.Controller):
     def _connector(
         self, req: protocols.Request, parameters: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the connector of a request; keep only modes of a service."""
+        """Return the connector of a request; our item only of a service."""
         connector = controller.part_of(parameters, 'connector')
-        if wire.CONNECTOR_CACHE_MODES in connector and not _is_service(
+        if wire.CONNECTOR_HOST in connector and not _is_service(
             req.environ['cinder.context']
         ):
             LOG.debug(
                 'Ignored %(key)s in a connector: the request has no service '
                 'token, and policy %(policy)s does not allow it',
                 {
-                    'key': wire.CONNECTOR_CACHE_MODES,
+                    'key': wire.CONNECTOR_HOST,
                     'policy': wire.POLICY_OFFER_CACHE_MODES,
                 },
             )
-            del connector[wire.CONNECTOR_CACHE_MODES]
+            del connector[wire.CONNECTOR_HOST]
         return connector
 
     def _check(
-        self,
-        volume: protocols.Volume,
-        connector: dict[str, Any],
-        earlier: Earlier,
+        self, volume: protocols.Volume, connector: dict[str, Any], move: Move
     ) -> None:
-        """Check that a volume can be attached with the mode it requests.
+        """Check that a host can do what a first attachment requests.
 
         The driver checks what only it knows, and everything if the scheduler
         does not respond: an attachment must not depend on it.
 
+        :param move: returns the move that the attachment belongs to, if any
         :raises HTTPBadRequest: if it cannot
         """
         try:
             here = self._reported.holding(volume)
         except webob.exc.HTTPServiceUnavailable as error:
             LOG.warning(
-                'The API does not check the cache mode of volume %(id)s, only '
+                'The API does not check the attachment of volume %(id)s, only '
                 'the driver does: %(error)s',
                 {'id': volume.id, 'error': error.explanation},
             )
             return
         if here is None or here.settings is None:
             return
-        agreed = agreement.agree(
+        refusal = agreement.agree(
             cache_mode.attaching(volume),
-            connector,
+            compute_hosts.of_connector(connector),
             here.settings,
-            certain=True,
-            earlier=earlier,
-        )
-        if agreed.error is None or not agreed.refused:
+        ).refusal
+        if refusal is None or move() is not None:
             return
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
@@ -106,12 +98,12 @@ class _ConnectorController(controller.Controller):
                 'advice': agreement.ADVICE,
                 'id': volume.id,
                 'host': agreement.host_of(connector),
-                'error': agreed.error,
+                'error': refusal,
             },
         )
-        user_messages.tell_attachment_refused(volume, agreed.error)
+        user_messages.tell_attachment_refused(volume, refusal)
         with refusals.bad_request():
-            raise agreed.error
+            raise refusal
 
 
 class AttachmentsController(_ConnectorController):
@@ -134,8 +126,6 @@ class AttachmentsController(_ConnectorController):
             volume = objects.Volume.get_by_id(context, volume_id)
             policy = attachment_policies.CREATE_POLICY
             if policies.allows(context, policy, volume):
-                if server:
-                    _check_owner(context, volume, server)
                 self._check_create(volume, connector, server)
         yield
 
@@ -162,9 +152,11 @@ class AttachmentsController(_ConnectorController):
             connector
             and (is_free or (server and server in servers))
             and _is_certain(connector, server is not None)
-            and cache_mode.attaching(volume).requests_mode
+            and cache_mode.attaching(volume).requires_host
         ):
-            self._check(volume, connector, earlier_of(volume.id, server))
+            self._check(
+                volume, connector, lambda: moves.of_server(volume, server)
+            )
 
     @wsgi.extends
     def update(
@@ -188,12 +180,15 @@ class AttachmentsController(_ConnectorController):
         volume = objects.Volume.get_by_id(context, attachment.volume_id)
         policy = attachment_policies.UPDATE_POLICY
         if (
-            cache_mode.attaching(volume).requests_mode
+            cache_mode.attaching(volume).requires_host
             and 'error' not in volume.status
             and policies.allows(context, policy, attachment)
         ):
-            earlier = earlier_of(volume.id, server, attachment)
-            self._check(volume, connector, earlier)
+            self._check(
+                volume,
+                connector,
+                lambda: moves.of_server(volume, server, ident),
+            )
 
 
 class ConnectionsController(_ConnectorController):
@@ -210,14 +205,15 @@ class ConnectionsController(_ConnectorController):
         volume = objects.Volume.get_by_id(context, id)
         if policies.allows(context, action_policies.INITIALIZE_POLICY, volume):
             volume_source.check_usable(volume, f'Volume {volume.id}')
-            if connector and cache_mode.attaching(volume).requests_mode:
+            if connector and cache_mode.attaching(volume).requires_host:
                 current = requester.current(volume)
                 consumer = requester.of_connection(current, connector)
                 if _is_certain(
                     connector, consumer is requester.Consumer.SERVER
                 ):
-                    find = functools.partial(replacement.of_waiting, current)
-                    self._check(volume, connector, find)
+                    self._check(
+                        volume, connector, lambda: moves.of_waiting(current)
+                    )
         yield
 
     @wsgi.extends(action='os-terminate_connection')
@@ -244,77 +240,11 @@ class ConnectionsController(_ConnectorController):
         yield
 
 
-def earlier_of(volume_id: str, server: str | None, new: Any = None) -> Earlier:
-    """Return a function that finds the attachment that a new one replaces.
-
-    :param new: the new attachment; None if it is not reserved yet
-    """
-    if server is None:
-        return lambda: None
-    reserved = () if new is None else (new.created_at, new.id)
-    return functools.partial(
-        replacement.of_server, volume_id, server, *reserved
-    )
-
-
-def _check_owner(
-    context: protocols.Context, volume: protocols.Volume, server: str
-) -> None:
-    """Check that only Nova replaces an attachment with a cache mode.
-
-    See :mod:`cinder_rbd_ext.attach.replacement`.
-    """
-    if _is_service(context):
-        return
-    # Times in the database can be whole seconds.
-    since = timeutils.utcnow(with_timezone=True) - datetime.timedelta(
-        seconds=1
-    )
-    earlier = replacement.of_server(volume.id, server, since)
-    if earlier and earlier.mode:
-        raise webob.exc.HTTPBadRequest(
-            explanation=f'Server {server} has volume {volume.id} with a cache '
-            'mode. Only Nova can create another attachment for it.'
-        )
-
-
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
-    return for_server or wire.CONNECTOR_CACHE_MODES in connector
+    return for_server or wire.CONNECTOR_HOST in connector
 
 
 def _is_service(context: protocols.Context) -> bool:
     return cinder_volume.API().is_service_request(context) or policies.allows(
         context, wire.POLICY_OFFER_CACHE_MODES
     )
-
-
-class NextAttachmentController(controller.Controller):
-    """Shows what an attachment requires of a compute host."""
-
-    def index(self, req: protocols.Request, volume_id: str) -> dict[str, Any]:
-        """Return the cache modes of which the host must offer one.
-
-        Only the driver knows a ``conf_rbd_cache`` of the RBD image, which can
-        refuse the attachment on each host.
-        """
-        context = req.environ['cinder.context']
-        volume = objects.Volume.get_by_id(context, volume_id)
-        policies.check(context, wire.POLICY_GET, volume)
-        here = self._reported.holding(volume)
-        modes, error = None, None
-        if here is not None and here.settings is not None:
-            server = req.GET.get(wire.NEXT_ATTACHMENT_SERVER)
-            earlier = earlier_of(volume.id, server)
-            modes, error = agreement.required(
-                cache_mode.attaching(volume),
-                here.settings,
-                functools.cache(earlier),
-            )
-        return {
-            wire.NEXT_ATTACHMENT: {
-                wire.REQUIRED_CACHE_MODES: (
-                    None if modes is None else [mode.value for mode in modes]
-                ),
-                wire.NEXT_ATTACHMENT_REASON: (str(error) if error else None),
-            }
-        }

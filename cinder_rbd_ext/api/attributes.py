@@ -6,11 +6,14 @@ The driver records it in the row of the volume and its admin metadata. Cinder's
 show and detail have read both and the attachments, so no query is required.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.retype import marker
+from rbd_volume_options import agreement
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import image_record
 from rbd_volume_options import registry
 from rbd_volume_options import wire
@@ -29,6 +32,7 @@ def of_volume(
             attribute: _of_attachments(volume, item)
             for attribute, item in registry.attributes_of_connections().items()
         },
+        wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: _in_force(volume),
         wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
     }
 
@@ -63,6 +67,27 @@ def _conversion(
 def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:
     return {
         attachment.id: (attachment.connection_info or {}).get(item)
+        for attachment in _attached(volume)
+    }
+
+
+def _in_force(volume: protocols.Volume) -> dict[str, str | None]:
+    """Return the modes of attachments, as their hosts choose them."""
+    modes: dict[str, str | None] = {}
+    for attachment in _attached(volume):
+        requested = agreement.mode_of(attachment.connection_info or {})
+        host = compute_hosts.of_connector(attachment.connector)
+        modes[attachment.id] = (
+            host.in_force(requested).value
+            if requested is not None and host is not None
+            else None
+        )
+    return modes
+
+
+def _attached(volume: protocols.Volume) -> Iterator[Any]:
+    return (
+        attachment
         for attachment in volume.volume_attachment
         if attachment.attach_status == 'attached'
-    }
+    )

@@ -8,6 +8,7 @@ from cinder.api import extensions
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext.api import attachments
+from cinder_rbd_ext.api import compute_hosts
 from cinder_rbd_ext.api import groups
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import messages
@@ -67,9 +68,8 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
                 custom_routes_fn=self._route,
             ),
             extensions.ResourceExtension(
-                wire.ALIAS,
-                attachments.NextAttachmentController(*shared),
-                parent={'member_name': 'volume', 'collection_name': 'volumes'},
+                wire.HOSTS_ROUTE.removeprefix('/'),
+                compute_hosts.HostsController(*shared),
             ),
         ]
 

@@ -2,7 +2,7 @@
 
 """The cache mode and the disk of a connection, by the driver."""
 
-import functools
+import dataclasses
 import sys
 from typing import Any
 
@@ -15,14 +15,16 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import cache_mode
-from cinder_rbd_ext.attach import replacement
+from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from rbd_volume_options import agreement
 from rbd_volume_options import cache_modes
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
+from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 
@@ -37,41 +39,39 @@ def items(
 ) -> dict[str, Any]:
     """Return the items of a connection about the cache mode and the disk.
 
-    Items that only the Nova plug-in applies are for hosts with the plug-in.
+    They are what is requested. The host of a server decides what it gives.
 
     :param current: the volume, from
         :func:`cinder_rbd_ext.attach.requester.current_for`
-    :raises AttachmentRefused: if the mode is not allowed or not offered, or if
-        the record is invalid: a server could not read the data with another
-        sector size
+    :raises AttachmentRefused: if the first attachment to a server requests
+        what is not allowed, or what the host cannot do; or if the sector size
+        is unknown, as a server could not read the data with another one
     """
     if current is None:
         return {}
     consumer = requester.of_connection(current, connector)
-    mode = None
-    if consumer is not requester.Consumer.OTHER:
-        is_server = consumer is requester.Consumer.SERVER
-        mode = _agreed(driver, volume, connector, current, is_server)
-    try:
-        disk = image_record.disk_in(current.admin_metadata)
-    except errors.OptionError as error:
-        LOG.error(
-            'Volume %(id)s is not attached: its admin metadata is '
-            'invalid: %(error)s. Correct or remove the item.',
-            {'id': current.id, 'error': error},
-        )
-        raise _refusal(current, error) from error
-    values = (
-        agreement.other_values(cache_mode.attaching(current), driver.settings)
-        | disk
+    host = compute_hosts.of_connector(connector)
+    agreed = agreement.agree(
+        cache_mode.attaching(current), host, driver.settings
     )
-    has_plug_in = agreement.of_connector(connector, LOG.warning) is not None
     result: dict[str, Any] = {}
-    if mode is not None:
-        result[wire.CONNECTION_CACHE_MODE] = mode.value
+    move = None
+    if consumer is not requester.Consumer.OTHER:
+        move = moves.of_waiting(current)
+        attempt = _Attempt(
+            current, connector, consumer is requester.Consumer.SERVER, move
+        )
+        mode = attempt.mode(agreed, host)
+        if agreed.requested:
+            override = _cache_override(driver, volume)
+            attempt.check_override(agreed.requested, agreed.strict, override)
+        if image_record.refused_attachment(current.admin_metadata):
+            user_messages.forget_refused_attachment(volume.id)
+        if mode is not None:
+            result[wire.CONNECTION_CACHE_MODE] = mode.value
     recorded = image_record.read(current)
     image_layout = recorded.state.layout if recorded else None
-    for key, value in values.items():
+    for key, value in (agreed.values | _disk(current, move)).items():
         option = registry.OPTIONS[key]
         for_layout = option.for_layout(value, image_layout)
         if for_layout is None:
@@ -80,19 +80,26 @@ def items(
                 'its image is not recorded',
                 {'id': current.id, 'key': key},
             )
-        elif has_plug_in or not option.needs_plug_in:
+        elif not option.requires or (consumer is not requester.Consumer.OTHER):
             result.update(option.connection_items(for_layout))
-        elif consumer is requester.Consumer.SERVER:
-            LOG.warning(
-                'Volume %(id)s is connected to host %(host)s without %(key)s: '
-                'the host has no active rbd_cache plug-in for Nova',
-                {
-                    'id': current.id,
-                    'host': agreement.host_of(connector),
-                    'key': key,
-                },
-            )
-    return result
+    return result | (move.sectors if move else {})
+
+
+def _disk(
+    volume: protocols.Volume, move: agreement.Move | None
+) -> dict[str, Any]:
+    """Return the recorded properties of the disk; those of a move stay."""
+    if move and move.connection:
+        return {}
+    try:
+        return image_record.disk_in(volume.admin_metadata)
+    except errors.OptionError as error:
+        LOG.error(
+            'Volume %(id)s is not attached: its admin metadata is '
+            'invalid: %(error)s. Correct or remove the item.',
+            {'id': volume.id, 'error': error},
+        )
+        raise _refusal(volume, error) from error
 
 
 def pass_on_refusal() -> None:
@@ -111,94 +118,101 @@ def pass_on_refusal() -> None:
         raise exception.InvalidVolume(reason=reason) from handled
 
 
-def _agreed(
-    driver: protocols.Driver,
-    volume: protocols.Volume,
-    connector: protocols.Connector,
-    current: protocols.Volume,
-    is_server: bool,
-) -> cache_modes.CacheMode | None:
-    """Return the mode of a new attachment; None to leave it to the host."""
-    judge = functools.partial(_judge, current, agreement.host_of(connector))
-    earlier = functools.partial(replacement.of_waiting, current)
-    agreed = agreement.agree(
-        cache_mode.attaching(current),
-        connector,
-        driver.settings,
-        is_server,
-        earlier,
-    )
-    if agreed.error:
-        judge(agreed.error, agreed)
-    if agreed.requested:
+@dataclasses.dataclass(frozen=True)
+class _Attempt:
+    """An attachment of a volume to a server, which may be refused.
+
+    :ivar volume: the volume, as in the database
+    :ivar is_certain: whether the connection is known to be for a server
+    :ivar move: the move of an attachment; None for a first one
+    """
+
+    volume: protocols.Volume
+    connector: protocols.Connector
+    is_certain: bool
+    move: agreement.Move | None
+
+    @property
+    def can_be_refused(self) -> bool:
+        """Whether the server can do without the volume."""
+        return self.is_certain and self.move is None
+
+    def mode(
+        self, agreed: agreement.Agreement, host: agreement.Host
+    ) -> cache_modes.CacheMode | None:
+        """Return the mode of the connection; None to leave it to the host.
+
+        :raises AttachmentRefused: if it is refused
+        """
+        if agreed.refusal and self.can_be_refused:
+            self._refuse(agreed.refusal)
+        if agreed.not_allowed:
+            self._tell(agreed.not_allowed, 'It keeps the mode that it had.')
+            return self.move.mode if self.move else None
+        for obstacle in agreed.obstacles:
+            self._tell(obstacle, _effect(obstacle, host))
+        return agreed.requested.mode if agreed.requested else None
+
+    def check_override(
+        self,
+        requested: agreement.RequestedMode,
+        strict: bool,
+        override: bool | None,
+    ) -> None:
+        """Check that no setting of the image overrides the mode.
+
+        :raises AttachmentRefused: if one does, and the attachment is refused
+        """
         try:
-            agreement.check_cache(
-                agreed.requested, _cache_override(driver, volume)
-            )
+            agreement.check_cache(requested, override)
         except errors.OptionError as error:
-            agreed = agreement.overridden(agreed, error, connector, earlier)
-            judge(error, agreed)
-    if image_record.refused_attachment(current.admin_metadata):
-        user_messages.forget_refused_attachment(volume.id)
-    if not agreed.requested or _is_pending(
-        current, connector, agreed.requested
-    ):
-        return None
-    return agreed.requested.mode
+            # Shared volumes are not refused: their mode is not a request.
+            if strict and not requested.shared and self.can_be_refused:
+                self._refuse(error)
+            self._tell(error, 'The setting decides.')
 
+    def _tell(self, error: errors.OptionError, effect: str) -> None:
+        """Tell the operator and the tenant what the host does not give.
 
-def _is_pending(
-    volume: protocols.Volume,
-    connector: protocols.Connector,
-    requested: agreement.RequestedMode,
-) -> bool:
-    """Return whether the guest cannot have the mode before it restarts.
-
-    The attachment then has no mode, as the guest.
-    """
-    if requested.shared or not replacement.runs_without_plug_in(
-        volume, connector
-    ):
-        return False
-    LOG.warning(
-        'Volume %(id)s is attached to host %(host)s without its cache '
-        'mode: its server is live-migrated from a host without an active '
-        'rbd_cache plug-in. The next attachment gets the mode.',
-        {'id': volume.id, 'host': agreement.host_of(connector)},
-    )
-    return True
-
-
-def _judge(
-    volume: protocols.Volume,
-    host: str,
-    error: errors.OptionError,
-    agreed: agreement.Agreement,
-) -> None:
-    """Refuse an attachment, or log why it does not get its mode.
-
-    Only the log names the host, because tenants read the exception's text.
-    """
-    about = {'id': volume.id, 'host': host, 'error': error}
-    if agreed.kept:
+        Only the log names the host, because tenants read the other text.
+        """
         LOG.warning(
-            'Volume %(id)s is attached to host %(host)s with the cache '
-            'mode that it has on this server already: %(error)s',
-            about,
+            'Volume %(id)s is attached to host %(host)s without a requested '
+            'option: %(error)s. %(effect)s',
+            {
+                'id': self.volume.id,
+                'host': agreement.host_of(self.connector),
+                'error': error,
+                'effect': effect,
+            },
         )
-    elif not agreed.refused:
-        LOG.warning(
-            'Volume %(id)s is attached to host %(host)s without the '
-            'requested cache mode: %(error)s',
-            about,
-        )
-    else:
+        if self.is_certain:
+            user_messages.refused(
+                self.volume,
+                user_messages.Operation.OPTION,
+                f'{error.for_tenants()}. {effect}',
+            )
+
+    def _refuse(self, error: errors.OptionError) -> None:
         LOG.error(
             'Volume %(id)s is not attached to host %(host)s: %(error)s. '
             '%(advice)s.',
-            {**about, 'advice': agreement.ADVICE},
+            {
+                'id': self.volume.id,
+                'host': agreement.host_of(self.connector),
+                'error': error,
+                'advice': agreement.ADVICE,
+            },
         )
-        raise _refusal(volume, error) from error
+        raise _refusal(self.volume, error) from error
+
+
+def _effect(obstacle: errors.OptionError, host: agreement.Host) -> str:
+    if obstacle.key != keys.CACHE_MODE:
+        return 'The server gets the volume without it.'
+    if host is None:
+        return 'The compute host decides on the mode.'
+    return f'The mode is {cache_modes.CacheMode.NONE.value}.'
 
 
 def _refusal(

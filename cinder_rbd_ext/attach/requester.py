@@ -19,7 +19,7 @@ from cinder.objects import fields
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import replacement
+from cinder_rbd_ext.attach import moves
 from rbd_volume_options import wire
 
 # Statuses of a volume that may be attached to servers. In all others, Cinder
@@ -80,14 +80,9 @@ def of_connection(
     """
     if not connector or isinstance(connector, OwnConnector):
         return Consumer.OTHER
-    if wire.CONNECTOR_CACHE_MODES in connector:
+    if wire.CONNECTOR_HOST in connector:
         return Consumer.SERVER
-    waits = any(
-        attachment.instance_uuid
-        and attachment.attach_status in replacement.WAITING
-        for attachment in volume.volume_attachment
-    )
-    if not waits:
+    if not any(map(moves.is_waiting, volume.volume_attachment)):
         return Consumer.OTHER
     if volume.status in _FREE and volume.migration_status not in MOVING:
         return Consumer.SERVER

@@ -89,8 +89,8 @@ OPTIONS = (
             '(the smallest size that frees an object of the volume) or a '
             'power of two from 4 KiB to 1 GiB. The metadata and the type '
             'of a volume override it with rbd:discard_granularity. '
-            'Compute hosts with an older libvirt than 9.7 refuse volumes '
-            'with a granularity. If unset, QEMU decides.'
+            'Volumes with a granularity cannot be attached on compute hosts '
+            'with an older libvirt than 9.7. If unset, QEMU decides.'
         ),
         policy=SET_DISCARD_GRANULARITY,
         attribute=wire.ATTRIBUTE_DISCARD_GRANULARITY,
@@ -102,7 +102,10 @@ OPTIONS = (
         connection_items=lambda value: {
             wire.CONNECTION_DISCARD_GRANULARITY: value
         },
-        needs_plug_in=True,
+        requires=(
+            'the Nova plug-in and libvirt '
+            f'{discard_granularity.OLDEST_LIBVIRT}'
+        ),
         choices=discard_granularity.EXPLANATIONS,
         suggestions=(discard_granularity.OF_LAYOUT, '32KiB', '4MiB'),
     ),
@@ -132,8 +135,9 @@ OPTIONS = (
         conf_help=(
             'How writes of zeros by servers are treated, by default: off, '
             'on or unmap. The metadata and the type of a volume override '
-            'it with rbd:detect_zeroes. Compute hosts without the Nova '
-            'plug-in write zeros like other data. If unset, all do.'
+            'it with rbd:detect_zeroes. With on and unmap, volumes cannot be '
+            'attached on compute hosts without the Nova plug-in. If unset, '
+            'zeros are written like other data.'
         ),
         policy=SET_DETECT_ZEROES,
         attribute=wire.ATTRIBUTE_DETECT_ZEROES,
@@ -141,7 +145,8 @@ OPTIONS = (
         takes_effect=Phrase('at the next attachment'),
         item=wire.CONNECTION_DETECT_ZEROES,
         connection_items=lambda value: {wire.CONNECTION_DETECT_ZEROES: value},
-        needs_plug_in=True,
+        requires='the Nova plug-in',
+        without_plug_in='off',
         choices=_ZEROES,
         suggestions=tuple(_ZEROES),
     ),

@@ -334,8 +334,23 @@ def _rows_of_attachments(
         when = 'set at attachment'
         if next_one and _parsed(option, str(next_one)) != current:
             when = f'{when}; pending until the next attachment: {next_one}'
+        if option.key == keys.CACHE_MODE:
+            when += _in_force(volume, ident, current)
         value = columns.HostDecides(None) if current is None else current
         yield f'{option.key}, attachment {ident}', value, when
+
+
+def _in_force(volume: Record, ident: str, requested: object) -> str:
+    """Return what the host of an attachment gives instead, if it does."""
+    modes = volume.get(wire.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
+    if requested is None or ident not in modes:
+        return ''
+    mode = modes[ident]
+    if mode == requested:
+        return ''
+    if mode is None:
+        return '; the compute host decides: it has no plug-in'
+    return f'; in force: {mode} (the compute host does not allow it)'
 
 
 def _origin_of_features(volume: Record, told: Record | None) -> str:

@@ -31,7 +31,6 @@ ENABLED_FOLDERS = (
 _CONF = '/etc/ceph/ceph.conf'
 _UNSAFE = 'unsafe'
 _CACHED = frozenset({'writeback', 'writethrough'})
-_FILTER = 'RBDCacheModeFilter'
 _VIRSH = ('virsh', '-c', 'qemu:///system')
 
 Finding = findings.Finding
@@ -197,13 +196,11 @@ def check_nova(conf: configuration.Configuration) -> Iterator[Finding]:
         )
 
 
-def check_scheduler(
+def check_modes(
     nova: configuration.Configuration,
     cinder: configuration.Configuration | None,
 ) -> Iterator[Finding]:
-    """Check that nova-scheduler knows about hosts with fewer modes."""
-    if _FILTER in nova.list('filter_scheduler', 'enabled_filters'):
-        return
+    """Check that this host offers the modes that back ends allow."""
     safe = frozenset(each.value for each in cache_modes.SAFE_CACHE_MODES)
     offered = frozenset(nova.list('rbd_cache', 'allowed_modes')) or safe
     if not nova.is_true('rbd_cache', 'enabled', True):
@@ -221,12 +218,12 @@ def check_scheduler(
     missing = sorted(allowed & known - offered)
     if missing:
         yield Finding(
-            'Nova [filter_scheduler] enabled_filters',
-            f'no {_FILTER}, and this host does not offer {", ".join(missing)}',
+            'Nova [rbd_cache] allowed_modes',
+            f'this host does not offer {", ".join(missing)}',
             Severity.NOTICE if cinder is None else Severity.WARNING,
-            f'Add {_FILTER} for nova-scheduler, or allow the modes in '
-            '[rbd_cache] allowed_modes. The scheduler otherwise selects hosts '
-            'to which Cinder refuses to attach volumes with these modes.',
+            'Allow the modes in [rbd_cache] allowed_modes, or require the '
+            'traits CUSTOM_RBD_CACHE_* in flavors. A new server that boots '
+            'here with a volume in such a mode otherwise ends in ERROR.',
         )
 
 

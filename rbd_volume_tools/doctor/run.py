@@ -112,7 +112,7 @@ class Doctor:
             yield from versions.check_host(self._run)
             yield from other_parts.check_nova(host.nova)
             yield from options.check_nova(host.nova)
-            yield from other_parts.check_scheduler(host.nova, host.cinder)
+            yield from other_parts.check_modes(host.nova, host.cinder)
             yield from other_parts.check_secrets(
                 self._run, host.nova, host.cinder, self._clients
             )

@@ -24,8 +24,9 @@ NOT_RUN: Mapping[str, str] = {
     'nova-rbd-cache check': 'belongs on a compute host; has tests of its own',
     'nova-rbd-cache connector': 'belongs on a compute host; tested there',
     'nova-manage volume_attachment': 'changes a server; has tests of its own',
-    'nova-rbd-cache recover': 'recovers a server that was refused; '
-    'test_refused_ways runs it',
+    'nova-rbd-cache guests': 'belongs on a compute host; has its own tests',
+    'nova-rbd-cache hosts': 'the sandbox has no such program outside Nova; '
+    'has its own tests',
     'openstack flavor set': 'would change the flavor of other tests',
     'openstack image set': 'would change the Glance image of other tests',
     'tools/': 'this is what runs the tests',

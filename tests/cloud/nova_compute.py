@@ -17,7 +17,6 @@ from sandbox_cloud import supervise
 
 # Names of programs. That of the second host ends with a number.
 _NAME = 'nova-compute'
-_SCHEDULER = 'nova-scheduler'
 #: The text that nova-compute logs at each start.
 _STARTED = 'nova_rbd_cache is '
 
@@ -52,33 +51,6 @@ def configured(
         for conf, before in confs.items():
             conf.write_text(before)
         _restart(place, reports)
-
-
-@contextlib.contextmanager
-def scheduled(text: str) -> Iterator[None]:
-    """Append options to the scheduler's configuration temporarily."""
-    place = state.State(state.default_root())
-    conf = place.etc / 'nova' / 'nova.conf'
-    before = conf.read_text()
-    try:
-        conf.write_text(f'{before}\n{text}')
-        _restart_scheduler(place)
-        yield
-    finally:
-        conf.write_text(before)
-        _restart_scheduler(place)
-
-
-def _restart_scheduler(place: state.State) -> None:
-    """Restart the scheduler; requests wait in its queue."""
-    supervisor = supervise.Supervisor(place, {})
-    supervisor.stop(_SCHEDULER)
-    supervisor.start(_SCHEDULER)
-    log = place.log / f'{_SCHEDULER}.log'
-    _wait(
-        'start',
-        lambda: log.exists() and 'Starting scheduler node' in log.read_text(),
-    )
 
 
 @contextlib.contextmanager

@@ -125,7 +125,7 @@ class AttributesTest(base.CloudTestCase):
                 'connector': {
                     'host': 'h',
                     'ip': '::1',
-                    'rbd_cache_modes': ['writeback'],
+                    'rbd_host': {'modes': ['writeback']},
                 },
             }
         }

@@ -101,8 +101,8 @@ class EachModeTest(CacheModeTestCase):
             host=host,
         )
         ours = nova_compute.run('nova-rbd-cache', 'connector', host=host)
-        self.assertNotIn('rbd_cache_modes', stock)
-        self.assertIn('rbd_cache_modes', ours)
+        self.assertNotIn('rbd_host', stock)
+        self.assertIn('rbd_host', ours)
         for volume, connector in zip(volumes[1:], (stock, ours), strict=False):
             nova_compute.refresh(server, volume, connector)
 

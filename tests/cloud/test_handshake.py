@@ -88,7 +88,9 @@ class RefusalTest(ConnectorTestCase):
         attachment = self.reserve(volume)
         answer = self.connect(attachment)
         self.check_refused_with(volume, answer, 'offers no cache modes')
-        answer = self.connect(attachment, rbd_cache_modes='none,directsync')
+        answer = self.connect(
+            attachment, rbd_host={'modes': ['none', 'directsync']}
+        )
         words = 'does not offer it; allowed: none, directsync'
         self.check_refused_with(volume, answer, words)
         # Messages of the same second have no order.
@@ -116,7 +118,7 @@ class RefusalTest(ConnectorTestCase):
             check=True,
         )
         attachment = self.reserve(volume)
-        answer = self.connect(attachment, rbd_cache_modes=['writeback'])
+        answer = self.connect(attachment, rbd_host={'modes': ['writeback']})
         if base.release() == '2025.1':
             # Its API returns 500 for any refusal by the driver.
             self.assertEqual(500, answer.status_code, answer.text)
@@ -130,7 +132,7 @@ class RefusalTest(ConnectorTestCase):
         body = {
             'volume_uuid': volume,
             'instance_uuid': str(uuid.uuid4()),
-            'connector': {**_CONNECTOR, 'rbd_cache_modes': ['writeback']},
+            'connector': {**_CONNECTOR, 'rbd_host': {'modes': ['writeback']}},
         }
         answer = self.respond(
             'POST', '/attachments', {'attachment': body}, self.operator
@@ -138,8 +140,8 @@ class RefusalTest(ConnectorTestCase):
         self.check_refused_with(volume, answer, 'conf_rbd_cache = false')
 
 
-class ReplacedTest(ConnectorTestCase):
-    """An attachment that replaces one of the same server."""
+class MovedTest(ConnectorTestCase):
+    """An attachment of a server that has the volume."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -159,76 +161,39 @@ class ReplacedTest(ConnectorTestCase):
         path = f'/attachments/{attachment}'
         self.request('DELETE', path, cloud=self.operator)
 
-    def modes(self) -> list[str | None]:
-        """Return the modes of the volume's attachments."""
-        name = 'os-rbd-volume-options:cache_modes'
-        return list(self.show(self.volume)[name].values())
-
-    def test_same_host(self) -> None:
-        """Rebuild, or refresh with a connector that has no modes."""
-        self.connect(self.first, rbd_cache_modes=['writeback'])
-        self.complete(self.first)
-        spec = f'volumes/volume-{self.volume}'
-        subprocess.run(
-            ['rbd', 'image-meta', 'set', spec, 'conf_rbd_cache', 'false'],
-            check=True,
-        )
-        second = self.reserve(self.volume, self.machine)
-        self.drop(self.first)
-        answer = self.connect(second)
-        self.assertEqual(200, answer.status_code, answer.text)
-        self.complete(second)
-        self.assertEqual(['writeback'], self.modes())
-        self.drop(second)
-
-    def test_refused_live_migration_does_not_mark_the_volume(self) -> None:
-        """The disk works: only the user message tells of the refusal."""
-        self.connect(self.first, rbd_cache_modes=['writeback'])
-        self.complete(self.first)
-        body = {
-            'volume_uuid': self.volume,
-            'instance_uuid': self.machine,
-            'connector': {**_CONNECTOR, 'host': 'compute-8'},
-        }
-        answer = self.respond(
-            'POST', '/attachments', {'attachment': body}, self.operator
-        )
-        self.assertEqual(400, answer.status_code, answer.text)
+    def modes(self) -> list[tuple[str | None, str | None]]:
+        """Return the modes of attachments, requested and in force."""
         shown = self.show(self.volume)
-        self.assertEqual('in-use', shown['status'])
-        self.assertIsNone(shown[_REFUSED])
-        self.assertIn('offers no cache modes', self.messages(self.volume)[0])
-        self.drop(self.first)
+        requested = shown['os-rbd-volume-options:cache_modes']
+        in_force = shown['os-rbd-volume-options:cache_modes_in_force']
+        return [(mode, in_force[key]) for key, mode in requested.items()]
 
-    def test_live_migration_from_a_host_without_the_plugin(self) -> None:
-        path = f'/volumes/{self.volume}/metadata'
-        self.request('DELETE', f'{path}/rbd:cache_mode')
-        self.connect(self.first)
+    def test_move_is_not_refused_and_its_owner_is_told(self) -> None:
+        self.connect(self.first, rbd_host={'modes': ['writeback']})
         self.complete(self.first)
-        self.request('POST', path, {'metadata': _ASKED})
-        connector = {
-            **_CONNECTOR,
-            'host': 'compute-8',
-            'rbd_cache_modes': ['writeback'],
-        }
-        second = self.reserve(self.volume, self.machine, connector=connector)
-        self.complete(second)
-        self.assertEqual([None, None], self.modes())
-        third = self.reserve(
-            self.volume,
-            self.machine,
-            connector={**connector, 'host': 'compute-9'},
-        )
-        self.drop(self.first)
-        self.drop(second)
-        self.drop(third)
+        self.assertEqual([('writeback', 'writeback')], self.modes())
+        former = self.first
+        for offer, in_force, words in (
+            ({}, None, 'offers no cache modes'),
+            ({'rbd_host': {'modes': ['none']}}, 'none', 'does not offer it'),
+        ):
+            new = self.reserve(self.volume, self.machine)
+            self.drop(former)
+            answer = self.connect(new, **offer)
+            self.assertEqual(200, answer.status_code, answer.text)
+            self.complete(new)
+            self.assertEqual([('writeback', in_force)], self.modes())
+            self.assertIn(words, ''.join(self.messages(self.volume)))
+            former = new
+        self.assertIsNone(self.show(self.volume)[_REFUSED])
+        self.drop(former)
 
 
 class SpoofedTest(ConnectorTestCase):
     """A tenant's connector that offers arbitrary cache modes."""
 
     _OFFER: ClassVar[dict[str, Any]] = {
-        'rbd_cache_modes': ['writeback', 'unsafe']
+        'rbd_host': {'modes': ['writeback', 'unsafe']}
     }
 
     def test_server_that_waits(self) -> None:
@@ -241,7 +206,7 @@ class SpoofedTest(ConnectorTestCase):
     def test_record_of_an_attachment(self) -> None:
         volume = self.created(metadata=_ASKED)
         attachment = self.reserve(volume)
-        self.connect(attachment, rbd_cache_modes=['writeback'])
+        self.connect(attachment, rbd_host={'modes': ['writeback']})
         path = f'/attachments/{attachment}'
         self.request(
             'POST', f'{path}/action', {'os-complete': None}, self.operator

@@ -24,7 +24,7 @@ from tests.cloud import base
 
 _PORT = 8786
 _OURS = 'osapi_volume_extension = cinder_rbd_ext'
-_CONNECTOR = {'host': 'compute-7', 'rbd_cache_modes': ['writeback']}
+_CONNECTOR = {'host': 'compute-7', 'rbd_host': {'modes': ['writeback']}}
 _WORDS = 'tenants may not set this key'
 
 

@@ -100,7 +100,7 @@ def _connector(offer: list[str] | None) -> dict[str, Any]:
         'initiator': 'iqn.1994-05.com.redhat:life',
     }
     if offer is not None:
-        connector['rbd_cache_modes'] = offer
+        connector['rbd_host'] = {'modes': offer}
     return connector
 
 

@@ -25,18 +25,12 @@ _SHIPPED_TESTS = 'rbd_tempest_plugin/tests/'
 
 #: Literals that equal a name but have another meaning.
 _OTHER_MEANING = {
-    (
-        'cinder_rbd_ext/api/attachments.py',
-        'instance_uuid',
-    ): "field of Cinder's request",
+    ('nova_rbd_cache/comparison.py', 'detect_zeroes'): "libvirt's attribute",
+    ('nova_rbd_cache/comparison.py', 'discard'): "libvirt's attribute",
     ('nova_rbd_cache/disk.py', 'detect_zeroes'): "libvirt's attribute",
     ('nova_rbd_cache/disk.py', 'discard_granularity'): "libvirt's attribute",
     ('nova_rbd_cache/guests.py', 'discard_granularity'): "libvirt's attribute",
     ('nova_rbd_cache/tuning.py', 'discard_granularity'): "libvirt's attribute",
-    (
-        'nova_rbd_cache/recovery.py',
-        'instance_uuid',
-    ): "field of Cinder's request",
     ('rbd_volume_tools/audit/images.py', 'name'): "librbd's item",
     ('rbd_volume_tools/audit/images.py', 'pool'): "librbd's item",
     ('rbd_volume_tools/audit/images.py', 'image'): "librbd's item",
@@ -109,7 +103,6 @@ _GROUPS = (
     'AUDIT',
     'CONVERSION',
     'MARKER',
-    'NEXT_ATTACHMENT',
 )
 
 

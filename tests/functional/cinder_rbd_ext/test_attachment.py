@@ -14,7 +14,7 @@ from tests.functional.cinder_rbd_ext import base
 
 _CONNECTOR = {
     'host': 'compute-1',
-    'rbd_cache_modes': ['none', 'writethrough', 'writeback', 'directsync'],
+    'rbd_host': {'modes': ['none', 'writethrough', 'writeback', 'directsync']},
 }
 
 

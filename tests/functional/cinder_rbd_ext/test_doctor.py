@@ -124,7 +124,7 @@ _FAULTS = (
     (
         'modes that the host does not offer',
         *('nova', 'modes = none,writeback', 'modes = none'),
-        *(_WARNING, 'does not offer writeback', 'Add RBDCacheModeFilter'),
+        *(_WARNING, 'does not offer writeback', 'require the traits'),
     ),
     (
         'spelling of an option of Cinder',

@@ -2,6 +2,7 @@
 
 """Nova's functional fixtures, with our driver and libvirt's XML."""
 
+import copy
 import pathlib
 import sys
 from typing import Any
@@ -9,13 +10,11 @@ from unittest import mock
 import warnings
 
 from lxml import etree
-from nova import service
 from nova.tests import fixtures as nova_fixtures
 from nova.tests.fixtures import libvirt as fakelibvirt
 from nova.tests.functional.libvirt import base
 from nova.virt import libvirt
 from nova.virt.libvirt import driver
-from os_brick.initiator import connector
 from oslo_utils.fixture import uuidsentinel as uuids
 from sqlalchemy import exc as sqlalchemy_exc
 
@@ -89,10 +88,6 @@ class Told:
         return taken
 
 
-_PROPERTIES = 'get_connector_properties'
-_STOCK_PROPERTIES = getattr(connector, _PROPERTIES)
-
-
 class NovaTestCase(base.ServersTestBase):
     """Conductor, scheduler, API and compute hosts, in one process."""
 
@@ -140,7 +135,10 @@ class NovaTestCase(base.ServersTestBase):
             # The attachment of a migration is not among them yet.
             known = self.cinder.volume_to_attachment[volume].values()
             server = next((each['instance_uuid'] for each in known), None)
-            return {**stock(volume, attachment), 'instance': server}
+            return {
+                **copy.deepcopy(stock(volume, attachment)),
+                'instance': server,
+            }
 
         self.patch(self.cinder, '_find_connection_info', named)
 
@@ -158,17 +156,8 @@ class NovaTestCase(base.ServersTestBase):
 
     def _register(self) -> None:
         self._patch_dict(driver.VOLUME_DRIVERS, {})
-        self._patch_dict(service.SERVICE_MANAGERS, {})
         self.patch(libvirt, 'LibvirtDriver', libvirt.LibvirtDriver)
-        self.patch(
-            connector,
-            'unix_connector_list',
-            list(connector.unix_connector_list),
-        )
-        conf = base.CONF
-        # Registration requests a connector, which Nova's fixture replaces.
-        with mock.patch.object(connector, _PROPERTIES, _STOCK_PROPERTIES):
-            registration.register(settings.read(conf))
+        registration.register(settings.read(base.CONF))
         self.flags(disk_cachemodes=[f'network={HOST_MODE}'], group='libvirt')
 
     def _listen(self, holder: Any, name: str, position: int) -> None:
@@ -226,3 +215,26 @@ class NovaTestCase(base.ServersTestBase):
         )
         self._wait_for_migration_status(server, ['completed'])
         self._wait_for_state_change(server, 'ACTIVE')
+
+
+class MigrationTestCase(base.LibvirtMigrationMixin, NovaTestCase):
+    """Base class for tests that live-migrate a server."""
+
+    server: Any = None
+    src: Any = None
+    dest: Any = None
+
+    def migrate_live(self, source: str, target: str) -> None:
+        """Live-migrate; the source has other modes in the server's XML."""
+        self.src, self.dest = self.computes[source], self.computes[target]
+        self.migrate_stub_ran = False
+        # The fake drops most attributes of disks. The modes of the source must
+        # not matter.
+        xml = self.told.server
+        for mode in set(EXPECTED.values()):
+            xml = xml.replace(f'cache="{mode}"', 'cache="unsafe"')
+        with mock.patch.object(
+            fakelibvirt.Domain, 'XMLDesc', lambda this, flags: xml
+        ):
+            self.live_migrate(self.server, host=target)
+        self.assertTrue(self.migrate_stub_ran)

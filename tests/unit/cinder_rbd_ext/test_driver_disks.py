@@ -23,6 +23,10 @@ from tests.unit.cinder_rbd_ext import creation_paths
 _KEY = keys.SECTOR_SIZE
 _GEOMETRY = 'disk_geometry'
 _CONNECTOR = {'host': 'compute-1'}
+_CAN_DO_ALL = {
+    'modes': ['none'],
+    'keys': [keys.DETECT_ZEROES, keys.DISCARD_GRANULARITY],
+}
 _LARGE = ('4096', '4096')
 _EMULATED = ('512', '4096')
 _OTHERS = (None, None)
@@ -350,14 +354,14 @@ class DetectZeroesTest(base.DriverTestCase):
                 {'detect_zeroes': 'off'},
             ),
         ):
-            items = self.items(volume, rbd_cache_modes=['none'])
+            items = self.items(volume, rbd_host=_CAN_DO_ALL)
             self.assertEqual(expected, items)
 
-    def test_host_without_the_plug_in_attaches_without_it(self) -> None:
+    def test_only_a_server_on_a_host_without_the_plug_in_is_refused(
+        self,
+    ) -> None:
         volume = self.made_volume({keys.DETECT_ZEROES: 'unmap'})
         self.assertEqual({}, self.items(volume))
-        logged = f'without {keys.DETECT_ZEROES}'
-        self.assertNotIn(logged, self.log.output)
         objects.VolumeAttachment(
             self.context,
             volume_id=volume.id,
@@ -366,14 +370,20 @@ class DetectZeroesTest(base.DriverTestCase):
         ).create()
         volume.status = 'reserved'
         volume.save()
-        self.assertEqual({}, self.items(volume))
-        self.assertIn(logged, self.log.output)
+        self.assertRaises(exceptions.AttachmentRefused, self.items, volume)
+        self.driver = self.make_driver(rbd_cache_mode_enforcement='lenient')
+        self.assertEqual({'detect_zeroes': 'unmap'}, self.items(volume))
+        self.assertIn(f"{keys.DETECT_ZEROES} = 'unmap'", self.log.output)
 
 
 class DiscardGranularityTest(base.DriverTestCase):
     def granularity(self, volume: Any, **connector: Any) -> Any:
         """Return the item of a new connection; None if it has none."""
-        connector = {**_CONNECTOR, 'rbd_cache_modes': ['none'], **connector}
+        connector = {
+            **_CONNECTOR,
+            'rbd_host': _CAN_DO_ALL,
+            **connector,
+        }
         data = self.driver.initialize_connection(volume, connector)['data']
         return data.get('discard_granularity')
 

@@ -31,7 +31,10 @@ from cinder_rbd_ext.retype import trash
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
-_CONNECTOR: dict[str, Any] = {'host': 'compute', 'rbd_cache_modes': ['none']}
+_CONNECTOR: dict[str, Any] = {
+    'host': 'compute',
+    'rbd_host': {'modes': ['none']},
+}
 _SHARED = (
     'clone',
     'create_from_snapshot',

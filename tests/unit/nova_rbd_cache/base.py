@@ -77,7 +77,9 @@ class FakeHost:
 
     def get_connection(self) -> Any:
         """Return the connection to libvirt."""
-        return types.SimpleNamespace(getLibVersion=lambda: self.libvirt)
+        return types.SimpleNamespace(
+            getLibVersion=lambda: self.libvirt, getVersion=lambda: 7002000
+        )
 
     def get_guest(self, instance: Any) -> Any:
         """Return Nova's object for the guest."""

@@ -2,15 +2,18 @@
 
 """Traits and checks of live migration in the libvirt driver."""
 
-import shutil
+import json
 import types
 from typing import Any
+from typing import ClassVar
 
 import ddt
 from nova import exception
+from nova import objects
 from nova.compute import provider_tree
 from nova.virt import fake
 from nova.virt.libvirt import driver
+from os_brick.initiator import connector
 
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
@@ -32,8 +35,14 @@ class ComputeDriverTestCase(base.NovaTestCase):
         super().setUp()
         self.use_libvirt()
         self.stock: list[str] = []
-        for name in ('update_provider_tree', 'check_can_live_migrate_source'):
+        for name in (
+            'update_provider_tree',
+            'check_can_live_migrate_source',
+            'check_can_live_migrate_destination',
+        ):
             self._note(name)
+        # The connectors examine the machine.
+        self.patch(connector, 'unix_connector_list', [])
 
     def _note(self, name: str) -> None:
         self.patch(
@@ -214,19 +223,90 @@ class TunedDiskTest(ComputeDriverTestCase):
         self.assertEqual(queries, self.nova._host.asked)
 
 
-class RebuildTest(ComputeDriverTestCase):
-    def test_modes_are_kept_although_nova_removes_the_folder(self) -> None:
-        ours = {'rbd': contract.OUR_DRIVER}
-        self.patch(driver, 'VOLUME_DRIVERS', ours)
+@ddt.ddt
+class DestinationTest(ComputeDriverTestCase):
+    """The check on the destination of a live migration."""
+
+    _GRANULARITY: ClassVar[Any] = {'discard_granularity': 65536}
+
+    def check(self, libvirt: int = 11003000, **data: Any) -> None:
+        """Run Nova's check for a server with one volume."""
+        self.patch(driver, 'VOLUME_DRIVERS', {'rbd': contract.OUR_DRIVER})
         nova = self.make()
-        volume_driver = nova._get_volume_driver({'driver_volume_type': 'rbd'})
-        volume_driver._accepted.add(base.SERVER_ID, base.VOLUME_ID, 'unsafe')
-        arguments = [None] * 7
-        self.assertRaises(
-            NotImplementedError, nova.rebuild, None, _SERVER, *arguments
+        ours = nova._get_volume_driver({'driver_volume_type': 'rbd'})
+        host = base.FakeHost()
+        host.libvirt = libvirt
+        self.patch(ours, 'host', host)
+        info = base.connection_info()
+        info['data'].update(data)
+        devices = [
+            types.SimpleNamespace(
+                is_volume=True,
+                volume_id=base.VOLUME_ID,
+                connection_info=json.dumps(info),
+            ),
+            types.SimpleNamespace(is_volume=False),
+            types.SimpleNamespace(is_volume=True, connection_info=None),
+        ]
+        self.patch(
+            objects.BlockDeviceMappingList,
+            'get_by_instance_uuid',
+            lambda context, server: devices,
         )
-        shutil.rmtree(self.conf.instances_path)
-        self.assertEqual(
-            'unsafe',
-            volume_driver._accepted.mode(base.SERVER_ID, base.VOLUME_ID),
+        nova.check_can_live_migrate_destination(None, _SERVER, None, None)
+
+    @ddt.data(
+        (11003000, {'cache_mode_in_force': 'unsafe', 'cache_mode': 'unsafe'}),
+        (9000000, _GRANULARITY),
+    )
+    @ddt.unpack
+    def test_guest_that_would_change_is_refused(
+        self, libvirt: int, data: Any
+    ) -> None:
+        error = self.assertRaises(
+            exception.MigrationPreCheckError, self.check, libvirt, **data
         )
+        self.assertIn(base.VOLUME_ID, str(error))
+        self.assertEqual([], self.stock)
+
+    @ddt.data(
+        (9000000, {}),
+        (9000000, {'cache_mode': 'directsync'}),
+        (9000000, {'cache_mode': 'unsafe', 'cache_mode_in_force': 'none'}),
+        (
+            9000000,
+            {**_GRANULARITY, 'rbd_not_applied': ['rbd:discard_granularity']},
+        ),
+        (11003000, _GRANULARITY),
+    )
+    @ddt.unpack
+    def test_guest_that_would_not_change_is_accepted(
+        self, libvirt: int, data: Any
+    ) -> None:
+        self.set_options(allowed_modes='none')
+        self.check(libvirt, **data)
+        self.assertEqual(['check_can_live_migrate_destination'], self.stock)
+
+
+class ConnectorTest(ComputeDriverTestCase):
+    def test_connector_says_what_the_host_can_do(self) -> None:
+        self.set_options(allowed_modes='none,writeback')
+        self.patch(driver, 'VOLUME_DRIVERS', {'rbd': contract.OUR_DRIVER})
+        nova = self.make()
+        ours = nova._get_volume_driver({'driver_volume_type': 'rbd'})
+        self.patch(ours, 'host', base.FakeHost())
+        host = nova.get_volume_connector(None)['rbd_host']
+        self.assertEqual(['none', 'writeback'], host['modes'])
+        self.assertEqual('11.3.0', host['versions']['libvirt'])
+        self.assertIn('rbd:discard_granularity', host['keys'])
+
+    def test_libvirt_that_does_not_respond_prevents_no_attachment(
+        self,
+    ) -> None:
+        self.patch(driver, 'VOLUME_DRIVERS', {'rbd': contract.OUR_DRIVER})
+        nova = self.make()
+        ours = nova._get_volume_driver({'driver_volume_type': 'rbd'})
+        self.patch(ours, 'host', None)
+        host = nova.get_volume_connector(None)['rbd_host']
+        self.assertEqual(['rbd:detect_zeroes'], host['keys'])
+        self.assertNotIn('libvirt', host['versions'])

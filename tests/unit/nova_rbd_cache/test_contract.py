@@ -5,15 +5,12 @@
 from typing import Any
 
 import ddt
-from nova import service
 from nova import version
-from nova.compute import manager
 from nova.storage import rbd_utils
 from nova.virt import libvirt
 from nova.virt.libvirt import config
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
-from os_brick.initiator import connector
 
 from nova_rbd_cache import contract
 from nova_rbd_cache import disk
@@ -64,13 +61,6 @@ class ContractTest(base.NovaTestCase):
             _clone,
             'self, location, name, not self, connection_info',
         ),
-        (service, 'SERVICE_MANAGERS', {}, 'the compute manager is None'),
-        (
-            manager.ComputeManager,
-            '_init_instance',
-            _clone,
-            'self, location, name, not self, context',
-        ),
         (disk.PinnedDisk, 'driver_cache', 'none', 'has none in its XML'),
         (
             disk.TunedDisk,
@@ -78,13 +68,24 @@ class ContractTest(base.NovaTestCase):
             config.LibvirtConfigGuestDisk.format_dom,
             "a disk with {'iothread': '1'",
         ),
-        (connector, 'unix_connector_list', (), 'unix_connector_list'),
         (libvirt, 'LibvirtDriver', dict, 'the compute driver is builtins'),
         (
             driver.LibvirtDriver,
             'check_can_live_migrate_source',
             _clone,
             'self, location, name, not self, context',
+        ),
+        (
+            driver.LibvirtDriver,
+            'check_can_live_migrate_destination',
+            _clone,
+            'self, location, name, not self, context',
+        ),
+        (
+            driver.LibvirtDriver,
+            'get_volume_connector',
+            _clone,
+            'self, location, name, not self, instance',
         ),
         (rbd_utils.RBDDriver, 'clone', _clone, 'location, name, not'),
     )
@@ -95,31 +96,6 @@ class ContractTest(base.NovaTestCase):
         self.patch(holder, name, value)
         (problem,) = contract.problems(_EVERY)
         self.assertIn(text, problem)
-
-    def test_connector_lacks_our_key(self) -> None:
-        """os-brick ignores the list of connectors."""
-        self.patch(
-            connector, 'get_connector_properties', lambda *_, **kw: {'ip': ''}
-        )
-        (problem,) = contract.problems(_NOTHING)
-        self.assertIn('lacks rbd_cache_modes', problem)
-
-    def test_connector_cannot_be_had(self) -> None:
-        def fail(*args: Any, **kwargs: Any) -> None:
-            raise ZeroDivisionError
-
-        self.patch(connector, 'get_connector_properties', fail)
-        (problem,) = contract.problems(_NOTHING)
-        self.assertIn('ZeroDivisionError', problem)
-
-    def test_list_of_connectors_is_as_before(self) -> None:
-        listed, before = connector.unix_connector_list, self._connectors()
-        self.assertEqual([], list(contract.problems(_NOTHING)))
-        self.assertIs(listed, connector.unix_connector_list)
-        self.assertEqual(before, self._connectors())
-
-    def _connectors(self) -> list[str]:
-        return list(connector.unix_connector_list)
 
     def test_disks_of_servers_only_where_they_matter(self) -> None:
         self.patch(rbd_utils.RBDDriver, 'clone', _clone)
@@ -148,7 +124,3 @@ class ContractTest(base.NovaTestCase):
             f'{net.__name__}.{net.LibvirtNetVolumeDriver.__name__}',
         )
         self.assertEqual(contract.STOCK_DRIVER, driver.VOLUME_DRIVERS['rbd'])
-        self.assertEqual(
-            contract.STOCK_MANAGER,
-            service.SERVICE_MANAGERS[contract.COMPUTE],
-        )

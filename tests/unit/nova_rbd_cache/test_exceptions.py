@@ -7,16 +7,6 @@ from tests.unit.nova_rbd_cache import base
 
 
 class ExceptionsTest(base.NovaTestCase):
-    def test_refused_names_all_there_is_to_know(self) -> None:
-        error = exceptions.CacheModeRefused(
-            volume_id='v', mode="'unsafe'", allowed='none'
-        )
-        self.assertEqual(
-            "Volume v requests cache mode 'unsafe', which the compute host "
-            'does not allow; allowed: none',
-            str(error),
-        )
-
     def test_cannot_register_tells_the_way_out(self) -> None:
         error = exceptions.CannotRegister(reason='no disk')
         self.assertIn('no disk', str(error))

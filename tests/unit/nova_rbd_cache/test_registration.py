@@ -5,7 +5,6 @@
 import uuid
 
 import ddt
-from nova import service
 from nova.storage import rbd_utils
 from nova.virt import fake
 from nova.virt import libvirt
@@ -15,7 +14,6 @@ from os_brick.initiator import connector
 from oslo_utils import importutils
 
 from nova_rbd_cache import compute_driver
-from nova_rbd_cache import compute_manager
 from nova_rbd_cache import contract
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import exceptions
@@ -34,8 +32,6 @@ class RegistrationTestCase(base.NovaTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.patch(driver, 'VOLUME_DRIVERS', dict(driver.VOLUME_DRIVERS))
-        managers = {contract.COMPUTE: contract.STOCK_MANAGER}
-        self.patch(service, 'SERVICE_MANAGERS', managers)
         self.patch(
             connector,
             'unix_connector_list',
@@ -50,8 +46,6 @@ class RegistrationTestCase(base.NovaTestCase):
         """Return everything that registration may change."""
         return (
             dict(driver.VOLUME_DRIVERS),
-            dict(service.SERVICE_MANAGERS),
-            list(connector.unix_connector_list),
             rbd_utils.RBDDriver,
             libvirt.LibvirtDriver,
         )
@@ -59,12 +53,9 @@ class RegistrationTestCase(base.NovaTestCase):
 
 @ddt.ddt
 class ActivateTest(RegistrationTestCase):
-    def test_activation_registers_driver_and_connector(self) -> None:
+    def test_activation_registers_the_driver(self) -> None:
         self.assertIs(True, registration.activate())
         self.assertEqual(contract.OUR_DRIVER, driver.VOLUME_DRIVERS['rbd'])
-        self.assertIn(
-            registration.OUR_CONNECTOR, connector.unix_connector_list
-        )
         # Unchanged, because no option for ephemeral disks is set.
         self.assertIs(ephemeral.STOCK, rbd_utils.RBDDriver)
         (line,) = [
@@ -84,14 +75,10 @@ class ActivateTest(RegistrationTestCase):
         self.assertIs(compute_driver.RBDCacheDriver, type(nova))
         volume_driver = nova._get_volume_driver(base.connection_info())
         self.assertIs(volume.RBDCacheVolumeDriver, type(volume_driver))
-        manager = importutils.import_class(
-            service.SERVICE_MANAGERS['nova-compute']
-        )
-        self.assertIs(compute_manager.RBDCacheManager, manager)
         told = nova.get_volume_connector(None)
         self.assertEqual(
             ['directsync', 'none', 'writeback', 'writethrough'],
-            told['rbd_cache_modes'],
+            told['rbd_host']['modes'],
         )
 
     def test_again_changes_nothing(self) -> None:
@@ -130,7 +117,7 @@ class ActivateTest(RegistrationTestCase):
             base.connection_info('writeback')
         )
         self.assertIs(net.LibvirtNetVolumeDriver, type(volume_driver))
-        self.assertNotIn('rbd_cache_modes', nova.get_volume_connector(None))
+        self.assertNotIn('rbd_host', nova.get_volume_connector(None))
 
     def test_not_enabled_starts_with_any_nova(self) -> None:
         self.set_options(enabled=False)

@@ -7,24 +7,17 @@ from importlib import metadata
 import io
 import json
 import pathlib
-import shlex
 import sys
 import tempfile
-import types
 from typing import Any
 from unittest import mock
 
 import ddt
-import hypothesis
-import openstack
 
 from nova_rbd_cache import check
 from nova_rbd_cache import plugin
-from nova_rbd_cache import recovery
 from nova_rbd_cache import shell
-from tests.unit import untrusted
 from tests.unit.nova_rbd_cache import test_check
-from tests.unit.nova_rbd_cache import test_recovery
 from tests.unit.nova_rbd_cache import test_registration
 
 
@@ -118,101 +111,13 @@ class ShellTest(test_registration.RegistrationTestCase):
         connector = json.loads(shown)
         self.assertEqual(0, status)
         self.assertEqual('compute-9', connector['host'])
-        self.assertEqual(['none', 'unsafe'], connector['rbd_cache_modes'])
+        self.assertEqual(['none', 'unsafe'], connector['rbd_host']['modes'])
         self.assertIn('platform', connector)
 
     def test_connector_of_a_host_without_modes(self) -> None:
         """The output cannot be mistaken for a full connector."""
         status, shown = self._connector('enabled = False')
         self.assertEqual((1, ''), (status, shown))
-
-    def _recover(self, *words: str) -> tuple[int, list[Any], str]:
-        self.cloud = test_recovery.Cloud()
-        connected = types.SimpleNamespace(
-            compute=self.cloud, block_storage=self.cloud
-        )
-
-        def manage(wanted: recovery.Recovery, *words: str) -> None:
-            connector = json.loads(wanted.connector.read_text())
-            self.assertEqual('destination', connector['host'])
-            self.options = wanted.options
-            self.cloud.refresh(words[3])
-
-        self.patch(openstack, 'connect', lambda cloud: connected)
-        self.patch(recovery.Recovery, '_manage', manage)
-        path = pathlib.Path(tempfile.mkdtemp(), "$(reboot)' nova.conf")
-        path.write_text('[DEFAULT]\nhost = destination\n')
-        self.conf.reset()
-        shown, told = io.StringIO(), io.StringIO()
-        with (
-            contextlib.redirect_stdout(shown),
-            contextlib.redirect_stderr(told),
-        ):
-            status = shell.main(
-                [
-                    *('recover', '-f', 'json', test_recovery.SERVER),
-                    *('--config-file', str(path), *words),
-                ]
-            )
-        self.options_given = ('--config-file', str(path))
-        return status, json.loads(shown.getvalue() or '[]'), told.getvalue()
-
-    def test_recovery_is_only_shown_without_apply(self) -> None:
-        status, rows, _ = self._recover('--cache-mode', 'none')
-        self.assertEqual(0, status)
-        self.assertEqual({'planned'}, {row['Result'] for row in rows})
-        self.assertEqual('ERROR', self.cloud.server['status'])
-        self.assertEqual(['writeback'], self.cloud.modes['refused'])
-
-    def test_shown_steps_name_no_file_that_is_removed(self) -> None:
-        _, rows, _ = self._recover('--cache-mode', 'none')
-        options = shlex.join(self.options_given)
-        self.assertIn('$(reboot)', options)
-        self.assertIn(
-            f'nova-manage {options} volume_attachment refresh '
-            f'{test_recovery.SERVER} refused '
-            f'<(nova-rbd-cache connector {options})',
-            [row['Step'] for row in rows],
-        )
-
-    def test_recovery_is_applied_with_the_connector_of_this_host(self) -> None:
-        status, rows, told = self._recover('--cache-mode', 'none', '--apply')
-        self.assertEqual(0, status, told)
-        self.assertEqual({'done'}, {row['Result'] for row in rows})
-        for row in rows:
-            self.assertIn(row['Step'], told)
-        self.assertEqual('ACTIVE', self.cloud.server['status'])
-        self.assertEqual(self.options_given, self.options)
-
-    @ddt.data(
-        (('--cache-mode', 'unsafe'), 'host destination allows'),
-        (('--connector', '/none'), 'is not a connector'),
-        (('--cache-mode', 'none', '-c', 'server'), 'column names'),
-    )
-    @ddt.unpack
-    def test_recovery_with_a_wrong_option_changes_nothing(
-        self, words: tuple[str, ...], text: str
-    ) -> None:
-        status, rows, told = self._recover(*words, '--apply')
-        self.assertEqual((1, []), (status, rows))
-        self.assertIn(text, told)
-        self.assertEqual('ERROR', self.cloud.server['status'])
-
-    @untrusted.FEWER
-    @hypothesis.given(
-        untrusted.altered({'host': 'a', 'rbd_cache_modes': ['none']}).map(
-            json.dumps
-        )
-        | untrusted.TEXTS
-    )
-    @hypothesis.example('{"host": "a", "rbd_cache_modes": [null, 1]}')
-    def test_any_file_is_a_connector_or_refused(self, text: str) -> None:
-        path = pathlib.Path(tempfile.mkdtemp(), 'connector.json')
-        path.write_bytes(text.encode(errors='replace'))
-        words = ('--connector', str(path), '--cache-mode', 'unsafe')
-        status, _, told = self._recover(*words)
-        self.assertEqual(1, status)
-        self.assertRegex(told, 'is not a connector|allows')
 
     def test_where_nova_is_missing(self) -> None:
         with mock.patch.dict(sys.modules, {'nova.conf': None}):

@@ -3,7 +3,6 @@
 """The volume driver, called as Nova's libvirt driver calls it."""
 
 from collections.abc import Mapping
-import functools
 import inspect
 import types
 from typing import Any
@@ -13,14 +12,12 @@ import hypothesis
 from hypothesis import strategies
 from lxml import etree
 from nova import objects
-from nova.compute import vm_states
 from nova.virt import fake
 from nova.virt.libvirt import driver
 from nova.virt.libvirt.volume import net
 from nova.virt.libvirt.volume import volume as stock_volume
 
 from nova_rbd_cache import contract
-from nova_rbd_cache import exceptions
 from nova_rbd_cache import guests
 from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
@@ -125,8 +122,6 @@ class ModeTest(VolumeTestCase):
         nova._set_cache_mode(disk)
         self.assertIn('<shareable/>', disk.to_xml())
         self.assertEqual('none', base.cache_of(disk.to_xml()))
-        told = 'gets cache mode none' in self.log.output
-        self.assertIs(mode != 'none', told)
 
     def test_shared_is_none_where_none_is_not_listed(self) -> None:
         self.set_options(allowed_modes='writeback')
@@ -139,7 +134,9 @@ class ModeTest(VolumeTestCase):
     def test_unsafe_where_it_is_listed(self) -> None:
         self.set_options(allowed_modes='none,unsafe')
         nova = self.make_driver('network=none')
-        disk = self.config(nova, base.connection_info('unsafe'))
+        info = base.connection_info('unsafe')
+        nova._get_volume_driver(info)._choose(info)
+        disk = self.config(nova, info)
         self.assertEqual('unsafe', base.cache_of(disk.to_xml()))
 
 
@@ -238,7 +235,8 @@ class DiscardGranularityTest(VolumeTestCase):
         if granularity is not None:
             info['data']['discard_granularity'] = granularity
         self.patch(nova._get_volume_driver(info), 'host', self.host)
-        nova._connect_volume(None, info, _server(), encryption={})
+        server = types.SimpleNamespace(uuid=base.SERVER_ID)
+        nova._connect_volume(None, info, server, encryption={})
         parser = etree.XMLParser(remove_blank_text=True)
         return etree.fromstring(self.config(nova, info).to_xml(), parser)
 
@@ -317,63 +315,20 @@ class DiscardGranularityTest(VolumeTestCase):
             None if block_io is None else block_io.get('discard_granularity'),
         )
 
-    @ddt.data(
-        ('active', None, False),
-        ('active', 'migrating', True),
-        ('active', 'rebuilding', False),
-        ('building', 'block_device_mapping', True),
-    )
+    @ddt.data((9006999, None), (9007000, '4096'), (11003000, '4096'))
     @ddt.unpack
-    def test_server_that_has_the_volume_is_started_by_an_old_libvirt(
-        self, vm_state: str, task_state: str | None, is_refused: bool
+    def test_libvirt_that_would_ignore_it_does_not_get_it(
+        self, version: int, expected: str | None
     ) -> None:
-        """It cannot run without the volume."""
-        self.host.libvirt = 9000000
-        info = base.connection_info()
-        info['data']['discard_granularity'] = 4096
-        nova = self.make_driver()
-        self.patch(nova._get_volume_driver(info), 'host', self.host)
-        server = _server(vm_state=vm_state, task_state=task_state)
-        connect = functools.partial(
-            nova._connect_volume, None, info, server, encryption={}
-        )
-        if is_refused:
-            self.assertRaises(exceptions.DiscardGranularityRefused, connect)
-        else:
-            connect()
-
-    @ddt.data((9006999, True), (9007000, False), (11003000, False))
-    @ddt.unpack
-    def test_libvirt_that_would_ignore_it_is_refused(
-        self, version: int, refused: bool
-    ) -> None:
-        # The server does not have the disk yet.
-        other = base.guest_xml(driver={}).replace(base.VOLUME_ID, 'other')
-        self.host = base.FakeHost(other)
+        """A server cannot run without a volume that is moved."""
         self.host.libvirt = version
-        self.xml(granularity=None)
-        if not refused:
-            self.assertEqual('4096', self.granularity())
-            return
-        error = self.assertRaises(
-            exceptions.DiscardGranularityRefused, self.xml
+        block_io = self.xml().find('blockio')
+        self.assertEqual(
+            expected,
+            None if block_io is None else block_io.get('discard_granularity'),
         )
-        self.assertIn('rbd:discard_granularity', str(error))
-        self.assertIn('libvirt 9.7.0 or later', str(error))
-        self.assertIn('has libvirt 9.6.999', str(error))
-
-
-def _server(
-    host: str = 'compute-1',
-    vm_state: str = vm_states.ACTIVE,
-    task_state: str | None = None,
-) -> Any:
-    return types.SimpleNamespace(
-        uuid=base.SERVER_ID,
-        host=host,
-        vm_state=vm_state,
-        task_state=task_state,
-    )
+        warned = 'rbd:discard_granularity, which this host' in self.log.output
+        self.assertIs(expected is None, warned)
 
 
 class ConnectTestCase(VolumeTestCase):
@@ -383,173 +338,103 @@ class ConnectTestCase(VolumeTestCase):
         super().setUp()
         self.host = base.FakeHost()
 
-    def connect(self, mode: str = 'writeback', **more: Any) -> Any:
+    def connect(self, info: Any) -> Any:
         """Connect a volume to a new nova-compute; return its disk."""
-        server = more.pop('server', _server())
-        nova = self.make_driver('network=none')
-        info = base.connection_info(mode, **more)
+        nova = self.make_driver('network=writeback')
         self.patch(nova._get_volume_driver(info), 'host', self.host)
+        server = types.SimpleNamespace(uuid=base.SERVER_ID, host='compute-1')
         nova._connect_volume(None, info, server, encryption={})
         return self.config(nova, info)
 
 
 @ddt.ddt
-class LackingTest(ConnectTestCase):
-    """Attached volumes whose cache mode is no longer allowed."""
+class ChosenModeTest(ConnectTestCase):
+    """The host that connects a volume chooses its mode."""
 
-    def remove_mode(self) -> None:
-        """Remove the mode of an attached volume."""
-        self.connect()
-        self.set_options(allowed_modes='none')
+    def check_chosen(self, mode: str, info: Any) -> None:
+        """Check the mode of the disk and of the stored information."""
+        disk = self.connect(info)
+        self.assertEqual(mode, base.cache_of(disk.to_xml()))
+        self.assertEqual(mode, info['data']['cache_mode_in_force'])
 
-    def check_refused(self, **more: Any) -> None:
-        """Check for a refusal that names the host only in the log."""
-        self.set_options(allowed_modes='none')
-        error = self.assertRaises(
-            exceptions.CacheModeRefused, self.connect, **more
-        )
-        self.assertNotIn('compute-1', str(error))
-        self.assertIn('compute-1', self.log.output)
-        self.assertNotIn('keeps', self.log.output)
-
-    def check_kept(self, **more: Any) -> None:
-        """Check that the disk keeps the mode and that a warning is logged."""
-        self.set_options(allowed_modes='none')
-        disk = self.connect(**more)
-        self.assertEqual('writeback', base.cache_of(disk.to_xml()))
-        (line,) = [
-            line
-            for line in self.log.output.splitlines()
-            if 'keeps cache mode' in line
-        ]
-        for word in ('WARNING', base.VOLUME_ID, 'writeback', 'allowed_modes'):
-            self.assertIn(word, line)
-
-    def test_libvirt_has_lost_the_guest(self) -> None:
-        """The disk keeps its mode at a start or a hard reboot."""
-        self.connect()
-        self.check_kept()
-
-    def test_volume_that_cinder_has_migrated(self) -> None:
-        """The guest has the former mode until its next hard reboot."""
-        had = {'cache': 'none'}
-        self.host = base.FakeHost(base.guest_xml(driver=had))
-        # Nova connects the image by the ID of a temporary volume.
-        temporary = 'c8d1f3a7-5c8e-4b1c-9a40-0d6b7f3f0003'
-        self.connect(volume_id=temporary)
-        # Nova undefines the guest.
-        self.host = base.FakeHost()
-        self.check_kept(volume_id=temporary, serial=base.VOLUME_ID)
-
-    def test_server_returns_to_another_mode(self) -> None:
-        """Cinder's record of the attachment changed in the meantime."""
-        self.connect('none')
-        self.check_refused()
-
-    def test_guest_that_was_never_here(self) -> None:
-        """The guest is new, or comes from another host."""
-        self.check_refused()
-
-    def test_server_of_another_host_with_the_same_folders(self) -> None:
-        """A live migration, or an evacuation."""
-        self.connect(server=_server('compute-2'))
-        self.check_refused(server=_server('compute-2'))
-
-    def test_volume_is_attached_again(self) -> None:
-        """The guest exists, but not with a volume that it had before."""
-        self.connect()
-        self.host = base.FakeHost(base.guest_xml())
-        self.check_refused()
-
-    @ddt.data('none', 'unsafe', None)
-    def test_guest_has_another_mode(self, cache: str | None) -> None:
-        self.connect()
-        had = {'cache': cache} if cache else {'name': 'qemu'}
-        self.host = base.FakeHost(base.guest_xml(driver=had), running=False)
-        self.check_refused()
-
-    def test_guest_that_has_the_disk(self) -> None:
-        """A resize on the same host, after which libvirt loses the guest."""
-        xml = base.guest_xml(driver={'cache': 'writeback'})
-        self.host = base.FakeHost(xml, running=False)
-        self.check_kept()
-        self.host = base.FakeHost()
-        self.assertEqual('writeback', base.cache_of(self.connect().to_xml()))
-
-    def test_disk_of_a_guest_that_is_migrated_to_another_host(self) -> None:
-        """Nova connects the volume on that host only."""
-        self.set_options(allowed_modes='none')
-        nova = self.make_driver('network=none')
-        disk = self.config(nova, base.connection_info('writeback'))
-        self.assertEqual('writeback', base.cache_of(disk.to_xml()))
-
-
-@ddt.ddt
-class RefusedTest(ConnectTestCase):
-    """Invalid or disallowed modes for a guest on the host."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.host = base.FakeHost(base.guest_xml())
-
-    def check_refused(self, *args: Any, **more: Any) -> str:
-        """Check for a refusal; return its message."""
-        return str(
-            self.assertRaises(
-                exceptions.CacheModeRefused, self.connect, *args, **more
-            )
-        )
+    @ddt.data(*_MODES)
+    def test_allowed_mode_is_in_force(self, mode: str) -> None:
+        self.check_chosen(mode, base.connection_info(mode))
+        self.assertNotIn('not with', self.log.output)
 
     @ddt.data(
         ('unsafe', None),
-        ('writeback', 'none,directsync'),
-        ('Writeback', None),
-        ('default', None),
+        ('writeback', 'directsync'),
+        ('fast', None),
         ('', None),
+        ('\x1b[31m\u2028', None),
     )
     @ddt.unpack
-    def test_mode_that_the_host_does_not_allow_is_refused(
+    def test_mode_that_the_host_does_not_allow_is_none(
         self, mode: str, allowed: str | None
     ) -> None:
         if allowed:
             self.set_options(allowed_modes=allowed)
-        error = self.check_refused(mode)
-        for word in (
-            base.VOLUME_ID,
-            repr(mode),
-            (allowed or ','.join(_MODES)).replace(',', ', '),
-        ):
-            self.assertIn(word, error)
-        self.assertNotIn('compute-1', error)
+        info = base.connection_info(mode)
+        self.check_chosen('none', info)
+        self.assertEqual(mode, info['data']['cache_mode'])
+        (line,) = [
+            line
+            for line in self.log.output.splitlines()
+            if 'is attached with cache mode none' in line
+        ]
+        for word in ('WARNING', base.VOLUME_ID, repr(mode), 'allowed_modes'):
+            self.assertIn(word, line)
 
-    def test_refused_volume_has_no_secret(self) -> None:
-        """Nova defines an encrypted volume's secret later."""
-        attached: list[Any] = []
-        self.patch(
-            driver.LibvirtDriver,
-            '_attach_encryptor',
-            lambda *args: attached.append(args),
-        )
-        self.check_refused('unsafe')
-        self.assertEqual([], attached)
-        self.connect()
-        self.assertEqual(1, len(attached))
+    def test_mode_returns_when_the_host_allows_it(self) -> None:
+        """Nova starts the server with what it stored, without Cinder."""
+        self.set_options(allowed_modes='none')
+        info = base.connection_info('writeback')
+        self.check_chosen('none', info)
+        self.set_options(allowed_modes='none,writeback')
+        self.check_chosen('writeback', info)
 
-    def test_unknown_mode_has_no_disk(self) -> None:
+    def test_choice_of_a_former_host_is_removed(self) -> None:
+        info = base.connection_info()
+        info['data']['cache_mode_in_force'] = 'unsafe'
+        disk = self.connect(info)
+        self.assertEqual('writeback', base.cache_of(disk.to_xml()))
+        self.assertNotIn('cache_mode_in_force', info['data'])
+
+    @ddt.data(*_MODES, 'unsafe', 'fast')
+    def test_shared_disk_has_mode_none(self, mode: str) -> None:
+        self.set_options(allowed_modes='writeback')
+        self.check_chosen('none', base.connection_info(mode, multiattach=True))
+
+    def test_source_of_a_live_migration_uses_the_choice_of_the_destination(
+        self,
+    ) -> None:
+        """It writes the XML of the guest, and may allow other modes."""
+        self.set_options(allowed_modes='none')
+        nova = self.make_driver('network=none')
+        info = base.connection_info('directsync')
+        info['data']['cache_mode_in_force'] = 'writeback'
+        disk = self.config(nova, info)
+        self.assertEqual('writeback', base.cache_of(disk.to_xml()))
+
+    @ddt.data(('directsync', 'directsync'), ('unsafe', 'writeback'))
+    @ddt.unpack
+    def test_live_migration_to_a_host_without_the_plug_in_keeps_a_safe_mode(
+        self, mode: str, expected: str
+    ) -> None:
+        nova = self.make_driver('network=writeback')
+        disk = self.config(nova, base.connection_info(mode))
+        self.assertEqual(expected, base.cache_of(disk.to_xml()))
+
+    def test_libvirt_is_asked_again_only_if_it_was_down(self) -> None:
         nova = self.make_driver()
-        self.assertRaises(
-            exceptions.CacheModeRefused,
-            self.config,
-            nova,
-            base.connection_info('fast'),
-        )
-
-    def test_word_that_is_none_for_a_shared_disk(self) -> None:
-        self.check_refused('fast', multiattach=True)
-
-    def test_shared_disk_is_not_refused(self) -> None:
-        disk = self.connect('unsafe', multiattach=True)
-        self.assertEqual('none', base.cache_of(disk.to_xml()))
+        ours = nova._get_volume_driver(base.connection_info())
+        self.patch(ours, 'host', types.SimpleNamespace())
+        self.assertNotIn('libvirt', ours.abilities.versions)
+        ours.host = self.host
+        self.assertEqual('11.3.0', ours.abilities.versions['libvirt'])
+        ours.host = types.SimpleNamespace()
+        self.assertEqual('11.3.0', ours.abilities.versions['libvirt'])
 
     @untrusted.FEWER
     @hypothesis.given(
@@ -558,22 +443,18 @@ class RefusedTest(ConnectTestCase):
             optional={
                 'cache_mode': untrusted.TEXTS
                 | strategies.sampled_from(_MODES),
+                'cache_mode_in_force': untrusted.TEXTS,
                 'detect_zeroes': untrusted.TEXTS,
                 'discard_granularity': strategies.integers(0, 2**63),
             },
         )
     )
-    def test_any_item_of_a_connection_is_refused_or_one_attribute(
+    def test_any_item_of_a_connection_changes_one_attribute(
         self, items: dict[str, Any]
     ) -> None:
         info = base.connection_info()
         info['data'] |= items
-        try:
-            disk = self.config(self.make_driver(), info)
-        except exceptions.CacheModeRefused as error:
-            self.assertTrue(str(error).isprintable())
-            return
-        xml = etree.fromstring(disk.to_xml())
+        xml = etree.fromstring(self.connect(info).to_xml())
         stock = etree.fromstring(self.stock_xml(base.connection_info()))
         names = [each.tag for each in stock.iter()]
         self.assertEqual(
@@ -585,11 +466,6 @@ class RefusedTest(ConnectTestCase):
         self.assertIn(
             driver_of.get('detect_zeroes', 'off'), ('off', 'on', 'unmap')
         )
-
-    def test_strange_text_is_not_repeated_as_it_is(self) -> None:
-        error = self.check_refused('\x1b[31m\u2028' + 'x' * 300)
-        self.assertTrue(error.isascii())
-        self.assertLess(len(error), 400)
 
 
 class DriverTest(VolumeTestCase):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from collections.abc import Mapping
 from typing import Any
-from unittest import mock
 
 import ddt
 
@@ -10,6 +8,7 @@ from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import agreement
 from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -181,64 +180,11 @@ _ASKED = agreement.RequestedMode(
     CacheMode.WRITEBACK, errors.Origin.VOLUME_METADATA
 )
 
-#: Connectors and the modes that they offer.
-_OFFERS: dict[str, tuple[dict[str, Any], frozenset[CacheMode] | None]] = {
-    'no_plug_in': ({}, None),
-    'list': (
-        {'rbd_cache_modes': ['none', 'writeback']},
-        frozenset({CacheMode.NONE, CacheMode.WRITEBACK}),
-    ),
-    'text': (
-        {'rbd_cache_modes': 'none, writeback'},
-        frozenset({CacheMode.NONE, CacheMode.WRITEBACK}),
-    ),
-    'unsafe': (
-        {'rbd_cache_modes': ['unsafe']},
-        frozenset({CacheMode.UNSAFE}),
-    ),
-    'words_of_a_later_release': (
-        {'rbd_cache_modes': ['none', 'telepathic']},
-        frozenset({CacheMode.NONE}),
-    ),
-    'other_case': ({'rbd_cache_modes': ['Writeback']}, frozenset()),
-    'empty': ({'rbd_cache_modes': []}, frozenset()),
-    'empty_text': ({'rbd_cache_modes': ''}, frozenset()),
-    'things_that_are_no_words': (
-        {'rbd_cache_modes': [None, 1, ['none'], {'none': 1}]},
-        frozenset(),
-    ),
-    'nothing': ({'rbd_cache_modes': None}, frozenset()),
-    'number': ({'rbd_cache_modes': 7}, frozenset()),
-    'mapping': ({'rbd_cache_modes': {'writeback': True}}, frozenset()),
-}
 
-
-def _warn(text: str, values: Mapping[str, object]) -> None:
-    pass
-
-
-@ddt.ddt
-class OfferTest(base.TestCase):
-    @ddt.data(*_OFFERS)
-    def test_offer_is_read_from_connector(self, case: str) -> None:
-        connector, offer = _OFFERS[case]
-        self.assertEqual(offer, agreement.of_connector(connector, _warn))
-
-    def test_no_list_is_logged(self) -> None:
-        warnings: list[str] = []
-
-        def read(value: object) -> None:
-            agreement.of_connector(
-                {'host': 'c\n1', 'rbd_cache_modes': value},
-                lambda text, values: warnings.append(text % values),
-            )
-
-        read('x' * 9999)
-        self.assertEqual([], warnings)
-        read({'x': 'y\n'})
-        [warning] = warnings
-        self.assertIn(r"Connector of host 'c\n1': rbd_cache_modes", warning)
-        self.assertNotIn('\n', warning)
+def _host(*modes: CacheMode) -> compute_hosts.ComputeHost:
+    return compute_hosts.ComputeHost(
+        frozenset(modes), versions={'libvirt': '9.0.0', 'qemu': '7.2.0'}
+    )
 
 
 @ddt.ddt
@@ -261,9 +207,9 @@ class CheckTest(base.TestCase):
     @ddt.data(*CacheMode)
     def test_offered_mode_is_accepted(self, mode: CacheMode) -> None:
         wanted = agreement.RequestedMode(mode, errors.Origin.BACKEND)
-        agreement.check_offered(wanted, frozenset({mode}))
+        agreement.check_offered(wanted, _host(mode))
 
-    def _text(self, offer: agreement.HostModes | None) -> str:
+    def _text(self, offer: agreement.Host) -> str:
         error = self.assertRaises(
             errors.OptionError, agreement.check_offered, _ASKED, offer
         )
@@ -281,194 +227,108 @@ class CheckTest(base.TestCase):
         self.assertEqual(
             "rbd:cache_mode = 'writeback' (volume metadata): the compute "
             'host does not offer it; allowed: none, directsync',
-            self._text(frozenset({CacheMode.DIRECTSYNC, CacheMode.NONE})),
+            self._text(_host(CacheMode.DIRECTSYNC, CacheMode.NONE)),
         )
 
     def test_nothing_allowed_there(self) -> None:
-        self.assertIn('allowed: no cache mode', self._text(frozenset()))
+        self.assertIn('allowed: no cache mode', self._text(_host()))
 
     def test_unsafe_is_to_be_listed(self) -> None:
         wanted = agreement.RequestedMode(
             CacheMode.UNSAFE, errors.Origin.VOLUME_TYPE
         )
         self.assertRaises(
-            errors.OptionError, agreement.check_offered, wanted, _SAFE
+            errors.OptionError, agreement.check_offered, wanted, _host(*_SAFE)
         )
 
-    @ddt.data(None, frozenset())
+    @ddt.data(None, compute_hosts.ComputeHost(frozenset()))
     def test_shared_disks_get_none_from_nova_itself(
-        self, offer: agreement.HostModes | None
+        self, offer: agreement.Host
     ) -> None:
         wanted = agreement.RequestedMode(CacheMode.NONE, None, shared=True)
         agreement.check_offered(wanted, offer)
 
 
-_ALL = {'rbd_cache_modes': ['none', 'writeback']}
-_NOTHING: dict[str, Any] = {'host': 'compute-1'}
+_ALL = _host(CacheMode.NONE, CacheMode.WRITEBACK)
 
-#: Requested mode, connector, mode of the replaced attachment (None: there is
-#: none); agreed mode, part of the error, whether the attachment is refused
-#: with strict and with lenient enforcement.
+#: Requested mode and host; agreed mode, part of the refusal by a strict back
+#: end and by a lenient one.
 _CASES: dict[str, tuple[Any, ...]] = {
-    'nobody_asks': (None, _NOTHING, None, None, '', False, False),
-    'offered': ('writeback', _ALL, None, 'writeback', '', False, False),
-    'not_offered': (
-        'directsync',
-        _ALL,
-        None,
-        None,
-        'does not offer it',
-        True,
-        False,
-    ),
-    'no_plug_in': ('none', _NOTHING, None, None, 'offers no', True, False),
-    'not_allowed': ('unsafe', _ALL, None, None, 'not allowed', True, True),
-    'not_allowed_any_more': (
-        'unsafe',
-        _ALL,
-        'writeback',
-        'writeback',
-        'not allowed',
-        False,
-        False,
-    ),
-    'nor_offered': (
-        'unsafe',
-        _NOTHING,
-        'unsafe',
-        None,
-        "'unsafe': the compute host offers no",
-        True,
-        False,
-    ),
-    'the_host_chose': (
-        'unsafe',
-        _NOTHING,
-        'host',
-        None,
-        'not allowed',
-        False,
-        False,
-    ),
-    'changed_meanwhile': (
-        'none',
-        _ALL,
-        'writeback',
-        'none',
-        '',
-        False,
-        False,
-    ),
+    'nobody_asks': (None, None, None, '', ''),
+    'offered': ('writeback', _ALL, 'writeback', '', ''),
+    'not_offered': ('directsync', _ALL, 'directsync', 'does not offer it', ''),
+    'no_plug_in': ('none', None, 'none', 'offers no', ''),
+    'not_allowed': ('unsafe', _ALL, None, 'not allowed', 'not allowed'),
+    'neither': ('unsafe', None, None, 'not allowed', 'not allowed'),
 }
 
 
 @ddt.ddt
 class AgreeTest(base.TestCase):
-    def agree(
-        self, case: str, certain: bool = True, **options: str
-    ) -> agreement.Agreement:
-        mode, connector, before, *_ = _CASES[case]
-        earlier = None
-        if before:
-            kept = None if before == 'host' else cache_modes.CacheMode(before)
-            earlier = agreement.Earlier(kept, 'compute-0')
+    def check(self, case: str, words: str, **options: str) -> None:
+        """Check the requested mode and the refusal."""
+        mode, host, requested, *_ = _CASES[case]
         volume = _volume({'rbd:cache_mode': mode} if mode else {})
         settings = cinder_objects.settings(**options)
-        return agreement.agree(
-            volume, connector, settings, certain, lambda: earlier
+        agreed = agreement.agree(volume, host, settings)
+        self.assertEqual(
+            requested, agreed.requested and agreed.requested.mode.value
         )
-
-    def check(self, case: str, outcome: agreement.Agreement) -> None:
-        """Check the agreed mode and the error."""
-        *_, mode, words, _, _ = _CASES[case]
-        agreed = outcome.requested.mode.value if outcome.requested else None
-        self.assertEqual(mode, agreed)
-        self.assertIn(words, str(outcome.error or ''))
-        self.assertIs(bool(words), outcome.error is not None)
+        self.assertIn(words, str(agreed.refusal or ''))
+        self.assertIs(bool(words), agreed.refusal is not None)
 
     @ddt.data(*_CASES)
     def test_strict_backend_refuses_unsupported_mode(self, case: str) -> None:
-        agreed = self.agree(case)
-        self.check(case, agreed)
-        self.assertIs(_CASES[case][-2], agreed.refused)
+        self.check(case, _CASES[case][-2])
 
     @ddt.data(*_CASES)
-    def test_lenient_backend_attaches_without_mode(self, case: str) -> None:
-        agreed = self.agree(case, rbd_cache_mode_enforcement='lenient')
-        self.check(case, agreed)
-        self.assertIs(_CASES[case][-1], agreed.refused)
-
-    @ddt.data(*_CASES)
-    def test_not_for_a_server(self, case: str) -> None:
-        agreed = self.agree(case, certain=False)
-        self.check(case, agreed)
-        self.assertIs(False, agreed.refused)
+    def test_lenient_backend_refuses_only_a_mode_that_it_does_not_allow(
+        self, case: str
+    ) -> None:
+        self.check(
+            case, _CASES[case][-1], rbd_cache_mode_enforcement='lenient'
+        )
 
     @ddt.data(
-        ('directsync', _ALL),
-        ('writeback', _NOTHING),
-        ('unsafe', _ALL),
-        ('unsafe', _NOTHING),
+        ('rbd:discard_granularity', '64K', _ALL, 'libvirt 9.0.0, QEMU 7.2.0'),
+        ('rbd:discard_granularity', '64K', None, 'no active plug-in'),
+        ('rbd:detect_zeroes', 'unmap', None, 'no active plug-in'),
+        ('rbd:detect_zeroes', 'off', None, ''),
+        ('rbd:discard', 'false', None, ''),
+        (
+            'rbd:discard_granularity',
+            '64K',
+            compute_hosts.ComputeHost(
+                frozenset(), frozenset({'rbd:discard_granularity'})
+            ),
+            '',
+        ),
     )
     @ddt.unpack
-    def test_same_host(self, mode: str, connector: dict[str, Any]) -> None:
-        """A rebuild always keeps the current mode of the server."""
-        volume = _volume({'rbd:cache_mode': mode})
-        here = {**connector, 'host': 'compute-0'}
-        for before in (cache_modes.CacheMode.WRITETHROUGH, None):
-            earlier = agreement.Earlier(before, 'compute-0')
-            for options in ({}, {'rbd_cache_mode_enforcement': 'lenient'}):
-                agreed = agreement.agree(
-                    volume,
-                    here,
-                    cinder_objects.settings(**options),
-                    True,
-                    mock.Mock(return_value=earlier),
-                )
-                kept = agreed.requested.mode if agreed.requested else None
-                self.assertIs(before, kept)
-                self.assertIsNotNone(agreed.error)
-                self.assertFalse(agreed.refused)
-
-    @ddt.data(('directsync', _ALL), ('unsafe', _NOTHING))
-    @ddt.unpack
-    def test_former_host(self, mode: str, connector: dict[str, Any]) -> None:
-        """A resize is reverted; the former host does not offer the mode."""
-        former = agreement.Earlier(
-            cache_modes.CacheMode.WRITETHROUGH, 'compute-0'
-        )
-        earlier = agreement.Earlier(
-            cache_modes.CacheMode.UNSAFE, 'compute-1', former
-        )
-        for host, kept in (('compute-0', True), ('compute-2', False)):
+    def test_other_option_that_the_host_cannot_apply_is_refused(
+        self, key: str, value: str, host: agreement.Host, words: str
+    ) -> None:
+        for strict in 'strict', 'lenient':
             agreed = agreement.agree(
-                _volume({'rbd:cache_mode': mode}),
-                {**connector, 'host': host},
-                cinder_objects.settings(),
-                True,
-                mock.Mock(return_value=earlier),
+                _volume({key: value}),
+                host,
+                cinder_objects.settings(rbd_cache_mode_enforcement=strict),
             )
-            self.assertIs(kept, agreed.kept)
-            self.assertIs(kept, not agreed.refused)
-            if kept:
-                self.assertEqual(
-                    'writethrough',
-                    agreed.requested and agreed.requested.mode.value,
-                )
+            refusal = str(agreed.refusal or '')
+            expected = words if strict == 'strict' else ''
+            self.assertIn(expected, refusal)
+            self.assertIs(bool(expected), bool(refusal))
+            self.assertLess(len(refusal), 256)
+            self.assertIn(key, agreed.values)
 
-    def test_same_host_has_the_requested_mode(self) -> None:
-        earlier = agreement.Earlier(cache_modes.CacheMode.NONE, 'compute-0')
-        agreed = agreement.agree(
-            _volume({'rbd:cache_mode': 'writeback'}),
-            {**_ALL, 'host': 'compute-0'},
-            cinder_objects.settings(),
-            True,
-            lambda: earlier,
-        )
-        self.assertEqual(
-            'writeback', agreed.requested and agreed.requested.mode.value
-        )
-        self.assertIsNone(agreed.error)
+    def test_sector_sizes_of_a_move_are_those_of_its_last_connection(
+        self,
+    ) -> None:
+        sizes = {'logical_block_size': '4096', 'physical_block_size': '4096'}
+        move = agreement.Move({**sizes, 'cache_mode': 'none', 'name': 'x'})
+        self.assertEqual(sizes, move.sectors)
+        self.assertIs(CacheMode.NONE, move.mode)
+        self.assertEqual({}, agreement.Move().sectors)
 
 
 @ddt.ddt
@@ -494,12 +354,13 @@ class OverrideTest(base.TestCase):
         longest = agreement.RequestedMode(
             CacheMode.WRITETHROUGH, errors.Origin.BACKEND
         )
-        everything = frozenset(CacheMode) - {longest.mode}
-        for check, obstacle in (
+        everything = _host(*(set(CacheMode) - {longest.mode}))
+        checks: list[tuple[Any, Any]] = [
             (agreement.check_offered, None),
             (agreement.check_offered, everything),
             (agreement.check_cache, False),
-        ):
+        ]
+        for check, obstacle in checks:
             error = self.assertRaises(
                 errors.OptionError, check, longest, obstacle
             )

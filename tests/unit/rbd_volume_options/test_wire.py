@@ -16,6 +16,9 @@ _CONTRACT = {
     'ATTRIBUTE_FEATURES': 'os-rbd-volume-options:features',
     'ATTRIBUTE_DATA_POOL': 'os-rbd-volume-options:data_pool',
     'ATTRIBUTE_CACHE_MODES': 'os-rbd-volume-options:cache_modes',
+    'ATTRIBUTE_CACHE_MODES_IN_FORCE': (
+        'os-rbd-volume-options:cache_modes_in_force'
+    ),
     'ATTRIBUTE_ORIGINS': 'os-rbd-volume-options:origins',
     'ATTRIBUTE_REFUSED': 'os-rbd-volume-options:refused',
     'ATTRIBUTE_ATTACH_REFUSED': 'os-rbd-volume-options:attach_refused',
@@ -30,10 +33,6 @@ _CONTRACT = {
     'REQUIRE_WHOLE_STRIPES': 'require_whole_stripes',
     'SETTABLE': 'settable',
     'WITH_PARTNER': 'with_partner',
-    'NEXT_ATTACHMENT': 'next_attachment',
-    'REQUIRED_CACHE_MODES': 'required_cache_modes',
-    'NEXT_ATTACHMENT_REASON': 'reason',
-    'NEXT_ATTACHMENT_SERVER': 'instance_uuid',
     # Clients compare these texts.
     'NO_BACKEND': (
         'no back end that has reported its capabilities matches the volume '
@@ -100,8 +99,17 @@ _CONTRACT = {
     'RBD_DEFAULT_STRIPE_COUNT': 'rbd_default_stripe_count',
     'STRICT': 'strict',
     'LENIENT': 'lenient',
-    'CONNECTOR_CACHE_MODES': 'rbd_cache_modes',
+    'CONNECTOR_HOST': 'rbd_host',
+    'HOSTS_ROUTE': '/os-rbd-compute-hosts',
+    'HOSTS': 'compute_hosts',
+    'HOSTS_HEARD': 'heard_at',
+    'HOSTS_HEARD_WITHOUT': 'heard_without_plug_in_at',
+    'POLICY_GET_HOSTS': (
+        'volume_extension:rbd_volume_options:get_compute_hosts'
+    ),
     'CONNECTION_CACHE_MODE': 'cache_mode',
+    'CONNECTION_CACHE_MODE_IN_FORCE': 'cache_mode_in_force',
+    'CONNECTION_NOT_APPLIED': 'rbd_not_applied',
     'RECORD_REFUSED': (
         'rbd:refused',
         'rbd:refused_2',
@@ -189,7 +197,6 @@ _ITEMS = (
     'AUDIT_',
     'CONVERSION_',
     'MARKER_',
-    'NEXT_ATTACHMENT_',
 )
 
 

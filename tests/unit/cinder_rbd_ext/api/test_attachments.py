@@ -5,7 +5,6 @@ The RPC interface of the volume service is mocked. Its arguments are what
 Cinder would record.
 """
 
-import dataclasses
 from typing import Any
 from unittest import mock
 
@@ -18,7 +17,7 @@ import fixtures
 import oslo_messaging
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.attach import replacement
+from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
@@ -33,10 +32,11 @@ _MODE = {'rbd:cache_mode': 'writeback'}
 def _connector(*offer: str) -> base.Answer:
     connector: base.Answer = {'host': _HOST, 'ip': '192.0.2.1'}
     if offer:
-        connector['rbd_cache_modes'] = list(offer)
+        connector['rbd_host'] = {'modes': list(offer)}
     return connector
 
 
+_OFFERS: tuple[tuple[str, ...], ...] = ((), ('none',), ('directsync',))
 _TERMINATE = 'cinder.volume.rpcapi.VolumeAPI.terminate_connection'
 
 
@@ -200,10 +200,6 @@ class RefusalTest(AttachmentsTestCase):
         self.check_refused(
             volume, 'offers no cache modes', self.put(attachment, 'writeback')
         )
-        again = self.reserved(volume, status='attached')
-        self.check_refused(
-            volume, 'offers no cache modes', self.put(again, 'writeback')
-        )
 
     def test_update_refuses_mode_that_host_does_not_offer(self) -> None:
         volume = self.volume(_MODE)
@@ -269,9 +265,12 @@ class RefusalTest(AttachmentsTestCase):
         record.accepted(volume.id, _MODE)
         self.ok(*request, app=self.nova)
 
-    @ddt.data(True, False)
-    def test_server_keeps_the_mode_that_it_has(self, live: bool) -> None:
-        """Live migration, and evacuation, which first deletes the old one."""
+    @ddt.data(*((live, offer) for live in (True, False) for offer in _OFFERS))
+    @ddt.unpack
+    def test_move_is_not_refused(
+        self, live: bool, offer: tuple[str, ...]
+    ) -> None:
+        """Live migration, and others, which first delete the old one."""
         volume = self.volume(
             {'rbd:cache_mode': 'directsync'}, volume_type='rbd2'
         )
@@ -279,64 +278,20 @@ class RefusalTest(AttachmentsTestCase):
         before.connection_info = {'cache_mode': 'directsync'}
         before.save()
         if live:
-            request = self.post(volume, 'directsync')
+            request = self.post(volume, *offer)
         else:
-            request = self.put(self.reserved(volume), 'directsync')
+            request = self.put(self.reserved(volume), *offer)
             before.destroy()
-        self.ok(*request, app=self.nova)
-        self.assertEqual([_connector('directsync')], self.seen())
-
-    def test_server_that_is_rebuilt(self) -> None:
-        """A rebuild on the same host keeps the mode despite changes."""
-        volume = self.volume(_MODE)
-        before = self.reserved(volume, status='attached')
-        before.connection_info = {'cache_mode': 'writeback'}
-        before.attached_host = _HOST
-        before.save()
-        # A changed connector: the attachment replaces no other one.
-        request = self.put(before, 'none')
-        self.check_refused(volume, 'does not offer it', request, self.nova)
-        request = self.put(self.reserved(volume), 'none')
-        before.destroy()
-        self.ok(*request, app=self.nova)
-        self.assertEqual([_connector('none')], self.seen())
-
-    def attached(self, volume: Any, host: str, mode: str) -> Any:
-        """Create an attachment that is connected to a host."""
-        made = self.reserved(volume, status='attached')
-        made.connection_info = {'cache_mode': mode}
-        made.attached_host = host
-        made.save()
-        return made
-
-    @ddt.data((), ('writeback',))
-    def test_resize_that_is_reverted_to_its_former_host(
-        self, offer: tuple[str, ...]
-    ) -> None:
-        """The former host has no plug-in, or does not allow the new mode."""
-        volume = self.volume({'rbd:cache_mode': 'directsync'})
-        before = self.attached(volume, _HOST, 'writethrough')
-        resized = self.attached(volume, 'compute-8', 'directsync')
-        before.destroy()
-        request = self.put(self.reserved(volume), *offer)
-        self.check_refused(volume, 'offer', request, self.nova)
-        resized.destroy()
         self.ok(*request, app=self.nova)
         self.assertEqual([_connector(*offer)], self.seen())
 
-    def test_only_nova_replaces_an_attachment_with_a_mode(self) -> None:
-        """A tenant could otherwise detach and attach without a gap."""
+    def test_changed_connector_of_an_attachment_is_no_move(self) -> None:
         volume = self.volume(_MODE)
-        before = self.attached(volume, _HOST, 'writeback')
-        volume.status = 'in-use'
-        volume.save()
-        body = {'volume_uuid': volume.id, 'instance_uuid': _SERVER}
-        request = 'POST', '/attachments', {'attachment': body}
-        self.refused(400, 'Only Nova', *request)
-        self.ok(*request, app=self.nova)
-        before.connection_info = {'name': 'image'}
+        before = self.reserved(volume, status='attached')
+        before.connection_info = {'cache_mode': 'writeback'}
         before.save()
-        self.ok(*request)
+        request = self.put(before, 'none')
+        self.check_refused(volume, 'does not offer it', request, self.nova)
 
     def test_connection_does_not_wait_for_the_end_of_an_operation(
         self,
@@ -373,12 +328,20 @@ class RefusalTest(AttachmentsTestCase):
         ):
             self.ok(*self.post(other), app=self.nova)
 
-    def test_history_is_not_read_for_others(self) -> None:
-        read = self.mock_object(replacement, 'of_server', autospec=True)
-        body = {'volume_uuid': self.volume().id, 'instance_uuid': _SERVER}
-        request = 'POST', '/attachments', {'attachment': body}
+    def test_moves_are_not_read_for_others(self) -> None:
+        read = self.mock_object(moves, 'of_server', autospec=True)
+        request = self.post(self.volume(_MODE))
         self.refused(403, '', *request, app=self.make_app('reader'))
         read.assert_not_called()
+
+    def test_refusal_of_another_option_has_the_versions(self) -> None:
+        volume = self.volume({'rbd:discard_granularity': '64K'})
+        method, path, body = self.put(self.reserved(volume), 'none')
+        host = body['attachment']['connector']['rbd_host']
+        host['versions'] = {'libvirt': '9.0.0'}
+        words = 'libvirt 9.7.0', 'libvirt 9.0.0'
+        self.refused(400, words, method, path, body, app=self.nova)
+        self.assertIn('libvirt 9.0.0', self.refusal(volume))
 
 
 class UncheckedAttachmentTest(AttachmentsTestCase):
@@ -404,7 +367,7 @@ class UncheckedAttachmentTest(AttachmentsTestCase):
     def test_scheduler_that_does_not_answer(self) -> None:
         self.get_pools.side_effect = oslo_messaging.MessagingTimeout()
         self.ok(*self.put(self.reserved(self.volume(_MODE))))
-        self.assertIn('The API does not check the cache mode', self.log.output)
+        self.assertIn('The API does not check the attachment', self.log.output)
 
     def test_scheduler_is_not_asked_in_vain(self) -> None:
         self.ok(*self.put(self.reserved(self.volume())))
@@ -447,93 +410,3 @@ class UncheckedAttachmentTest(AttachmentsTestCase):
         other = '22222222-2222-4333-8444-555555555555'
         self.refused(400, 'status must be', *self.post(volume, server=other))
         self.assertEqual('', self.refusal(volume))
-
-
-class NextAttachmentTest(base.ApiTestCase):
-    def required(self, volume: Any, server: str = '', **how: Any) -> Any:
-        """Return the required cache modes of a volume and the reason."""
-        path = f'/volumes/{volume.id}/os-rbd-volume-options'
-        if server:
-            path += f'?instance_uuid={server}'
-        answer = self.ok('GET', path, **how)['next_attachment']
-        self.assertEqual({'required_cache_modes', 'reason'}, set(answer))
-        return answer['required_cache_modes'], answer['reason']
-
-    def connected(self, volume: Any, mode: str, status: str) -> Any:
-        """Create an attachment to the server on a host."""
-        attachment = self.add_attachment(
-            volume.id, status, instance_uuid=_SERVER, attached_host=_HOST
-        )
-        if mode:
-            attachment.connection_info = {'cache_mode': mode}
-            attachment.save()
-        return attachment
-
-    def test_own_mode_that_of_the_type_and_that_of_the_back_end(self) -> None:
-        own = self.volume({'rbd:cache_mode': 'directsync'})
-        modes, reason = self.required(own)
-        self.assertEqual(['directsync'], modes)
-        self.assertIn("rbd:cache_mode = 'directsync'", reason)
-        of_back_end = self.volume(volume_type='rbd2')
-        self.assertEqual(['writeback'], self.required(of_back_end)[0])
-        self.set_specs('rbd', rbd__cache_mode='writethrough')
-        of_type = self.volume()
-        self.assertEqual(['writethrough'], self.required(of_type)[0])
-
-    def test_any_host(self) -> None:
-        metadata = {'rbd:cache_mode': 'writeback'}
-        for volume in (
-            self.volume(),
-            self.volume(volume_type='fake'),
-            self.volume(metadata, volume_type='fake'),
-            # Its mode is none on every host, with or without the plug-in.
-            self.volume(metadata, volume_type='shared', multiattach=True),
-            self.volume(metadata, host='host@gone#gone'),
-        ):
-            self.assertEqual((None, None), self.required(volume))
-
-    def test_lenient_backend_requires_no_mode(self) -> None:
-        lenient = dataclasses.replace(base.settings(), strict_cache_mode=False)
-        self.get_pools.return_value = [base.pool('rbd', lenient)]
-        volume = self.volume({'rbd:cache_mode': 'writeback'})
-        self.assertEqual((None, None), self.required(volume))
-
-    def test_not_allowed_by_the_back_end(self) -> None:
-        volume = self.volume({'rbd:cache_mode': 'unsafe'})
-        modes, reason = self.required(volume, _SERVER)
-        self.assertEqual([], modes)
-        self.assertIn('not allowed by this back end', reason)
-        # A server that has the volume keeps its mode on the next host.
-        self.connected(volume, 'writethrough', 'attached')
-        self.assertEqual(['writethrough'], self.required(volume, _SERVER)[0])
-        self.assertEqual([], self.required(volume)[0])
-
-    def test_shelved_and_offloaded(self) -> None:
-        volume = self.volume({'rbd:cache_mode': 'unsafe'})
-        before = self.connected(volume, 'writeback', 'attached')
-        self.connected(volume, '', 'reserved')
-        before.destroy()
-        self.assertEqual(['writeback'], self.required(volume, _SERVER)[0])
-
-    def test_unshelved_in_vain(self) -> None:
-        """Nova then replaces the attachment that was not connected."""
-        volume = self.volume({'rbd:cache_mode': 'unsafe'})
-        before = self.connected(volume, 'writeback', 'attached')
-        for _ in range(2):
-            new = self.connected(volume, '', 'reserved')
-            before.destroy()
-            before = new
-        self.assertEqual(['writeback'], self.required(volume, _SERVER)[0])
-
-    def test_who_may_ask(self) -> None:
-        volume = self.volume({'rbd:cache_mode': 'writeback'})
-        for app in (self.reader, self.admin):
-            self.assertEqual(['writeback'], self.required(volume, app=app)[0])
-        path = f'/volumes/{volume.id}/os-rbd-volume-options'
-        self.refused(404, volume.id, 'GET', path, app=self.stranger)
-
-    def test_scheduler_that_does_not_answer(self) -> None:
-        volume = self.volume({'rbd:cache_mode': 'writeback'})
-        self.get_pools.side_effect = oslo_messaging.MessagingTimeout
-        path = f'/volumes/{volume.id}/os-rbd-volume-options'
-        self.refused(503, 'scheduler', 'GET', path)

@@ -27,6 +27,7 @@ _NAMES = (
     'sector_size',
     'origins',
     'cache_modes',
+    'cache_modes_in_force',
     'refused',
     'attach_refused',
     'conversion',
@@ -45,6 +46,7 @@ _SHOWN = {
     'sector_size': None,
     'origins': None,
     'cache_modes': {},
+    'cache_modes_in_force': {},
     'refused': None,
     'attach_refused': None,
     'conversion': None,
@@ -117,15 +119,25 @@ class AttributesTest(base.ApiTestCase):
 
     def test_cache_modes(self) -> None:
         volume = self.volume()
-        wanted = {}
-        for mode in ('writeback', None):
+        requested: dict[str, str | None] = {}
+        in_force: dict[str, str | None] = {}
+        plugged = {'rbd_host': {'modes': ['none', 'writeback']}}
+        for mode, connector, chosen in (
+            ('writeback', plugged, 'writeback'),
+            ('directsync', plugged, 'none'),
+            ('writeback', {'host': 'compute'}, None),
+            (None, plugged, None),
+        ):
             attachment = self.add_attachment(volume.id, 'attached')
             attachment.connection_info = {'cache_mode': mode} if mode else {}
+            attachment.connector = connector
             attachment.save()
-            wanted[attachment.id] = mode
-        self.assertEqual(wanted, self.shown_of(volume)['cache_modes'])
-        (shown,) = self.ok('GET', '/volumes/detail')['volumes']
-        self.assertEqual(wanted, self.attributes(shown)['cache_modes'])
+            requested[attachment.id] = mode
+            in_force[attachment.id] = chosen
+        (listed,) = self.ok('GET', '/volumes/detail')['volumes']
+        for shown in self.shown_of(volume), self.attributes(listed):
+            self.assertEqual(requested, shown['cache_modes'])
+            self.assertEqual(in_force, shown['cache_modes_in_force'])
 
     def test_refused_creation(self) -> None:
         volume = self.volume()

@@ -22,7 +22,7 @@ class RequestTest(api_base.ApiTestCase):
         volume, of_type = self.volume().id, self.types['rbd']
         text, key = '\x1b[2J=cmd', keys.OBJECT_SIZE
         items, action = {key: text, 'a': text}, f'/volumes/{volume}/action'
-        connector = {'host': text, wire.CONNECTOR_CACHE_MODES: [text]}
+        connector = {'host': text, wire.CONNECTOR_HOST: {'modes': [text]}}
         method, path, body = data.draw(
             strategies.sampled_from(
                 (

@@ -21,7 +21,7 @@ class AttachingTest(base.TestCase):
             metadata, cinder_objects.volume_type(**specs)
         )
         attaching = cache_mode.attaching(volume)
-        self.assertIs(requests, attaching.requests_mode)
+        self.assertIs(requests, attaching.requires_host)
         self.assertEqual(volume.id, attaching.ident)
         self.assertFalse(attaching.multiattach)
 

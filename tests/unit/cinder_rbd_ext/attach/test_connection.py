@@ -11,7 +11,6 @@ from cinder import objects
 from cinder.db import api as db
 from cinder.volume import manager
 import ddt
-from oslo_utils import fixture as timeutils_fixture
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
@@ -23,7 +22,13 @@ from tests.unit.cinder_rbd_ext import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
 _PLAIN = {'host': 'compute-1'}
-_PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none', 'writeback']}
+
+
+def _plugged(*modes: str, **more: Any) -> dict[str, Any]:
+    return {**_PLAIN, 'rbd_host': {'modes': list(modes), **more}}
+
+
+_PLUGGED = _plugged('none', 'writeback')
 
 
 class AttachingTestCase(base.DriverTestCase):
@@ -104,7 +109,7 @@ class ServerTest(AttachingTestCase):
         )
 
     def test_unsafe_is_listed_on_both_sides_or_refused(self) -> None:
-        offers = {**_PLAIN, 'rbd_cache_modes': ['unsafe']}
+        offers = _plugged('unsafe')
         volume = self.waiting('unsafe')
         self.check_refused(volume, offers, 'not allowed by this back end')
         listing = self.make_driver(rbd_allowed_cache_modes='none,unsafe')
@@ -141,17 +146,6 @@ class ServerTest(AttachingTestCase):
             multiattach=True,
         )
         self.assertEqual('none', self.data(volume, _PLAIN)['cache_mode'])
-
-    def test_live_migration_is_a_handshake_of_its_own(self) -> None:
-        volume = self.waiting()
-        self.data(volume, _PLUGGED)
-        (attached,) = requester.current(volume).volume_attachment
-        attached.attach_status = 'attached'
-        attached.save()
-        self.reserve(volume)
-        volume.status = 'in-use'
-        volume.save()
-        self.check_refused(volume, _PLAIN, 'offers no cache modes')
 
     def test_accepted_mode_outlives_the_permission_to_set_it(self) -> None:
         volume = self.waiting()
@@ -223,14 +217,24 @@ class LenientTest(AttachingTestCase):
         super().setUp()
         self.driver = self.make_driver(rbd_cache_mode_enforcement='lenient')
 
-    @ddt.data(_PLAIN, {**_PLAIN, 'rbd_cache_modes': ['none']})
-    def test_attached_as_by_stock(self, connector: dict[str, Any]) -> None:
-        """The connection has no mode, which a host could find later."""
+    @ddt.data(
+        (_PLAIN, 'The compute host decides on the mode.'),
+        (_plugged('none'), 'The mode is none.'),
+    )
+    @ddt.unpack
+    def test_attached_with_a_request_that_a_later_start_fulfils(
+        self, connector: dict[str, Any], effect: str
+    ) -> None:
         volume = self.waiting()
-        self.assertNotIn('cache_mode', self.data(volume, connector))
-        text = "to host 'compute-1' without the requested cache mode: "
+        data = self.data(volume, connector)
+        self.assertEqual('writeback', data['cache_mode'])
+        text = "to host 'compute-1' without a requested option: "
         self.assertIn(text, self.log.output)
         self.assertIsNone(self.refusal(volume))
+        told = self.recorded(volume)[wire.RECORD_MESSAGE]
+        self.assertIn("rbd:cache_mode = 'writeback'", told)
+        self.assertIn(effect, told)
+        self.assertNotIn('compute-1', told)
 
     def test_mode_that_the_host_offers(self) -> None:
         data = self.data(self.waiting(), _PLUGGED)
@@ -354,8 +358,11 @@ class OwnTest(AttachingTestCase):
         self.driver._attach_volume(self.context, volume, _PLAIN)
         self.assertNotIn('cache_mode', seen[0]['data'])
 
-    @ddt.data('writeback', 'no-such-mode')
-    def test_unknown_is_attached_without_a_mode(self, mode: str) -> None:
+    @ddt.data(('writeback', 'writeback'), ('no-such-mode', None))
+    @ddt.unpack
+    def test_connection_that_may_be_of_cinder_is_not_refused(
+        self, mode: str, requested: str | None
+    ) -> None:
         volume = self.waiting()
         volume.metadata = {'rbd:cache_mode': mode}
         volume.status = 'backing-up'
@@ -364,140 +371,124 @@ class OwnTest(AttachingTestCase):
             requester.Consumer.UNKNOWN,
             requester.of_connection(requester.current(volume), _PLAIN),
         )
-        self.assertNotIn('cache_mode', self.data(volume, _PLAIN))
-        self.assertIn('without the requested cache mode', self.log.output)
+        data = self.data(volume, _PLAIN)
+        self.assertEqual(requested, data.get('cache_mode'))
+        self.assertIn('without a requested option', self.log.output)
         self.assertIsNone(self.refusal(volume))
 
 
-_BOTH = 'writethrough,writeback'
-_OTHER_SERVER = '22222222-2222-4333-8444-555555555555'
+@ddt.ddt
+class AbilityTest(AttachingTestCase):
+    """Options other than the mode that a host may be unable to apply."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.waiting(None)
+        self.volume.metadata = {'rbd:discard_granularity': '64K'}
+        self.volume.save()
+
+    def test_refusal_names_the_versions(self) -> None:
+        versions = {'libvirt': '9.0.0', 'qemu': '7.2.0'}
+        self.check_refused(
+            self.volume,
+            _plugged('none', versions=versions),
+            'rbd:discard_granularity',
+            'libvirt 9.7.0',
+            'has libvirt 9.0.0, QEMU 7.2.0',
+        )
+
+    def test_host_that_can_apply_it_gets_it(self) -> None:
+        connector = _plugged(keys=['rbd:discard_granularity'])
+        data = self.data(self.volume, connector)
+        self.assertEqual(65536, data['discard_granularity'])
+
+    def test_move_to_a_host_that_cannot_apply_it_is_told(self) -> None:
+        objects.VolumeAttachment(
+            self.context,
+            volume_id=self.volume.id,
+            attach_status='attached',
+            instance_uuid=_SERVER,
+        ).create()
+        data = self.data(self.volume, _PLAIN)
+        self.assertEqual(65536, data['discard_granularity'])
+        told = self.recorded(self.volume)[wire.RECORD_MESSAGE]
+        self.assertIn('The server gets the volume without it.', told)
+
+
+_SECTORS = {'logical_block_size': '4096', 'physical_block_size': '4096'}
 
 
 @ddt.ddt
-class ReplacedTest(AttachingTestCase):
-    """A mode that is no longer available, and servers that have it."""
+class MoveTest(AttachingTestCase):
+    """Attachments of a server that has the volume, or had it."""
 
     def setUp(self) -> None:
         super().setUp()
         self.volume = self.waiting()
-        mode = self.data(self.volume, _PLUGGED)['cache_mode']
+        self.data(self.volume, _PLUGGED)
         (self.attached,) = requester.current(self.volume).volume_attachment
         self.attached.attach_status = 'attached'
-        self.attached.connection_info = {'cache_mode': mode}
-        self.attached.attached_host = 'compute-0'
-        self.attached.connector = {**_PLUGGED, 'host': 'compute-0'}
+        self.attached.connection_info = {'cache_mode': 'writeback'}
         self.attached.save()
-        self.volume.status = 'in-use'
-        self.volume.save()
-        self.driver = self.make_driver(rbd_allowed_cache_modes='none')
+        self.reserve(self.volume)
 
     def detach(self) -> None:
         """End the attachment as the volume service does."""
-        db.volume_detached(
-            cinder_context.get_admin_context(),
-            self.volume.id,
-            self.attached.id,
-        )
-
-    def test_live_migration(self) -> None:
-        """A live migration ends the old attachment last."""
-        self.reserve(self.volume)
-        data = self.data(self.volume, _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
-        self.assertIn('not allowed by this back end', self.log.output)
-
-    def test_evacuation_keeps_mode(self) -> None:
-        """An evacuation ends the old attachment before the new one."""
-        self.reserve(self.volume)
-        self.detach()
-        data = self.data(self.volume, _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
-
-    @ddt.data(_PLAIN, {**_PLAIN, 'rbd_cache_modes': ['none']})
-    def test_host_has_its_say(self, connector: dict[str, Any]) -> None:
-        self.reserve(self.volume)
-        self.check_refused(self.volume, connector, "'writeback'")
-
-    def test_detached_and_attached_again(self) -> None:
-        self.detach()
-        with timeutils_fixture.TimeFixture() as clock:
-            clock.advance_time_seconds(5)
-            self.reserve(self.volume)
-        self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this back end'
-        )
+        admin = cinder_context.get_admin_context()
+        db.volume_detached(admin, self.volume.id, self.attached.id)
 
     @ddt.data(
-        {'host': 'compute-0'},
-        {'host': 'compute-0', 'rbd_cache_modes': ['none']},
-        {**_PLUGGED, 'host': 'compute-0'},
+        *(
+            (connector, ends)
+            for connector in (_PLAIN, _plugged('none'), _PLUGGED)
+            for ends in (True, False)
+        )
     )
-    def test_rebuild_keeps_mode(self, connector: dict[str, Any]) -> None:
-        """A rebuild on the same host keeps the mode, whatever has changed."""
-        stored = self.cluster.stored(self.volume.name)
-        stored.metadata['conf_rbd_cache'] = 'false'
-        self.reserve(self.volume)
-        self.detach()
+    @ddt.unpack
+    def test_host_that_does_not_offer_the_mode_is_told_what_is_requested(
+        self, connector: dict[str, Any], ends: bool
+    ) -> None:
+        """A live migration ends the old attachment last."""
+        if ends:
+            self.detach()
         data = self.data(self.volume, connector)
         self.assertEqual('writeback', data['cache_mode'])
-        self.assertIn('that it has on this server already', self.log.output)
-        self.assertIn('conf_rbd_cache = false', self.log.output)
-        self.assertIsNone(self.refusal(self.volume))
+        told = self.recorded(self.volume).get(wire.RECORD_MESSAGE, '')
+        self.assertIs(connector is not _PLUGGED, 'The ' in told)
 
-    def test_rebuild_of_an_image_with_a_setting(self) -> None:
-        self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
+    def test_mode_that_is_no_longer_allowed_is_kept(self) -> None:
+        self.driver = self.make_driver(rbd_allowed_cache_modes='none')
+        self.detach()
+        data = self.data(self.volume, _PLAIN)
+        self.assertEqual('writeback', data['cache_mode'])
+        self.assertIn('It keeps the mode that it had', self.log.output)
+
+    def test_setting_of_the_image_does_not_refuse_it(self) -> None:
         stored = self.cluster.stored(self.volume.name)
         stored.metadata['conf_rbd_cache'] = 'false'
-        self.volume.metadata = {'rbd:cache_mode': 'writethrough'}
-        self.volume.save()
-        self.reserve(self.volume)
-        self.detach()
-        offers = {'rbd_cache_modes': ['writethrough']}
-        self.check_refused(
-            self.volume,
-            {**_PLAIN, **offers},
-            'conf_rbd_cache = false',
-        )
-        data = self.data(self.volume, {'host': 'compute-0', **offers})
+        data = self.data(self.volume, _PLUGGED)
         self.assertEqual('writeback', data['cache_mode'])
+        self.assertIn('conf_rbd_cache = false', self.log.output)
 
-    def test_live_migration_from_a_host_without_the_plug_in(self) -> None:
-        """The guest and its record have no mode until the guest restarts."""
-        self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
-        self.attached.connector = {'host': 'compute-0'}
+    def test_sector_size_stays_that_of_the_last_connection(self) -> None:
+        """The data in the volume was written with it."""
+        self.attached.connection_info = dict(_SECTORS)
+        self.attached.save()
+        for recorded in '512', 'broken':
+            record.write(self.volume.id, {'rbd:sector_size': recorded})
+            data = self.data(self.volume, _PLUGGED)
+            self.assertEqual(_SECTORS, {key: data[key] for key in _SECTORS})
         self.attached.connection_info = {'name': 'image'}
         self.attached.save()
-        self.reserve(self.volume)
-        self.assertNotIn('cache_mode', self.data(self.volume, _PLUGGED))
-        self.assertIn('next attachment gets the mode', self.log.output)
-        # A cold migration creates the guest again.
-        self.detach()
+        record.write(self.volume.id, {'rbd:sector_size': '4096'})
         data = self.data(self.volume, _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
+        self.assertNotIn('logical_block_size', data)
 
-    def test_live_migration_after_nova_manage_keeps_the_mode(self) -> None:
-        """Its connector has no modes, although the host has the plug-in."""
-        self.driver = self.make_driver(rbd_allowed_cache_modes=_BOTH)
-        self.reserve(self.volume)
-        self.detach()
-        kept = self.data(self.volume, {'host': 'compute-0'})
-        (refreshed,) = requester.current(self.volume).volume_attachment
-        refreshed.attach_status = 'attached'
-        refreshed.connection_info = kept
-        refreshed.attached_host = 'compute-0'
-        refreshed.connector = {'host': 'compute-0'}
-        refreshed.save()
-        self.reserve(self.volume)
-        data = self.data(self.volume, _PLUGGED)
-        self.assertEqual('writeback', data['cache_mode'])
-
-    def test_another_server(self) -> None:
-        objects.VolumeAttachment(
-            self.context,
-            volume_id=self.volume.id,
-            attach_status='reserved',
-            instance_uuid=_OTHER_SERVER,
-        ).create()
-        self.check_refused(
-            self.volume, _PLUGGED, 'not allowed by this back end'
+    def test_invalid_sector_size_of_a_first_attachment_is_refused(
+        self,
+    ) -> None:
+        volume = self.waiting(None)
+        record.write(volume.id, {'rbd:sector_size': 'broken'})
+        self.assertRaises(
+            exceptions.AttachmentRefused, self.data, volume, _PLUGGED
         )

@@ -13,7 +13,7 @@ from cinder_rbd_ext.attach import requester
 Consumer = requester.Consumer
 _SERVER = '11111111-2222-4333-8444-555555555555'
 _PLAIN = {'host': 'h', 'do_local_attach': False}
-_PLUGGED = {**_PLAIN, 'rbd_cache_modes': ['none']}
+_PLUGGED = {**_PLAIN, 'rbd_host': {'modes': ['none']}}
 
 #: Statuses of the volume and of a server's attachment, and the expected
 #: consumer for a connector that offers no modes.
@@ -90,12 +90,16 @@ class ConsumerTest(test.TestCase):
             self.context, status=status, migration_status=moving
         )
         if attached:
-            objects.VolumeAttachment(
+            attachment = objects.VolumeAttachment(
                 self.context,
                 volume_id=made.id,
                 attach_status=attached,
                 instance_uuid=server,
-            ).create()
+            )
+            attachment.create()
+            if attached == 'attached':
+                attachment.connection_info = {'name': 'image'}
+                attachment.save()
         # As it arrives by RPC, without later database changes.
         return requester.current(objects.Volume(id=made.id))
 

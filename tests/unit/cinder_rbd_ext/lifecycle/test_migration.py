@@ -460,7 +460,7 @@ class MigrateTest(base.DriverTestCase):
         self.assertEqual((True, None), self._moved(volume))
         # An administrator has reset it.
         self.update(volume, {'migration_status': None})
-        connector = {'host': 'compute', 'rbd_cache_modes': ['none']}
+        connector = {'host': 'compute', 'rbd_host': {'modes': ['none']}}
         self.assertRaises(
             exceptions.AttachmentRefused,
             self.driver.initialize_connection,

@@ -444,6 +444,32 @@ class ShowTest(untrusted.TestCase):
                 rows[-1],
             )
 
+    def test_attachment_shows_the_mode_that_its_host_gives_instead(
+        self,
+    ) -> None:
+        volume = {
+            'metadata': {'rbd:cache_mode': 'writeback'},
+            'os-rbd-volume-options:cache_modes': dict.fromkeys(
+                '123', 'writeback'
+            ),
+            'os-rbd-volume-options:cache_modes_in_force': {
+                '1': 'writeback',
+                '2': 'none',
+                '3': None,
+            },
+        }
+        rows = list(volume_rbd.rows_of_volume(volume, {'options': {}}))
+        self.assertEqual(
+            [
+                'set at attachment',
+                'set at attachment; in force: none (the compute host does not '
+                'allow it)',
+                'set at attachment; the compute host decides: it has no '
+                'plug-in',
+            ],
+            [row[2] for row in rows[-3:]],
+        )
+
     def test_attachment_that_was_refused(self) -> None:
         key = 'os-rbd-volume-options:attach_refused'
         told = {'reason': 'no plug-in', 'at': '2026-11-21T11:30:00Z'}

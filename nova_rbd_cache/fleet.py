@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The compute hosts of a cloud, by Nova and by what they told Cinder."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import compute_hosts
+from rbd_volume_options import wire
+
+COLUMNS = (
+    'Host',
+    'Service',
+    'Plug-in',
+    'Nova',
+    'libvirt',
+    'QEMU',
+    'Cache modes',
+    'Cannot apply',
+    'Last heard',
+)
+_NOVA = '2.53'
+_VERSIONS = ('plug_in', 'nova', 'libvirt', 'qemu')
+_NO_PLUG_IN = 'none'
+
+
+def rows(compute: Any, storage: Any) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each compute service.
+
+    :param compute: Nova's API, as an administrator
+    :param storage: Cinder's API, as an administrator
+    """
+    services = _answer(
+        compute.get('/os-services?binary=nova-compute', microversion=_NOVA)
+    )['services']
+    told = {
+        host['host']: host
+        for host in _answer(storage.get(wire.HOSTS_ROUTE))[wire.HOSTS]
+    }
+    for service in sorted(services, key=lambda service: service['host']):
+        status = f'{service["status"]}, {service["state"]}'
+        yield (
+            service['host'],
+            status,
+            *_said(told.get(service['host'], {})),
+        )
+
+
+def _said(host: Any) -> Iterator[str]:
+    """Yield the columns of what a host told Cinder."""
+    described = compute_hosts.of_connector(host)
+    heard = host.get(wire.HOSTS_HEARD) or ''
+    without = host.get(wire.HOSTS_HEARD_WITHOUT) or ''
+    if described is None or without > heard:
+        # A tenant could have sent the connector without the item.
+        yield from (_NO_PLUG_IN, '', '', '', '', '', without or 'never')
+        return
+    for name in _VERSIONS:
+        yield described.versions.get(name, '')
+    yield cache_modes.joined(described.modes)
+    yield ', '.join(
+        sorted(compute_hosts.keys_with_requirements() - described.keys)
+    )
+    yield heard
+
+
+def _answer(response: Any) -> Any:
+    response.raise_for_status()
+    return response.json()

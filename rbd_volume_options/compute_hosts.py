@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a compute host can do for the disks of RBD volumes.
+
+The Nova plug-in sends it as one item of the connector. Cinder stores the
+connector with each attachment. A host without the item has no plug-in.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from rbd_volume_options import cache_modes
+from rbd_volume_options import errors
+from rbd_volume_options import registry
+from rbd_volume_options import wire
+
+_MODES = {mode.value: mode for mode in cache_modes.CacheMode}
+#: Names of the programs in the versions of a host.
+_PROGRAMS = {'libvirt': 'libvirt', 'qemu': 'QEMU'}
+
+
+def keys_with_requirements() -> frozenset[str]:
+    """Return the keys that a compute host may be unable to apply."""
+    return frozenset(
+        key for key, option in registry.OPTIONS.items() if option.requires
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ComputeHost:
+    """A compute host with the Nova plug-in.
+
+    :ivar modes: the cache modes that it allows
+    :ivar keys: those of :func:`keys_with_requirements` that it can apply
+    :ivar versions: of ``plug_in``, ``nova``, ``libvirt`` and ``qemu``, as far
+        as known
+    :ivar io_thread: whether the I/O thread of a guest serves its disks
+    :ivar buses: the buses of disks that its machine types have
+    """
+
+    modes: frozenset[cache_modes.CacheMode]
+    keys: frozenset[str] = frozenset()
+    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    io_thread: bool = False
+    buses: tuple[str, ...] = ()
+
+    @property
+    def item(self) -> dict[str, Any]:
+        """The item of the connector."""
+        return {
+            'modes': sorted(mode.value for mode in self.modes),
+            'keys': sorted(self.keys),
+            'versions': dict(self.versions),
+            'io_thread': self.io_thread,
+            'buses': list(self.buses),
+        }
+
+    @property
+    def software(self) -> str:
+        """The versions of libvirt and QEMU, for a message."""
+        return ', '.join(
+            f'{shown} {errors.shown(self.versions[name])[1:-1]}'
+            for name, shown in _PROGRAMS.items()
+            if name in self.versions
+        )
+
+    def in_force(
+        self, requested: cache_modes.CacheMode
+    ) -> cache_modes.CacheMode:
+        """Return the mode that a disk gets here.
+
+        Without a cache, librbd acknowledges a write after it is stored.
+        """
+        if requested in self.modes:
+            return requested
+        return cache_modes.CacheMode.NONE
+
+
+def of_connector(connector: Mapping[str, Any] | None) -> ComputeHost | None:
+    """Return the host of a connector; None without the plug-in.
+
+    What a newer plug-in may add is ignored.
+    """
+    item = (connector or {}).get(wire.CONNECTOR_HOST)
+    if not isinstance(item, Mapping):
+        return None
+    versions = item.get('versions')
+    return ComputeHost(
+        frozenset(_MODES[x] for x in _texts(item, 'modes') if x in _MODES),
+        frozenset(_texts(item, 'keys')),
+        {
+            str(name): version
+            for name, version in (
+                versions.items() if isinstance(versions, Mapping) else ()
+            )
+            if isinstance(version, str)
+        },
+        item.get('io_thread') is True,
+        tuple(_texts(item, 'buses')),
+    )
+
+
+def _texts(item: Mapping[str, Any], name: str) -> Iterator[str]:
+    listed = item.get(name)
+    for text in listed if isinstance(listed, list) else ():
+        if isinstance(text, str):
+            yield text
+
+
+def breaks_promise(
+    requested: cache_modes.CacheMode, in_force: cache_modes.CacheMode
+) -> bool:
+    """Return whether a mode loses writes that the requested one keeps."""
+    return _SURVIVES[in_force] < _PROMISES[requested]
+
+
+_FLUSHED, _COMPLETED = 1, 2
+#: What a mode promises to keep if the host fails: flushed or completed writes.
+_PROMISES = {
+    cache_modes.CacheMode.UNSAFE: 0,
+    cache_modes.CacheMode.WRITEBACK: _FLUSHED,
+    cache_modes.CacheMode.NONE: _FLUSHED,
+    cache_modes.CacheMode.WRITETHROUGH: _COMPLETED,
+    cache_modes.CacheMode.DIRECTSYNC: _COMPLETED,
+}
+#: What a mode keeps with librbd, which has no volatile cache below ``none``.
+_SURVIVES = {**_PROMISES, cache_modes.CacheMode.NONE: _COMPLETED}
