@@ -261,6 +261,7 @@ class RBDExtDriver(rbd.RBDDriver):
         super().update_rbd_image_qos(
             volume, {name: qos_specs[name] for name in names}
         )
+        record.limited(volume.id, reconfiguration.qos_entries(qos_specs))
 
     def delete_rbd_image_qos_keys(
         self, volume: protocols.Volume, qos_keys: list[str]
@@ -268,6 +269,8 @@ class RBDExtDriver(rbd.RBDDriver):
         """Remove those limits of QoS specs that no key replaces."""
         names = reconfiguration.not_replaced(volume, qos_keys)
         super().delete_rbd_image_qos_keys(volume, names)
+        # Those of new QoS specs are set and recorded afterwards.
+        record.limited(volume.id, {})
 
     # Attachments
 

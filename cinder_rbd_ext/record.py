@@ -233,6 +233,14 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
     write(volume_id, {wire.RECORD_CONFIGURING: ','.join(sorted(families))})
 
 
+def limited(volume_id: str, entries: Mapping[str, Any]) -> None:
+    """Record what QoS specs set on an image; a failure is logged."""
+    try:
+        write(volume_id, *image_record.of_qos(entries))
+    except Exception:
+        LOG.exception('Could not record the limits of volume %s', volume_id)
+
+
 def accepted(
     volume_id: str, metadata: Mapping[str, str], removed: Iterable[str] = ()
 ) -> None:

@@ -17,6 +17,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import re
 from typing import Any
 from typing import NamedTuple
 from typing import Protocol
@@ -363,6 +364,32 @@ def of_configuration(configuration: Mapping[str, Any]) -> Update:
     return Update(entries, frozenset(stale - entries.keys()))
 
 
+def of_qos(entries: Mapping[str, Any]) -> Update:
+    """Return the record of what QoS specs set on an image.
+
+    :param entries: the values by the name of Ceph's option
+    """
+    numbers = {}
+    for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
+        # Not with a unit, which the image has as it is.
+        with contextlib.suppress(errors.OptionError, KeyError):
+            numbers[option.name] = option.parse(str(entries[option.item]))
+    text = ','.join(f'{name}={number}' for name, number in numbers.items())
+    if not 0 < len(text) <= MAX_VALUE:
+        return Update({}, frozenset({wire.RECORD_QOS}))
+    return Update({wire.RECORD_QOS: text})
+
+
+def _qos_in(admin_metadata: Mapping[str, str]) -> dict[str, int]:
+    """Return the recorded values of QoS specs, by key."""
+    words = admin_metadata.get(wire.RECORD_QOS, '').split(',')
+    return {
+        f'{keys.PREFIX}{name}': int(number)
+        for name, _, number in (word.partition('=') for word in words)
+        if re.fullmatch('[0-9]{1,20}', number)
+    }
+
+
 def of_accepted(
     metadata: Mapping[str, str], removed: Iterable[str] = ()
 ) -> Update:
@@ -504,9 +531,16 @@ def _attributes(
     recorded = _parsed(text)
     if recorded and not is_same_section(recorded.backend, backend):
         recorded = None
-    values: Mapping[str, Any] = {}
+    values: dict[str, Any] = {}
     if recorded:
         values = _with_items(recorded, admin_metadata).values()
+        replaced = families_set(admin_metadata)
+        values |= {
+            key: number
+            for key, number in _qos_in(admin_metadata).items()
+            if key in registry.OPTIONS
+            and registry.OPTIONS[key].family not in replaced
+        }
     shown: dict[str, Any] = {}
     for option in registry.OPTIONS.values():
         if option.attribute is None:

@@ -239,6 +239,9 @@ RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
 #: that the API extension or the driver accepted last. A value without this
 #: mark was set past the API extension.
 RECORD_ACCEPTED = 'rbd:accepted_'
+#: What QoS specs have set on the image, by the names of the keys
+#: (``iops_limit=70,iops_burst=100``). A key replaces those of its family.
+RECORD_QOS = 'rbd:qos'
 #: Indicates that the configuration of the image is being changed, or that this
 #: was interrupted. The record may differ from the image.
 RECORD_CONFIGURING = 'rbd:configuring'

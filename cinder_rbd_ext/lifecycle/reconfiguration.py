@@ -29,6 +29,7 @@ agree. No data is read or written.
 """
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
@@ -81,6 +82,15 @@ def not_replaced(volume: protocols.Volume, names: Iterable[str]) -> list[str]:
         if name not in rbd.QOS_KEY_MAP
         or image_configuration.family_of(_entry(name)) not in replaced
     ]
+
+
+def qos_entries(qos_specs: Mapping[str, str]) -> dict[str, str]:
+    """Return the values in QoS specs by the name of Ceph's option."""
+    return {
+        rbd.QOS_KEY_MAP[name]['ceph_key']: value
+        for name, value in qos_specs.items()
+        if name in rbd.QOS_KEY_MAP
+    }
 
 
 def _entry(name: str) -> str:

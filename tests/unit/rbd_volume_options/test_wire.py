@@ -119,6 +119,7 @@ _CONTRACT = {
     'RECORD_ATTACH_REFUSED': 'rbd:attach_refused',
     'RECORD_ACCEPTED': 'rbd:accepted_',
     'RECORD_CONFIGURING': 'rbd:configuring',
+    'RECORD_QOS': 'rbd:qos',
     'POLICY_SET_COMPRESSION_HINT': (
         'volume_extension:rbd_volume_options:set_compression_hint'
     ),

@@ -19,6 +19,7 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext.lifecycle import reconfiguration
 from rbd_volume_options import image_configuration
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
@@ -126,6 +127,31 @@ class ReconfigurationsTest(base.DriverTestCase):
         self.assertEqual(
             limits, {k: v for k, v in stored.items() if 'qos' in k}
         )
+
+    def test_limits_of_qos_specs_are_shown_and_those_of_keys_first(
+        self,
+    ) -> None:
+        kind = self.qos_type(
+            total_iops_sec='70',
+            read_bytes_sec='5000000',
+            read_bytes_sec_max='6000000',
+        )
+        for metadata, iops in (({}, 70), ({'rbd:iops_limit': '50'}, 50)):
+            volume = self.made_volume(metadata, kind)
+            row = record.stored(volume.id)
+            shown = image_record.attributes_of(
+                row, row.admin_metadata, shows_pools=True
+            )
+            self.assertEqual(
+                {
+                    'iops_limit': iops,
+                    'read_bps_limit': 5000000,
+                    'read_bps_burst': 6000000,
+                },
+                shown[wire.ATTRIBUTE_LIMITS],
+            )
+        self.driver.delete_rbd_image_qos_keys(volume, ['read_bytes_sec'])
+        self.assertNotIn(wire.RECORD_QOS, record.items_of(volume.id))
 
     def test_tenant_does_not_lift_the_limit_of_qos_specs(self) -> None:
         """An API node without the extension has not checked the key."""
