@@ -30,7 +30,7 @@ sys.path[:0] = [str(_ROOT), str(_ROOT / 'tools')]
 import openstack  # noqa: E402
 import sandbox_guest  # noqa: E402
 
-from rbd_volume_tools.bench import workload  # noqa: E402
+from rbd_volume_tools.bench import plan  # noqa: E402
 from tests.cloud import librbd_sockets  # noqa: E402
 
 _DEPTHS = (1, 32)
@@ -90,17 +90,18 @@ def measure_rates(
     differences = {}
     for depth in _DEPTHS:
         for pattern in ('randread', 'randwrite'):
-            work = workload.Workload(pattern, pattern, 4 * _KIB, depth)
+            work = plan.Workload(pattern, pattern, 4 * _KIB, depth)
             rate = guest.measure(volume, work, 5).figures.rate
             print(f'no limit, {pattern}, depth {depth}: {rate:.0f}')
     for key, limit, pattern, size in _CASES:
         guest.set_metadata(volume, **{key: str(limit)})
         for depth in _DEPTHS:
-            work = workload.Workload(pattern, pattern, size, depth)
-            figures = guest.measure(volume, work, runtime).figures
-            # The average of fio includes the time at the end in which it only
-            # waits for the requests in flight.
-            rate = statistics.mean(figures.series[:-1])
+            work = plan.Workload(pattern, pattern, size, depth)
+            report = json.loads(guest.measure(volume, work, runtime).report)
+            (done,) = report['jobs']
+            # The average of short intervals: that of the run includes the time
+            # at its end in which fio only waits for the requests in flight.
+            rate = sum(done[side]['iops_mean'] for side in ('read', 'write'))
             value = rate * size if 'bps' in key else rate
             name = f'{key} {limit}, {pattern}, depth {depth}'
             differences[name] = value / limit - 1
@@ -117,7 +118,7 @@ def measure_changes(
 
     Those of the requests to Cinder are measured, too.
     """
-    work = workload.Workload('writes', 'randwrite', 4 * _KIB, 32)
+    work = plan.Workload('writes', 'randwrite', 4 * _KIB, 32)
     number = guest.start(volume, work, changes * 16 + 20)
     counter = Counter(librbd_sockets.disk(f'volumes/volume-{volume}'))
     counter.start()
@@ -169,7 +170,7 @@ def main() -> int:
         )
         guest = stack.enter_context(sandbox_guest.running(args.image))
         volume = guest.attached(kind)
-        fill = workload.Workload('fill', 'write', sandbox_guest.MIB, 4)
+        fill = plan.Workload('fill', 'write', sandbox_guest.MIB, 4)
         guest.measure(volume, fill, 10)
         differences = measure_rates(guest, volume, args.runtime)
         seconds = measure_changes(guest, volume, args.changes)

@@ -22,7 +22,6 @@ import rbd
 
 from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import plan
-from rbd_volume_tools.bench import workload
 from rbd_volume_tools.bench.guest import api
 from rbd_volume_tools.bench.guest import cloud
 from rbd_volume_tools.bench.guest import job
@@ -149,7 +148,7 @@ class Guest:
         with rbd.Image(self._ioctx, f'volume-{volume}') as image:
             image.write(content, 0)
 
-    def start(self, volume: str, work: workload.Workload, runtime: int) -> int:
+    def start(self, volume: str, work: plan.Workload, runtime: int) -> int:
         """Begin to send requests; return the number of the job."""
         self._number += 1
         settings = plan.Settings(2, runtime, 1, SIZE)
@@ -166,7 +165,7 @@ class Guest:
         return answer
 
     def measure(
-        self, volume: str, work: workload.Workload, runtime: int
+        self, volume: str, work: plan.Workload, runtime: int
     ) -> job.Answer:
         """Send requests; return the results."""
         number = self.start(volume, work, runtime)
@@ -186,17 +185,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @contextlib.contextmanager
-def running(path: str | None, kind: str = 'fio') -> Iterator[Guest]:
+def running(path: str | None) -> Iterator[Guest]:
     """Yield a guest; remove it afterwards.
 
     :param path: the file of the boot image, if it exists
-    :param kind: of the boot image, ``fio`` or ``ext4``
     """
     connection = openstack.connect()
     path = (
         path
         or subprocess.run(
-            [str(ROOT / 'tools/sandbox'), 'guest-image', f'--with-{kind}'],
+            [str(ROOT / 'tools/sandbox'), 'guest-image', '--with-fio'],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
@@ -205,7 +203,7 @@ def running(path: str | None, kind: str = 'fio') -> Iterator[Guest]:
     )
     with (
         pool() as ioctx,
-        boot_image(connection, f'bench-{kind}', path) as image,
+        boot_image(connection, 'bench-fio', path) as image,
     ):
         guest = Guest(connection, image, ioctx)
         try:

@@ -2,6 +2,7 @@
 
 """The benchmarks that need a cloud. Few of their figures are checked."""
 
+import csv
 import json
 import os
 import pathlib
@@ -10,9 +11,20 @@ import sys
 from typing import Any
 
 import fixtures
+import openstack
 
+from rbd_volume_tools.bench import images
 from tests import tree
 from tests.cloud import base
+
+# The checkout is not installed and has no version.
+_PROGRAM = """
+import sys
+from importlib import metadata
+metadata.version = lambda name: '1'
+from rbd_volume_tools import program
+sys.exit(program.main())
+"""
 
 
 class ApiBenchmarkTest(base.CloudTestCase):
@@ -34,6 +46,27 @@ class ApiBenchmarkTest(base.CloudTestCase):
         self.assertEqual(
             before, self.request('GET', '/volumes', cloud=self.operator)
         )
+
+
+class _BootImage(fixtures.Fixture):
+    """A Glance image with fio, until the end of the test."""
+
+    name = 'bench-servers'
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+
+    def _setUp(self) -> None:
+        connection: Any = openstack.connect(cloud='admin')
+        made = connection.create_image(
+            self.name,
+            filename=self._path,
+            disk_format='raw',
+            container_format='bare',
+            wait=True,
+        )
+        self.addCleanup(connection.delete_image, made.id)
 
 
 class GuestBenchmarksTest(base.CloudTestCase):
@@ -63,3 +96,41 @@ class GuestBenchmarksTest(base.CloudTestCase):
             self.assertLess(difference, 0.1, name)
         for name, seconds in results['seconds'].items():
             self.assertLess(max(seconds), 30, name)
+
+    def test_disks_of_three_servers(self) -> None:
+        """The smallest sizes of the documented command."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        path = subprocess.check_output(
+            [str(tree.ROOT / 'tools/sandbox'), 'guest-image', '--with-fio'],
+            text=True,
+        ).strip()
+        image = self.useFixture(_BootImage(path)).name
+        shown = subprocess.run(
+            [
+                *(sys.executable, '-c', _PROGRAM, 'bench', 'servers'),
+                *('--pool', 'volumes', '--ceph-user', 'admin'),
+                *('--server-image', image, '--flavor', 'small'),
+                *('--no-user-data', '--volume-type', 'rbd'),
+                *('--cache-modes', 'none', '--access', 'buffered'),
+                *('--sizes', '1', '1', '1', '--repetitions', '1'),
+                *('--runtime', '2', '--workers', '2', '--file-size', '4'),
+                *('--dd-small', '8', '--dd-large', '32', '--output', folder),
+            ],
+            cwd=tree.ROOT,
+            env={**os.environ, 'OS_CLOUD': 'admin'},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.assertEqual(0, shown.returncode, shown.stdout)
+        with pathlib.Path(folder, 'servers.csv').open() as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(
+            ['alone'] * 3 + ['together'] * 3, [x['Disks'] for x in rows]
+        )
+        for row in rows:
+            self.assertIn('±', row['hdparm_direct'])
+        left = self.request('GET', '/volumes', cloud=self.operator)
+        self.assertEqual([], [
+            x for x in left['volumes'] if x['name'].startswith(images.PREFIX)
+        ])  # fmt: skip

@@ -67,6 +67,8 @@ class BenchmarksTest(base.TestCase):
             *('--json', str(target)),
         )
         measured = json.loads(target.read_text())
+        self.assertRegex(shown, r'first attachments, ms: .* ratio [\d.]+')
+        self.assertGreater(measured['first attachments']['ratio'], 1)
         for step in ('create', 'clone', 'statistics', 'delete'):
             self.assertIn(step, shown)
             self.assertGreater(measured['times']['1'][step]['ratio'], 0)
