@@ -139,9 +139,17 @@ matrix_job() { # lines of the job
     done <<END
 $1
 END
-    disk=$(grep -lx "$serial" "$root"/sys/block/*/serial |
-        sed 's,.*/\([^/]*\)/serial,\1,')
-    [ -n "$disk" ] || return
+    # The guest may not have noticed the new disk yet.
+    tries=0
+    until disk=$(grep -lx "$serial" "$root"/sys/block/*/serial |
+        sed 's,.*/\([^/]*\)/serial,\1,') && [ -n "$disk" ]; do
+        tries=$((tries + 1))
+        if [ "$tries" -gt 120 ]; then
+            echo "no disk has the serial number $serial" >&2
+            return 1
+        fi
+        sleep 1
+    done
     mkdir -p "$mount"
     if [ "$format" = 1 ]; then
         mkfs.ext4 -q -F -m 0 "$root/dev/$disk" || return

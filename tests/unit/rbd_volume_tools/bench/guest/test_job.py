@@ -217,8 +217,10 @@ class ProgramTest(base.TestCase):
         self.assertIn('umount', unmounted)
 
     def test_unknown_disk_is_a_failed_job(self) -> None:
+        self.program('sleep', '/bin/sleep 0.01')
         self.put(job.packed(8, {'serial': 'none', 'format': '1'}))
-        self.assertNotIn('8 end', self.run_until('8 failed'))
+        console = self.run_until('8 failed')
+        self.assertIn('no disk has the serial number none', console)
 
     def test_option_that_is_not_known(self) -> None:
         sector = job.encode(7, _WORK, _SETTINGS)
