@@ -45,7 +45,6 @@ import time
 from typing import Any
 
 import bare
-from cinder import coordination
 from cinder import objects
 from cinder import utils
 from cinder.db import api as db
@@ -281,14 +280,7 @@ def database(url: str | None) -> Iterator[None]:
         CONF.set_override('lock_path', folder, 'oslo_concurrency')
         objects.register_all()
         migration.db_sync()
-        # As cinder-volume does.
-        url = f'file://{folder}'
-        CONF.set_override('backend_url', url, 'coordination')
-        coordination.COORDINATOR.start()
-        try:
-            yield
-        finally:
-            coordination.COORDINATOR.stop()
+        yield
 
 
 @contextlib.contextmanager
@@ -315,7 +307,19 @@ def removing_renamed(
         for backend in backends.values():
             for ident in backend.records.idents:
                 with contextlib.suppress(rbd.ImageNotFound):
-                    rbd.RBD().remove(ioctx, f'volume-{ident}.deleted')
+                    _remove(ioctx, f'volume-{ident}.deleted')
+
+
+def _remove(ioctx: rados.Ioctx, name: str) -> None:
+    with rbd.Image(ioctx, name) as image:
+        for snapshot in list(image.list_snaps()):
+            if snapshot['namespace'] == rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH:
+                image.remove_snap_by_id(snapshot['id'])
+                continue
+            if image.is_protected_snap(snapshot['name']):
+                image.unprotect_snap(snapshot['name'])
+            image.remove_snap(snapshot['name'])
+    rbd.RBD().remove(ioctx, name)
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ def _hear_interrupts() -> None:
 
 @ddt.ddt
 class BenchmarksTest(base.TestCase):
-    timeout = 300
+    timeout = 600
 
     def _run(self, page: str, program: str, *smaller: str) -> str:
         (command,) = (

@@ -85,7 +85,11 @@ hdparm_read() { # name, options
     shift
     drop_caches
     hdparm "$@" "$root/dev/$disk" |
-        awk -v name="$name" '/MB\/sec/ {print name, $(NF - 1)}'
+        awk -v name="$name" '/B\/sec/ {
+            rate = $(NF - 1)
+            if ($NF ~ /^k/) rate /= 1000
+            print name, rate
+        }'
 }
 
 # Four jobs of several processes, as in the report of CERN: the first one
