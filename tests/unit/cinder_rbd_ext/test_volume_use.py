@@ -25,9 +25,9 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import swap
-from cinder_rbd_ext.retype import trash
 from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
@@ -182,7 +182,7 @@ class OperationsTest(UseTestCase):
     def test_only_the_log_names_the_clients_of_an_image(
         self, name: str
     ) -> None:
-        self._patch(f'{trash.__name__}.WATCHED_FOR', -1)
+        self._patch(f'{open_image.__name__}.WATCHED_FOR', -1)
         log = self.useFixture(fixtures.FakeLogger())
         with mock.patch.object(
             lookup.ImageLookup, 'clients_of', lambda *_: ['203.0.113.5:0/9']
