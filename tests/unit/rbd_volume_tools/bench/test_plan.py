@@ -5,10 +5,13 @@ from typing import Any
 
 import ddt
 import hypothesis
+import jinja2
 import yaml
 
 from rbd_volume_options import errors
 from rbd_volume_tools.bench import plan
+from tests import tree
+from tests.unit import base
 from tests.unit import untrusted
 from tests.unit.rbd_volume_tools.bench import samples
 
@@ -110,3 +113,20 @@ class PlanTest(untrusted.TestCase):
         self.assertEqual(plan.Settings(0, 7, 1, 2 << 20), parsed.settings)
         # Results store what was measured.
         self.assertEqual(parsed, plan.parse(parsed.document))
+
+
+class RallyTest(base.TestCase):
+    """The task file for rally, which is not installed here."""
+
+    def test_types_take_turns_in_each_round(self) -> None:
+        path = tree.ROOT / 'rbd_volume_tools/bench/rally.yaml'
+        template = jinja2.Template(path.read_text())
+        task = yaml.safe_load(
+            template.render(types=['a', 'b'], at_once=[4], rounds=2, times=1)
+        )
+        (first, *_), subtasks = task['subtasks'], task['subtasks']
+        self.assertEqual(
+            {'times': 4, 'concurrency': 4}, first['runner']['constant']
+        )
+        order = [x['title'].split(', ')[1] for x in subtasks]
+        self.assertEqual([*'aaabbb', *'bbbaaa'], order)
