@@ -104,28 +104,31 @@ class CreateForm(group.GroupedForm):
                 self.set_warning(wording.UNAVAILABLE)  # type: ignore[attr-defined]
         settable = {key for each in by_type.values() for key in each.settable}
         members = fields.of_keys(settable | self._posted.keys())
-        context, shown = {}, {}
-        if by_type:
-            volume = self._volume(self._first_values())
-            shown = volume.form_fields()
-            context = _context(volume, self.data.get(_CHOICE))
-        elif members:
-            shown = members
         if not (by_type or members):
             return
-        members.update(shown)
         self.fields.update(members)
         field = group.GroupField(
             members,
-            shown,
-            _TEMPLATE if by_type else group.ROWS,
-            context,
-            rest.address(Group, default_type=self.initial.get('type') or '')
-            if by_type
-            else '',
-            _NAMES,
+            template=_TEMPLATE if by_type else group.ROWS,
+            url=(
+                rest.address(
+                    Group, default_type=self.initial.get('type') or ''
+                )
+                if by_type
+                else ''
+            ),
+            names=_NAMES,
+            prepare=self._prepare if by_type else None,
         )
         self.group(field, after='size')
+
+    def _prepare(self, field: group.GroupField) -> None:
+        """Look up the source, and set the fields to show."""
+        volume = self._volume(self._first_values())
+        shown = volume.form_fields()
+        self.fields.update(shown)
+        field.shown = tuple(shown)
+        field.context = _context(volume, self.data.get(_CHOICE))
 
     def _listed(self) -> list[str]:
         listed = getattr(self.fields.get('type'), 'choices', ())

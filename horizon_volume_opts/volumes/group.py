@@ -9,6 +9,7 @@ the form: the script of the page requests it again when one of them changes
 (``js/group.js``). Browsers without scripts show all members.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
@@ -37,6 +38,7 @@ class GroupField(forms.Field):
     :param url: the route that returns the content for other values; empty for
         content that does not change
     :param names: the fields of the form on which the content depends
+    :param prepare: completes the field before it is rendered
     """
 
     def __init__(
@@ -47,8 +49,10 @@ class GroupField(forms.Field):
         context: Mapping[str, Any] | None = None,
         url: str = '',
         names: Iterable[str] = (),
+        prepare: Callable[['GroupField'], None] | None = None,
     ) -> None:
         super().__init__(required=False, label='')
+        self.prepare = prepare
         self.members = tuple(members)
         self.shown = self.members if shown is None else tuple(shown)
         self.template = template
@@ -106,6 +110,9 @@ class BoundGroup(forms.BoundField):
 
     def content(self) -> str:
         """Render what depends on other fields."""
+        if self.field.prepare:
+            # Not for a form that is accepted: it would send requests.
+            self.field.prepare(self.field)
         return render(
             self.form,
             self.field.shown,

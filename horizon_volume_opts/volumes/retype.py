@@ -67,12 +67,15 @@ class RetypeForm(group.GroupedForm):
         except discovery.Unavailable:
             self.group(group.Note(_UNAVAILABLE), after=_TYPE)
             return
-        text = ''
-        if name := self.data.get(_TYPE):
-            text = effect_text(self.request, ident, name)
+
+        def prepare(field: group.GroupField) -> None:
+            name = self.data.get(_TYPE)
+            text = effect_text(self.request, ident, name) if name else ''
+            field.context = {'text': text}
+
         field = group.GroupField(
             template=group.NOTE,
-            context={'text': text},
+            prepare=prepare,
             url=rest.address(Effects, volume=ident),
             names=[_TYPE],
         )
