@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import contextlib
 import threading
 import time
-from typing import Any
 from typing import Protocol
 
 from cinder.volume.drivers import rbd
@@ -54,7 +53,8 @@ FOR_ALL_COPIES = frozenset({NO_ROOM, TOO_MANY})
 class Copy(Protocol):
     """A copy of an image."""
 
-    images: Any
+    name: str
+    pool: str
 
     def obstacle(self) -> str | None: ...
     def used(self, progress: Callable[[float], None]) -> int: ...
@@ -168,7 +168,7 @@ class Copies:
         The pool must not get full: that would stop the writes of all guests.
         The room of a copy that is almost complete still counts.
         """
-        pool = target.data_pool or copy.images.pool
+        pool = target.data_pool or copy.pool
         used = copy.used(lambda percent: beat()) / units.Gi
         view = capacity.looking_at(self._driver, pool)
         with self._lock:
@@ -187,7 +187,7 @@ class Copies:
             {
                 'pool': pool,
                 'free': free,
-                'name': copy.images.copy_name,
+                'name': copy.name,
                 'used': used,
                 'share': capacity.LOW * 100,
             },

@@ -5,6 +5,7 @@
 :doc:`/contributor/overridden` explains why each method is overridden.
 """
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import functools
@@ -19,6 +20,7 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
+from cinder_rbd_ext import late_request
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import opts
@@ -44,17 +46,17 @@ from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.lifecycle import reconfiguration
 from cinder_rbd_ext.lifecycle import restore
 from cinder_rbd_ext.lifecycle import takeover
-from cinder_rbd_ext.retype import leftovers
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from cinder_rbd_ext.retype import retypes
+from cinder_rbd_ext.retype import settlement
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import purger
 from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
-from rbd_volume_options import wire
 
 Update = dict[str, Any]
 
@@ -62,9 +64,6 @@ Update = dict[str, Any]
 #: volumes of the back end. It is added to the interval of the statistics, so
 #: it must be short.
 SEARCH_INTERVAL = 5.0
-
-# What a retype may have left in the record of a volume.
-_RETYPED = frozenset({wire.RECORD_CONVERSION, wire.RECORD_KEPT})
 
 
 @interface.volumedriver
@@ -93,10 +92,13 @@ class RBDExtDriver(rbd.RBDDriver):
         self.purger = purger.Purger(self)
         self.deletions = deletion.Deletions(self, self._maker.creations)
         self.configurations = reconfiguration.Reconfigurations(self)
-        self._retypes = retypes.Retypes(self)
-        self._migrations = migration.Migrations(self, self._retypes)
+        self._settlement = settlement.Settlement(self)
+        self._retypes = retypes.Retypes(self, self._settlement)
+        self._migrations = migration.Migrations(
+            self, self._settlement, self._retypes
+        )
         self._recovery = recovery.Recovery(
-            self, self._retypes, self._stock_retype
+            self, self._settlement, self._retypes, self._stock_retype
         )
         self._next_search = float('-inf')
         # Each creation of an image goes through these two.
@@ -148,7 +150,7 @@ class RBDExtDriver(rbd.RBDDriver):
             if not creation.set_up:
                 # The stock driver skips this for encrypted volumes.
                 update.update(self._setup_volume(volume))
-        leftovers.remove_keys(self, volume, creation.accepted)
+        settlement.remove_keys(self, volume, creation.accepted)
         return update
 
     def create_volume_from_snapshot(
@@ -287,6 +289,7 @@ class RBDExtDriver(rbd.RBDDriver):
                 current = restore.connected(self, volume, connector)
                 if current is not None:
                     volume_use.check_not_migrated(self, current)
+                    commit.void(current)
                     volume_use.check_not_copied(current)
                 items = connection.items(self, volume, connector, current)
                 if current is not None:
@@ -413,17 +416,9 @@ class RBDExtDriver(rbd.RBDDriver):
         allows it.
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
-        request_id = context.request_id
         try:
-            with (
-                self._retypes.announced(
-                    request_id, volume, new_type
-                ) as settle,
-                volume_use.replacing(self, volume, settle) as held,
-            ):
-                return self._retypes.retype(
-                    request_id, volume, new_type, stock, held
-                )
+            lock = volume_use.replacing(self, volume)
+            return self._retypes.retype(volume, new_type, stock, lock)
         finally:
             # With the statistics that Cinder requests next.
             self._next_search = float('-inf')
@@ -450,15 +445,8 @@ class RBDExtDriver(rbd.RBDDriver):
         to Cinder, which creates a new image there and copies the data.
         """
         move = functools.partial(super().migrate_volume, context, volume)
-        request_id = context.request_id
-        with (
-            self._migrations.announced(request_id, volume, host) as settle,
-            volume_use.replacing(self, volume, settle) as held,
-        ):
-            result = self._migrations.migrate(
-                request_id, volume, host, move, held
-            )
-        # Remove the former image after Cinder has saved the new back end.
+        result = self._migrations.migrate(volume, host, move)
+        # Remove the marker after Cinder has saved the status.
         self._recovery.start()
         return result
 
@@ -520,16 +508,29 @@ class RBDExtDriver(rbd.RBDDriver):
         self.configurations.follow(volume, new_size=size)
         return update
 
+    def get_manageable_volumes(
+        self, cinder_volumes: Any, *args: object
+    ) -> Any:
+        """List the images that can be managed, without those of volumes."""
+        stock = super().get_manageable_volumes
+        return takeover.manageable(
+            self, cinder_volumes, lambda volumes: stock(volumes, *args)
+        )
+
+    def keeps_former_image(
+        self, volume_id: str, name: str, snapshots: Iterable[str]
+    ) -> bool:
+        """Return whether a former image in the trash is still needed."""
+        return self._settlement.keeps_former(volume_id, set(snapshots))
+
     def unmanage(self, volume: protocols.Volume) -> None:
         """Give an image away, which keeps its name."""
-        self._retypes.leftovers.settle_idle(volume.id)
+        self._settlement.settle_idle(volume.id)
         super().unmanage(volume)
         if self.images.exists(volume.name):
             self.configurations.release(volume)
             self.images.release(volume.name)
-        elif volume_use.is_unfinished(
-            record.stored_volume(volume.id)
-        ) or entries.kept_of(self, volume.id):
+        elif entries.kept_of(self, volume.id):
             # It would be removed without the record of the volume.
             raise exception.VolumeBackendAPIException(
                 data=f'RBD image {volume.name} does not exist. Restore it, or '
@@ -560,13 +561,12 @@ class RBDExtDriver(rbd.RBDDriver):
             with locks.exclusive(self, volume, volume_use.LONG_WAIT):
                 with self._busy_after_timeout(volume.name):
                     migration.finished(volume)
-                    if not _RETYPED.isdisjoint(record.items_of(volume.id)):
-                        self._retypes.leftovers.prepare_deletion(volume)
+                    self._settlement.settle(volume.id)
                 # Its status can have been reset while this waited.
                 if volume.status == fields.VolumeStatus.DELETING and (
                     marker.status_of(volume.id) not in (None, volume.status)
                 ):
-                    raise marker.Superseded(volume.id)
+                    raise late_request.ended(volume)
                 with migration.former(self, volume) as is_needed:
                     if not is_needed:
                         super().delete_volume(volume)
@@ -598,19 +598,8 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _delete_if_idle(self, snapshot: protocols.Snapshot) -> None:
         try:
-            with volume_use.using_snapshot(self, snapshot) as volume:
-                is_left = volume_use.is_unfinished(volume)
-                if not is_left:
-                    self._delete_snapshot(snapshot)
-            if is_left:
-                self._retypes.leftovers.settle_idle(volume.id)
-                with volume_use.using_snapshot(self, snapshot):
-                    if not self.images.exists(volume.name):
-                        # The stock driver would consider it deleted.
-                        raise exception.SnapshotIsBusy(
-                            snapshot_name=snapshot.name
-                        )
-                    self._delete_snapshot(snapshot)
+            with volume_use.using_snapshot(self, snapshot):
+                self._delete_snapshot(snapshot)
         except (
             locks.VolumeLocked,
             locks.LockLost,
@@ -716,10 +705,7 @@ class RBDExtDriver(rbd.RBDDriver):
         now = time.monotonic()
         if now >= self._next_search:
             self._next_search = now + SEARCH_INTERVAL
-            self._recovery.start(
-                self._stats.get('free_capacity_gb'),
-                self._stats.get('total_capacity_gb'),
-            )
+            self._recovery.start()
 
     def _get_usage_info(self) -> int:
         provisioned = capacity.provisioned(self)

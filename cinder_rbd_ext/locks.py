@@ -45,7 +45,6 @@ from collections.abc import Mapping
 import contextlib
 import contextvars
 import errno
-import json
 import os
 import time
 import types
@@ -64,7 +63,6 @@ from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.i18n import _
 from rbd_volume_options import bindings
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -371,15 +369,8 @@ def _id_of(ioctx: bindings.Ioctx, image_name: str) -> str:
 
 
 def _image_of(ioctx: bindings.Ioctx, volume: protocols.Volume) -> str:
-    """Return the id of the image of a volume; empty if it has none.
-
-    In the middle of a swap, no image has its name.
-    """
-    marker = volume.admin_metadata.get(wire.RECORD_CONVERSION)
-    image_id = _id_of(ioctx, volume.name)
-    if image_id or not marker:
-        return image_id
-    return str(json.loads(marker).get(wire.MARKER_SOURCE, ''))
+    """Return the id of the image of a volume; empty if it has none."""
+    return _id_of(ioctx, volume.name)
 
 
 @contextlib.contextmanager

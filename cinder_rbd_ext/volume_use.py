@@ -20,13 +20,13 @@ from cinder import exception
 from cinder import objects
 from cinder.objects import fields
 
+from cinder_rbd_ext import late_request
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.imaging import open_image
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import image_handles
-from rbd_volume_options import image_record
-from rbd_volume_options import wire
 
 #: Seconds for which a request waits that would leave a volume in an error
 #: status. The longest operation that holds the lock is a clone that copies
@@ -66,9 +66,6 @@ def using(
 ) -> Iterator[Any]:
     """Hold the lock of a volume together with other users of its image.
 
-    This waits until a retype that a service was killed in is completed: its
-    image may have another name until then.
-
     :returns: the volume as in the database, with the context of the given one
     :raises VolumeLocked: if not in time, or if the volume was migrated
     """
@@ -82,14 +79,15 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
     """Act as :func:`using` alone, to replace the data of the volume.
 
     :raises VolumeLocked: if a client has its image open, too
-    :raises Superseded: if it no longer has the status of the request
+    :raises VolumeBackendAPIException: if it no longer has the status of the
+        request
     """
     wait = functools.partial(locks.exclusive, driver, volume)
     with _using(driver, wait, LONG_WAIT) as lock:
         current = lock.volume
         check_not_copied(current)
         if current.status != volume.status:
-            raise marker.Superseded(volume.id)
+            raise late_request.ended(volume)
         # Its status can have been reset while a server uses it.
         clients = functools.partial(driver.images.clients_of, current.name)
         # The image does not exist if an earlier re-image was interrupted.
@@ -171,17 +169,12 @@ def renamed(image_id: str) -> list[Any]:
 def replacing(
     driver: protocols.Driver,
     volume: protocols.Volume,
-    settle: Callable[[], None],
     wait: float = locks.WAIT,
 ) -> Iterator[locks.Exclusive]:
     """Hold the lock of a volume alone, after requests accepted earlier.
 
     A request that Cinder has accepted might not wait long enough. One that is
     not served in time is not waited for: its service may have been killed.
-
-    :param settle: removes what an earlier retype or migration has left.
-        Otherwise, requests would wait for the end of that one, and this one
-        for them.
     """
     until = time.monotonic() + wait
     while True:
@@ -189,10 +182,6 @@ def replacing(
             if not _left(until) or not _is_requested(volume.id):
                 yield lock
                 return
-            began = time.monotonic()
-            settle()
-            # Those requests could not be served meanwhile.
-            until += time.monotonic() - began
         time.sleep(min(_PAUSE, _left(until)))
 
 
@@ -203,39 +192,26 @@ def _using(
     wait: float,
     is_here: bool = True,
 ) -> Iterator[Any]:
-    until = time.monotonic() + wait
-    while True:
-        with lock(_left(until)) as held:
-            is_alone = isinstance(held, locks.Exclusive)
-            current = held.volume if is_alone else held
-            if not _is_interrupted(current):
-                if is_here:
-                    _check_is_here(driver, current)
-                yield held
-                return
-        if not _left(until):
-            raise locks.VolumeLocked(volume_id=current.id)
-        time.sleep(min(_PAUSE, _left(until)))
+    with lock(wait) as held:
+        is_alone = isinstance(held, locks.Exclusive)
+        current = held.volume if is_alone else held
+        if is_here:
+            check_not_migrated(driver, current)
+        commit.void(current)
+        yield held
 
 
 def check_not_migrated(
     driver: protocols.Driver, volume: protocols.Volume
 ) -> None:
-    """Check that a migration has not made another image that of a volume.
+    """Check that a volume was not migrated to another back end.
 
     :param volume: as in the database, read inside the lock
-    :raises VolumeLocked: if it has, or is about to
+    :raises VolumeLocked: if it was
     """
-    if _is_interrupted(volume):
-        raise locks.VolumeLocked(volume_id=volume.id)
-    _check_is_here(driver, volume)
-
-
-def _check_is_here(driver: protocols.Driver, volume: protocols.Volume) -> None:
     # The volume of a request does not show it: a snapshot comes without its
     # volume, and Cinder reads the source of a clone when the request arrives.
-    here = marker.back_end_of(driver)
-    if driver.host and image_record.backend_of(volume) != here:
+    if not marker.is_here(driver, volume):
         raise locks.VolumeLocked(volume_id=volume.id)
 
 
@@ -279,39 +255,8 @@ def is_copied(volume: protocols.Volume) -> bool:
     )
 
 
-def is_unfinished(volume: protocols.Volume) -> bool:
-    """Return whether a retype has left something to do."""
-    mark = marker.read(volume.admin_metadata)
-    # A retype that still waits for the lock has not begun.
-    waits = mark is not None and not mark.source_id
-    return wire.RECORD_CONVERSION in volume.admin_metadata and not waits
-
-
 def _left(until: float) -> float:
     return max(0.0, until - time.monotonic())
-
-
-def _is_interrupted(volume: protocols.Volume) -> bool:
-    """Return whether a service was killed during a retype of a volume.
-
-    Inside the lock, no retype is running. The copy of a migration may already
-    be complete, but Cinder has not saved the new back end.
-    """
-    mark = marker.read(volume.admin_metadata)
-    if mark and mark.pool and mark.copy_id:
-        # The status may have been reset while Cinder saves the new back end.
-        return bool(
-            volume.migration_status == marker.MIGRATING
-            or (
-                not mark.is_stale
-                and image_record.backend_of(volume) == mark.left
-            )
-        )
-    return bool(
-        volume.status == marker.RETYPING
-        and not marker.is_migrating(volume)
-        and is_unfinished(volume)
-    )
 
 
 def _is_requested(volume_id: str) -> bool:

@@ -255,29 +255,15 @@ RECORD_MESSAGE_REQUEST = 'rbd:message_request'
 #: The marker of a retype: its progress, and what is required to complete it.
 #: Removed at its end.
 RECORD_CONVERSION = 'rbd:conversion'
-# Its items, as JSON: the ids of the request, of the new volume type, of the
-# image, and of its verified copy.
-MARKER_REQUEST = 'request'
-MARKER_TYPE = 'type'
-MARKER_SOURCE = 'source'
-MARKER_COPY = 'copy'
-MARKER_PERCENT = 'percent'
-MARKER_AT = 'at'
-#: Item of a marker: 1 if another request may now set the status.
-MARKER_VOID = 'void'
-#: Item of the marker of a migration: the pool to which the image is copied.
-MARKER_POOL = 'pool'
+#: Its text, which can be longer than the value of an item.
+MARKER_TEXTS = (RECORD_CONVERSION, *(f'rbd:conversion_{n}' for n in range(4)))
 #: Indicates that a volume has a marker. Its value is the same for all retypes,
 #: and the former back end for a migration, because Cinder finds volumes by the
 #: value of an item only.
 RECORD_MARKED = 'rbd:marked'
 MARKED = 'marked'
-#: The back end to which a volume with a marker is migrated.
-RECORD_DESTINATION = 'rbd:destination'
 #: All items of a marker.
-MARKER_RECORDS = (RECORD_CONVERSION, RECORD_MARKED, RECORD_DESTINATION)
-#: The id of the last former image of the volume that was moved to the trash.
-RECORD_KEPT = 'rbd:kept'
+MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED)
 #: The reason why the last retype could not convert the image.
 RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: During a restore: indicates that the keys of the volume were copied.

@@ -34,7 +34,6 @@ from cinder_rbd_ext.api import retypes
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import requester
-from cinder_rbd_ext.retype import marker
 from rbd_volume_options import checks
 from rbd_volume_options import errors
 from rbd_volume_options import growth
@@ -163,7 +162,6 @@ class VolumesController(controller.Controller):
             policy = action_policies.RETYPE_POLICY
             volume = metadata.authorized(context, id, policy)
             new_type = known_types.visible(context, parameters['new_type'])
-            _disown(volume.id)
             notice = retypes.check(
                 volume,
                 new_type,
@@ -186,7 +184,6 @@ class VolumesController(controller.Controller):
             host = controller.part_of(body, 'os-migrate_volume')
             possible = self._reported.destination(context, host)
             retypes.check_readable(recorded, possible)
-        _disown(volume.id)
         yield
 
     @wsgi.extends(action='os-migrate_volume_completion')
@@ -501,23 +498,6 @@ def _show(req: protocols.Request, shown: list[dict[str, Any]]) -> None:
         for each in shown:
             volume = req.get_db_volume(each['id'])
             each.update(attributes.of_volume(volume, shows_pools))
-
-
-def _disown(volume_id: str) -> None:
-    """Note that the status that Cinder sets next belongs to this request.
-
-    The marker of an earlier, interrupted one may still be there; that of a
-    running one is left alone. Another request may have begun meanwhile, so
-    status and marker are read again, in one query.
-    """
-    volume = record.stored(volume_id)
-    mark = marker.read(volume.admin_metadata)
-    if (
-        mark
-        and volume.status != marker.RETYPING
-        and not marker.is_migrating(volume)
-    ):
-        marker.disown(volume_id, mark.request)
 
 
 def _policy(req: protocols.Request, volume: dict[str, Any]) -> str:

@@ -6,6 +6,8 @@ import copy
 import math
 from typing import Any
 
+from cinder import context
+from cinder.db import api as db
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 from oslo_utils import units
@@ -43,3 +45,19 @@ def provisioned(driver: protocols.Driver) -> int | None:
             LOG.warning('Could not get the size of the images: %s', error)
             return None
     return math.ceil(int(statistics['image_provisioned_bytes']) / units.Gi)
+
+
+def of_volumes(driver: protocols.Driver) -> dict[str, int]:
+    """Return the size of the volumes of a back end, as a statistic.
+
+    Without it, the scheduler uses a number that the manager of Cinder adds up.
+    A migration by the driver makes that number wrong: it is never subtracted
+    where the volume was, and not added where it is. The services of a cluster
+    share their volumes, so nothing is reported for them.
+    """
+    if not driver.host or driver.cluster_name:
+        return {}
+    _, size = db.volume_data_get_for_host(
+        context.get_admin_context(), driver.host
+    )
+    return {'provisioned_capacity_gb': int(size)}

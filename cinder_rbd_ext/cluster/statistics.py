@@ -10,6 +10,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext.cluster import capacity
 from rbd_volume_options import capabilities
 from rbd_volume_options import features
 
@@ -35,9 +36,13 @@ def added(
                 ceph_striping=driver.rbd.default_striping(client.ioctx),
                 data_pools=data_pools_of(driver, client),
             )
+    provisioned = {}
+    if 'provisioned_capacity_gb' not in stock:
+        provisioned = capacity.of_volumes(driver)
     return {
         **capabilities.reported(settings),
         **capabilities.location_of(settings, stock),
+        **provisioned,
     }
 
 

@@ -5,8 +5,9 @@
 A volume is migrated to another pool of the same cluster by a copy, which a
 child process makes and which is verified, as in a retype
 (:mod:`cinder_rbd_ext.retype.retypes`). The stock driver deletes the source
-before Cinder has saved the new back end. Here, the source is not changed until
-then. All steps but the last two hold the exclusive lock of the volume.
+before Cinder has saved the new back end. Here, one update of the row names the
+copy and the new back end (:mod:`cinder_rbd_ext.retype.commit`). All steps but
+the last hold the exclusive lock of the volume.
 
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
@@ -15,38 +16,28 @@ marker     Cinder has set the migration   Without the marker, the request is
            status ``migrating``.          lost: the service that starts next
                                           returns the volume to its former
                                           status.
-copy,      The source has no watcher, no  A copy, whose name contains the
-verify     clone and no snapshot of a     request. It is removed; the volume
-           group. Its name is free in     gets its former status, and the
-           the other pool.                migration status ``error``.
-marker     The copy equals the source.    As above.
-place      The marker names both images.  As above: a placed copy is recognized
-                                          by its id. While the marker is less
-                                          than 70 seconds old, neither recovery
-                                          nor another request removes it.
-record     The copy has its name.         As above; the record of the source is
-                                          written again. Keys that the other
-                                          back end does not accept are removed.
-save       The lock is held, and the      As above before it. After it, the
-           marker is written again.       marker remains.
-           Cinder's manager saves the
-           new back end.
-keep       The database has the volume    The source has its name, or is in the
-           on the new back end, where     trash. Recovery moves it there with
-           its image exists.              the delay ``rbd_conversion_keep``,
+copy,      The source has no watcher, no  A copy that no row names. It is
+verify     clone and no snapshot of a     removed; the volume gets its former
+           group. The row has the token.  status, and the migration status
+                                          ``error``.
+commit     The copy equals the source.    As above, or the row names the copy
+                                          and the new back end.
+record     The row names the copy.        Keys that the new back end does not
+                                          accept remain.
+settle     The row names the copy.        The source has its name, or is in the
+                                          trash. Recovery moves it there with
+                                          the delay ``rbd_conversion_keep``,
                                           and removes the marker.
+save       The driver has returned.       The volume has the new back end. Its
+           Cinder saves the status.       service continues when recovery has
+                                          ended the migration. A retype that
+                                          needed it is repeated by its owner.
 =========  =============================  ====================================
 
-A failure before Cinder saves removes the copy and the marker, and the volume
-stays where it is. If the copy cannot be removed yet, the marker is void:
+A failure before the commit removes the copy and the marker, and the volume
+stays where it is. If the copy cannot be removed yet, the marker stays:
 recovery removes the copy later, and leaves the status of the volume alone,
-which may be that of the next migration. For the same reason, the API voids the
-marker of an earlier request before Cinder accepts another migration.
-
-Both images stay, and the audit reports them, if the database has the volume on
-a third back end, or if the back end that it has left has no service any more.
-The marker is removed then: in the first case by recovery, in the second one by
-the next retype or migration.
+which may be that of the next migration.
 
 What cannot be copied in this way, such as an image that has clones, is left to
 Cinder, which creates a volume and copies the data
@@ -58,8 +49,9 @@ before or after the copy, by the database or a watcher, or whose image changes
 meanwhile, fails instead. It cannot be attached during the copy. A volume that
 has snapshots, which Cinder does not copy, fails too: its API has refused those
 that were there, but the request may have been delivered long after recovery
-took it for lost. If a locked or retyped volume has got another status since,
-it keeps that status; a second volume remains then, too.
+took it for lost. So does one that has got another image since the request. If
+a locked or retyped volume has got another status since, it keeps that status;
+a second volume remains then, too.
 """
 
 from collections.abc import Callable
@@ -77,6 +69,7 @@ from cinder.db import api as db
 from oslo_log import log as logging
 
 from cinder_rbd_ext import admission
+from cinder_rbd_ext import late_request
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
@@ -84,11 +77,11 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import settlement as settlements
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import capabilities
 from rbd_volume_options import errors
@@ -126,67 +119,19 @@ Move = Callable[[Any], tuple[bool, Update | None]]
 class Migrations:
     """Migrations of the volumes of a back end.
 
+    :param settlement: of the driver
     :param own: the retypes of the driver, which make copies, too
     """
 
-    def __init__(self, driver: protocols.Driver, own: retypes.Retypes) -> None:
-        self._driver, self._retypes = driver, own
-        self._images: lookup.ImageLookup = driver.images
-
-    @contextlib.contextmanager
-    def announced(
-        self, request_id: str, volume: protocols.Volume, host: Any
-    ) -> Iterator[Callable[[], None]]:
-        """Have a marker during the wait for the lock.
-
-        Without one, the volume would keep its status after a kill. The marker
-        of an earlier migration does not apply to the status any more. That of
-        a retype never applies to it, and the retype may be running.
-
-        :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
-            calls before it lets others use the image
-        """
-        pool = self._other_pool(host)
-
-        def announce() -> None:
-            if not pool:
-                return
-            earlier = marker.of_volume(volume.id)
-            if earlier is None and not self._no_access(pool):
-                marker.write(volume.id, self._marker(request_id, volume, host))
-            elif earlier and earlier.pool and earlier.request != request_id:
-                marker.disown(volume.id, earlier.request)
-
-        def settle() -> None:
-            self._retypes.leftovers.settle_other(request_id, volume.id)
-            announce()
-
-        announce()
-        try:
-            with _status_kept(volume):
-                yield settle
-        except Exception:
-            mark = marker.of_volume(volume.id)
-            if mark and mark.request == request_id and not mark.source_id:
-                # The migration has not begun.
-                marker.forget(volume.id)
-            raise
-
-    def _marker(
+    def __init__(
         self,
-        request_id: str,
-        volume: protocols.Volume,
-        host: Any,
-        source_id: str = '',
-    ) -> marker.Marker:
-        return marker.Marker(
-            request_id,
-            type_id='',
-            source_id=source_id,
-            pool=self._other_pool(host),
-            left=image_record.backend_of(volume),
-            destination=back_end_of(host),
-        )
+        driver: protocols.Driver,
+        settlement: settlements.Settlement,
+        own: retypes.Retypes,
+    ) -> None:
+        self._driver, self._retypes = driver, own
+        self._settlement = settlement
+        self._images: lookup.ImageLookup = driver.images
 
     def _other_pool(self, host: dict[str, Any]) -> str:
         report = host['capabilities']
@@ -199,12 +144,7 @@ class Migrations:
         return pool if is_other else ''
 
     def migrate(
-        self,
-        request_id: str,
-        volume: protocols.Volume,
-        host: Any,
-        move: Move,
-        held: locks.Exclusive,
+        self, volume: protocols.Volume, host: dict[str, Any], move: Move
     ) -> tuple[bool, Update | None]:
         """Copy the image of a volume to another pool, if it may stay as it is.
 
@@ -213,72 +153,98 @@ class Migrations:
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request
         """
-        self._retypes.leftovers.settle_other(request_id, volume.id)
-        try:
-            return self._migrated(request_id, volume, host, move, held)
-        except Exception:
-            self._undo(request_id, volume.id)
-            raise
+        mark = marker.new(
+            self._driver,
+            self._settlement.process,
+            left=image_record.backend_of(volume),
+            destination=back_end_of(host),
+        )
+        pool = self._other_pool(host)
+        # Recovery needs the access too.
+        reason = self._no_access(pool) if pool else None
 
-    def _undo(self, request_id: str, volume_id: str) -> None:
-        """Remove what a failed migration has made, and its marker.
-
-        Recovery removes later what cannot be removed yet. The marker then does
-        not apply to the status that the next request sets.
-        """
-        mark = marker.of_volume(volume_id)
-        if mark is None or mark.request != request_id:
-            return
-        with leftovers.attempting(volume_id):
-            self._retypes.leftovers.settle(volume_id)
-        marker.disown(volume_id, request_id)
+        with (
+            _status_kept(volume),
+            self._settlement.requested(
+                volume,
+                mark,
+                volume_use.replacing(self._driver, volume),
+                ('host', 'name_id'),
+                is_announced=bool(pool) and not reason,
+            ) as held,
+        ):
+            if reason:
+                _log_left(volume, reason)
+            done = self._migrated(
+                volume, host, None if reason else pool, mark, move, held
+            )
+        if not done[0]:
+            late_request.release(volume)
+        return done
 
     def _migrated(
         self,
-        request_id: str,
         volume: protocols.Volume,
         host: dict[str, Any],
+        pool: str | None,
+        mark: marker.Marker,
         move: Move,
         held: locks.Exclusive,
     ) -> tuple[bool, Update | None]:
+        """Migrate a volume under its lock.
+
+        :param pool: that of the other back end; empty if the image stays in
+            its pool, None if it cannot be copied there
+        """
         accepted = self.accepted(volume, host)
-        if accepted is not None:
-            if self._other_pool(host):
-                copied = self._copied(request_id, volume, host, held)
-                if copied:
-                    mark, state = copied
-                    self._record_move(volume, host, mark.pool, state)
-                    leftovers.remove_keys(self._driver, volume, accepted)
-                    held.check()
-                    # Cinder has the time until this marker is stale to save.
-                    marker.write(volume.id, mark)
+        if accepted is not None and pool is not None:
+            if pool:
+                if self._copied(volume, host, pool, mark, held):
+                    self._complete(volume, host, pool, accepted)
                     return True, None
             else:
                 moved, update = move(capabilities.with_location(host))
                 if moved:
-                    self._record_move(volume, host)
-                    leftovers.remove_keys(self._driver, volume, accepted)
+                    if capabilities.is_ours(host['capabilities']):
+                        record.moved(volume, back_end_of(host), None)
+                    else:
+                        self._leave(volume, None)
+                    settlements.remove_keys(self._driver, volume, accepted)
                     return True, update or None
         self._check_is_unused(volume)
-        marker.forget(volume.id)
+        self._settlement.forget_announced(volume.id, mark)
         return False, None
 
-    def _record_move(
+    def _complete(
         self,
         volume: protocols.Volume,
         host: dict[str, Any],
-        pool: str | None = None,
-        state: plan.ImageState | None = None,
+        pool: str,
+        accepted: accepted_keys.Acceptance,
     ) -> None:
-        """Record a driver-assisted migration and the state of a copy, if any.
+        """Complete a migration after its commit; failures are logged.
 
-        :param pool: of the copy
+        After an exception, Cinder would save that it has failed.
         """
-        if capabilities.is_ours(host['capabilities']):
-            record.moved(volume, back_end_of(host), state)
-        else:
-            self._driver.configurations.release(volume, pool)
-            record.forget(volume.id)
+        try:
+            self._images.mark(volume.name, pool)
+            if not capabilities.is_ours(host['capabilities']):
+                self._leave(volume, pool)
+            settlements.remove_keys(self._driver, volume, accepted)
+            # Another service may delete the volume as soon as Cinder has saved
+            # the status. The marker tells recovery to end the request.
+            self._settlement.remove_former(volume.id)
+        except Exception:
+            LOG.exception(
+                'Could not complete the migration of volume %s; its former '
+                'image is removed later',
+                volume.id,
+            )
+
+    def _leave(self, volume: protocols.Volume, pool: str | None) -> None:
+        """Leave an image to another driver."""
+        self._driver.configurations.release(volume, pool)
+        record.forget(volume.id)
 
     def _check_is_unused(self, volume: protocols.Volume) -> None:
         """Check that Cinder may copy the data of a volume, without Nova.
@@ -288,7 +254,10 @@ class Migrations:
         """
         admin = context.get_admin_context()
         current = objects.Volume.get_by_id(admin, volume.id)
-        if objects.SnapshotList.get_all_for_volume(admin, volume.id):
+        if current.name_id != volume.name_id:
+            # Cinder would delete the image that the volume has now.
+            why = 'has got another image;'
+        elif objects.SnapshotList.get_all_for_volume(admin, volume.id):
             why = 'has snapshots, which Cinder does not copy. Delete them, and'
         elif current.size != volume.size:
             why = f'had {volume.size} GiB when its migration was requested;'
@@ -309,62 +278,79 @@ class Migrations:
                 f'is in use (status {current.status}) since its migration was '
                 'requested. Detach it, or'
             )
-        raise swap.CopyFailed(
+        raise commit.CopyFailed(
             reason=f'Volume {volume.id} {why} request the migration again'
         )
 
     def _copied(
         self,
-        request_id: str,
         volume: protocols.Volume,
         host: dict[str, Any],
+        pool: str,
+        mark: marker.Marker,
         held: locks.Exclusive,
-    ) -> tuple[marker.Marker, plan.ImageState] | None:
-        """Copy an image to another pool; return the marker and the state.
+    ) -> bool:
+        """Copy an image to another pool, and have the row name the copy.
 
-        None if Cinder must copy it.
+        :returns: False if Cinder must copy the image
         """
-        source_id = swap.image_id(self._driver, volume.name)
-        if volume.status == marker.RETYPING and (
-            slow := self._retypes.slow_limit(volume.id)
-        ):
+        is_retyped = volume.status == marker.RETYPING
+        if is_retyped and (slow := self._retypes.slow_limit(volume.id)):
             # Tenants request any number, and each holds a place.
             raise _refusal(volume, slow)
-        mark = self._marker(request_id, volume, host, source_id)
-        reason = self._no_access(mark.pool)
-        if not reason:
-            # Recovery needs the access too.
-            mark = marker.write(volume.id, mark)
-        images = swap.Images(self._driver, volume.name, mark)
-        copy = copies.Copy(images)
-        target = copied_state(volume, host, self._images.state_of(volume.name))
-        with contextlib.ExitStack() as stack:
-            if not reason:
-                place = self._retypes.places.place(
-                    copy,
-                    target,
-                    functools.partial(marker.beat, volume.id, mark, held),
-                    is_limited=volume.status == marker.RETYPING,
-                )
-                reason = stack.enter_context(place)
+        mark = dataclasses.replace(
+            mark,
+            former=volume.name_id,
+            former_pool=str(self._driver.configuration.rbd_pool),
+            pool=pool,
+        )
+        copy = copies.Copy(self._driver, volume.name, mark)
+        state = copied_state(volume, host, self._images.state_of(volume.name))
+        with self._retypes.places.place(
+            copy,
+            state,
+            held.check,
+            is_limited=is_retyped,
+        ) as reason:
             if reason in admission.FOR_ALL_COPIES:
                 raise _refusal(volume, reason)
             if reason:
-                LOG.info(
-                    'Volume %(id)s is left to Cinder to migrate: %(reason)s',
-                    {'id': volume.id, 'reason': reason},
-                )
-                return None
-            if images.is_placed():
-                raise swap.CopyFailed(
-                    reason=f'Pool {mark.pool} already has an image '
-                    f'{volume.name}'
-                )
-            mark = copy.make_verified(volume.id, mark, target, held)
-        self._images.mark(images.copy_name, images.pool)
-        with locks.name(self._driver, images.name, images.pool):
-            images.place(mark.copy_id)
-        return mark, target
+                _log_left(volume, reason)
+                return False
+            self._retypes.replace(
+                volume,
+                mark,
+                copy,
+                state,
+                held,
+                functools.partial(self._moved_row, volume, host, mark),
+            )
+        return True
+
+    @staticmethod
+    def _moved_row(
+        volume: protocols.Volume,
+        host: dict[str, Any],
+        mark: marker.Marker,
+        state: plan.ImageState,
+    ) -> Update:
+        """Return the columns that change when a volume has moved.
+
+        A back end with another driver ignores the record.
+        """
+        text = None
+        if capabilities.is_ours(host['capabilities']):
+            text = record.text_for(
+                record.stored(volume.id),
+                state,
+                mark.image,
+                backend=mark.destination,
+            )
+        return {
+            'host': host['host'],
+            'cluster_name': host.get('cluster_name'),
+            'provider_id': text,
+        }
 
     def _no_access(self, pool: str) -> str | None:
         try:
@@ -445,8 +431,9 @@ class Migrations:
         :raises VolumeOptionRefused: if servers could not read the data there
         """
         with _status_kept(volume):
+            late_request.check(volume)
             if reason := getattr(volume, retypes.NOT_COPIED, None):
-                raise swap.CopyFailed(reason=reason)
+                raise commit.CopyFailed(reason=reason)
             current = record.stored_volume(volume.id)
             items = current.admin_metadata
             slow = ', '.join(image_record.delaying(qos.COPY, current, items))
@@ -462,7 +449,7 @@ class Migrations:
             if has_more and (
                 volume.encryption_key_id == new_volume.encryption_key_id
             ):
-                raise swap.CopyFailed(
+                raise commit.CopyFailed(
                     reason=f'Volume {volume.id} has data beyond its size, '
                     'which Cinder does not copy. Extend it, and try again'
                 )
@@ -486,7 +473,7 @@ class Migrations:
         with _status_kept(volume):
             self._check_is_unused(volume)
         if self._content_of(volume.name) != getattr(volume, _COPIED):
-            raise swap.CopyFailed(
+            raise commit.CopyFailed(
                 reason=f'Volume {volume.id} has changed since its migration '
                 'began. Request the migration again'
             )
@@ -546,12 +533,9 @@ class Migrations:
 def _status_kept(volume: protocols.Volume) -> Iterator[None]:
     """Have a failed migration keep the status that a volume has got since.
 
-    After an ``Exception``, Cinder's manager gives a volume that was locked or
+    After an exception, Cinder's manager gives a volume that was locked or
     retyped its former status. If the volume was given back before the request
     was received, and a server uses it, another server could attach it, too.
-
-    :param volume: of the request
-    :raises Superseded: if it has another status now
     """
     try:
         yield
@@ -564,15 +548,22 @@ def _status_kept(volume: protocols.Volume) -> Iterator[None]:
                 {'migration_status': 'error'},
                 {'migration_status': marker.MIGRATING},
             )
-            raise marker.Superseded(volume.id) from error
+            raise late_request.ended(volume) from error
         raise
 
 
-def _refusal(volume: protocols.Volume, reason: str) -> swap.CopyFailed:
+def _log_left(volume: protocols.Volume, reason: str) -> None:
+    LOG.info(
+        'Volume %(id)s is left to Cinder to migrate: %(reason)s',
+        {'id': volume.id, 'reason': reason},
+    )
+
+
+def _refusal(volume: protocols.Volume, reason: str) -> commit.CopyFailed:
     """Return the refusal of a copy, and tell the owner of a retyped volume."""
     if volume.status == marker.RETYPING:
         user_messages.refused(volume, user_messages.Operation.RETYPE, reason)
-    return swap.CopyFailed(reason=reason)
+    return commit.CopyFailed(reason=reason)
 
 
 def copied_state(
@@ -632,10 +623,7 @@ def former(
             for volume in volumes:
                 if volume.id == deleted.id:
                     continue
-                mark = marker.read(volume.admin_metadata)
-                if marker.is_migrating(volume) or (
-                    mark and marker.is_unsaved(volume, mark)
-                ):
+                if marker.is_migrating(volume):
                     # Cinder may be about to save that it is back.
                     raise locks.VolumeLocked(volume_id=volume.id)
                 here = marker.back_end_of(driver)

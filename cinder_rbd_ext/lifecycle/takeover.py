@@ -2,6 +2,8 @@
 
 """RBD images that an administrator brings under Cinder's management."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 from typing import Any
@@ -17,6 +19,7 @@ from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
@@ -76,8 +79,10 @@ def check_snapshot(reference: Any) -> None:
 def _check(
     driver: protocols.Driver, volume: protocols.Volume, name: str
 ) -> plan.ImageState:
-    image_id = volume_utils.extract_id_from_volume_name(name)
-    if image_id and volume_use.renamed(image_id):
+    name_id = volume_utils.extract_id_from_volume_name(name)
+    if name_id and (
+        volume_use.renamed(name_id) or name_id in _unfinished(driver)
+    ):
         # Cinder's API looks for a volume with this id only.
         raise exception.ManageExistingAlreadyManaged(volume_ref=name)
     try:
@@ -95,6 +100,41 @@ def _check(
             reason=str(error)
         ) from error
     return state
+
+
+def _unfinished(driver: protocols.Driver) -> dict[str, str]:
+    """Return the volumes that the images of unfinished requests belong to.
+
+    :returns: the ids of volumes, by the uuids in the names of both images
+    """
+    owners: dict[str, str] = {}
+    for volume_id in marker.marked_volumes(driver):
+        mark = marker.of_volume(volume_id)
+        if mark is not None:
+            owners |= {mark.image: volume_id, mark.former: volume_id}
+    return owners
+
+
+def manageable(
+    driver: protocols.Driver,
+    volumes: Iterable[Any],
+    listed: Callable[[list[dict[str, str]]], list[dict[str, Any]]],
+) -> list[dict[str, Any]]:
+    """Return the images that can be managed, by the images that rows name.
+
+    The stock driver compares the uuid in the name of an image with the ids of
+    volumes only.
+
+    :param volumes: those of the back end
+    :param listed: the stock method
+    """
+    owners = _unfinished(driver)
+    for volume in volumes:
+        owners |= {volume['id']: volume['id'], volume['name_id']: volume['id']}
+    entries = listed([{'id': name_id} for name_id in owners])
+    for entry in entries:
+        entry['cinder_id'] = owners.get(entry['cinder_id'])
+    return entries
 
 
 def _undo_rename(driver: protocols.Driver, name: str, original: str) -> None:

@@ -3,6 +3,7 @@
 """Copies of images: how they are made and verified."""
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import functools
 import json
@@ -11,18 +12,23 @@ import sys
 from typing import Any
 from typing import TypeVar
 
+from cinder.volume.drivers import rbd
+
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.retype import children
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import swap
 from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
+from rbd_volume_options import ownership
 from rbd_volume_options import plan
+from rbd_volume_options import wire
 
 # The share of the progress that the copy takes, if a comparison follows.
 _COPY_SHARE = 60
@@ -30,62 +36,117 @@ _COPY_SHARE = 60
 _Result = TypeVar('_Result')
 
 
-class Copy:
-    """A copy of the image of a volume."""
+def run(
+    driver: protocols.Driver, function: Callable[..., _Result], *pools: str
+) -> _Result:
+    """Run a function of contexts, which may block.
 
-    def __init__(self, images: swap.Images) -> None:
-        self.images = images
-        self._driver = images.driver
+    :param pools: pools of the contexts; by default, that of the back end
+    """
+    with contextlib.ExitStack() as stack:
+        clients = [
+            stack.enter_context(rbd.RADOSClient(driver, pool))
+            for pool in pools or (None,)
+        ]
+        call = functools.partial(function, *(each.ioctx for each in clients))
+        result: _Result = releases.off_main_thread(call)()
+        return result
+
+
+class Copy:
+    """A copy of the image of a volume, as its marker names both.
+
+    :ivar is_flat: whether the copy has no parent. The other back end of a
+        migration need not be able to use the pool of a parent. The stock
+        driver releases the snapshot of a source only by the name of the clone,
+        which the copy does not have. A parent in librbd's trash cannot be
+        copied.
+    """
+
+    def __init__(
+        self, driver: protocols.Driver, name: str, mark: marker.Marker
+    ) -> None:
+        self._driver = driver
+        self._source = name
+        self._source_pool = mark.former_pool
+        self.name = mark.name
+        self.pool = mark.pool
+        self._is_moved = mark.pool != mark.former_pool
+
+    @functools.cached_property
+    def is_flat(self) -> bool:
+        return self._is_moved or any(
+            map(self._is_temporary, self._of_source(self._parents_of))
+        )
+
+    @functools.cached_property
+    def source_id(self) -> str:
+        """librbd's id of the image."""
+        return self._of_source(lambda image: str(image.id()))
+
+    def _parents_of(self, image: bindings.Image) -> set[tuple[str, str, str]]:
+        """Return pool, image and snapshot of the parents of all states."""
+        parents = set()
+        with image_handles.at_each(image) as states:
+            for _ in states:
+                with contextlib.suppress(self._driver.rbd.ImageNotFound):
+                    parents.add(image.parent_info())
+        return parents
+
+    def _is_temporary(self, parent: tuple[str, str, str]) -> bool:
+        pool, name, snapshot = parent
+        if snapshot.endswith(wire.CLONE_SNAPSHOT):
+            return True
+        try:
+            with self._driver.images.opened(
+                name, pool=pool, read_only=True
+            ) as image:
+                return snapshot not in image_handles.snapshot_names(image)
+        except self._driver.rbd.ImageNotFound:
+            return True
 
     def make_verified(
-        self,
-        volume_id: str,
-        mark: marker.Marker,
-        target: plan.ImageState,
-        held: protocols.Lock,
-    ) -> marker.Marker:
-        """Make and verify a copy; return the marker that names it."""
+        self, target: plan.ImageState, report: children.Report
+    ) -> str:
+        """Make and verify a copy; return its id.
 
-        def report(first: int, share: int, percent: int) -> None:
-            done = first + percent * share // 100
-            current = dataclasses.replace(mark, percent=done)
-            marker.beat(volume_id, current, held)
+        :param report: receives the progress; an exception ends the copy
+        """
+
+        def part(first: int, share: int, percent: int) -> None:
+            report(first + percent * share // 100)
 
         # A backup that Cinder accepted at the same moment has set its status,
         # and waits for the lock.
-        report(0, 0, 0)
+        report(0)
         verify = self._driver.configuration.safe_get(opts.CONVERSION_VERIFY)
         share = _COPY_SHARE if verify else 100
         before = self.fingerprint()
-        self.make(target, functools.partial(report, 0, share))
+        self.make(target, functools.partial(part, 0, share))
         copy_id = self.complete(target)
         if verify:
-            self.compare(functools.partial(report, share, 100 - share))
+            self.compare(functools.partial(part, share, 100 - share))
         reason = self.obstacle()
         if reason or self.fingerprint() != before:
-            raise swap.CopyFailed(
+            raise commit.CopyFailed(
                 reason=reason or 'The image was changed during the copy'
             )
-        report(100, 0, 0)
-        return marker.write(
-            volume_id, dataclasses.replace(mark, copy_id=copy_id, percent=100)
-        )
+        report(100)
+        return copy_id
 
     def make(self, target: plan.ImageState, report: children.Report) -> None:
         """Copy the image with its snapshots, in a child process."""
-        images = self.images
         command = [
             *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
             *('--rados-osd-op-timeout', str(children.PATIENCE)),
             # Ceph's handler of a crash can wait for ever for a lock of the
             # code that crashed (seen: that of localtime).
             '--fatal-signal-handlers=false',
-            *('--pool', images.own_pool, '--image', images.name),
-            *('--dest-pool', images.pool, '--dest', images.copy_name),
-            *image_arguments.of_copy(target, images.pool),
+            *('--pool', self._source_pool, '--image', self._source),
+            *('--dest-pool', self.pool, '--dest', self.name),
+            *image_arguments.of_copy(target, self.pool),
         ]
-        if images.is_moved:
-            # The other back end need not be able to use the pool of a parent.
+        if self.is_flat:
             command.append('--flatten')
         children.run(command, report)
 
@@ -94,8 +155,7 @@ class Copy:
 
         :raises ChildFailed: if they differ, or if the comparison fails
         """
-        copy = [self.images.pool, self.images.copy_name]
-        self._read(report, copy)
+        self._read(report, [self.pool, self.name])
 
     def used(self, report: children.Report) -> int:
         """Return the bytes of the objects that the copy will have."""
@@ -108,8 +168,8 @@ class Copy:
             'cluster': name,
             'conf': conf,
             'timeout': children.PATIENCE,
-            'images': [[self.images.own_pool, self.images.name], *others],
-            'with_parent': self.images.is_moved,
+            'images': [[self._source_pool, self._source], *others],
+            'with_parent': self.is_flat,
         }
         program = str(pathlib.Path(__file__).with_name('image_data.py'))
         command = [sys.executable, program, json.dumps(settings)]
@@ -123,13 +183,13 @@ class Copy:
         configuration that somebody else has set.
         """
 
-        def run(ioctx: bindings.Ioctx, other_pool: bindings.Ioctx) -> str:
-            librbd, copy_name = self._driver.rbd, self.images.copy_name
+        def check(ioctx: bindings.Ioctx, other_pool: bindings.Ioctx) -> str:
+            librbd, copy_name = self._driver.rbd, self.name
             with (
-                librbd.Image(ioctx, self.images.name, read_only=True) as image,
+                librbd.Image(ioctx, self._source, read_only=True) as image,
                 librbd.Image(other_pool, copy_name) as copy,
             ):
-                for name in [each['name'] for each in copy.list_snaps()]:
+                for name in image_handles.snapshot_names(copy):
                     if image.is_protected_snap(
                         name
                     ) and not copy.is_protected_snap(name):
@@ -141,19 +201,17 @@ class Copy:
                     ),
                 )
                 difference = image_handles.difference_of(
-                    image, copy, self.images.is_moved
+                    image, copy, self.is_flat
                 )
                 if difference:
-                    raise swap.CopyFailed(reason=difference)
+                    raise commit.CopyFailed(reason=difference)
                 self._check_target(other_pool, copy, target)
-                if self.images.is_moved:
+                if self._is_moved:
                     existing.reset(copy)
                     image_configuration.change(copy, target.configuration)
                 return str(copy.id())
 
-        return swap.run(
-            self._driver, run, self.images.own_pool, self.images.pool
-        )
+        return run(self._driver, check, self._source_pool, self.pool)
 
     def _check_target(
         self, ioctx: bindings.Ioctx, copy: Any, target: plan.ImageState
@@ -167,11 +225,13 @@ class Copy:
             or state.image_features & features.CHOOSABLE != wanted
             or (data_pool_id == own_pool) == bool(target.data_pool)
         ):
-            raise swap.CopyFailed(
+            raise commit.CopyFailed(
                 reason=f'The copy has {state}, and not {target}'
             )
         if image_handles.has_invalid_map(copy):
-            raise swap.CopyFailed(reason='The copy has an invalid object map')
+            raise commit.CopyFailed(
+                reason='The copy has an invalid object map'
+            )
 
     def obstacle(self) -> str | None:
         """Return why the image cannot be copied; None if it can."""
@@ -184,10 +244,30 @@ class Copy:
         return self._of_source(image_handles.fingerprint_of)
 
     def _of_source(self, look: Callable[[Any], _Result]) -> _Result:
-        def run(ioctx: bindings.Ioctx) -> _Result:
+        def read(ioctx: bindings.Ioctx) -> _Result:
             with self._driver.rbd.Image(
-                ioctx, self.images.name, read_only=True
+                ioctx, self._source, read_only=True
             ) as image:
                 return look(image)
 
-        return swap.run(self._driver, run)
+        return run(self._driver, read, self._source_pool)
+
+
+def image_id(driver: protocols.Driver, name: str, pool: str) -> str | None:
+    """Return librbd's id of an image; None if it does not exist."""
+    return run(driver, lambda ioctx: ownership.id_of(ioctx, name), pool)
+
+
+def report_to(
+    volume_id: str, mark: marker.Marker, check: Callable[[], None]
+) -> children.Report:
+    """Return a function that writes the progress of a request.
+
+    :param check: raises an exception if the request no longer applies
+    """
+
+    def report(percent: int) -> None:
+        check()
+        marker.write(volume_id, dataclasses.replace(mark, percent=percent))
+
+    return report

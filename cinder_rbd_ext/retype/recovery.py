@@ -1,36 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Completion of retypes that a killed service interrupted.
+"""Completion of requests that a killed service interrupted.
 
-Everything is derived from the marker in the database and from the images in
-the cluster. Recovery changes a volume's status only if the database, read
-inside the volume's lock, has the status ``retyping`` without a migration and
-the former type, the marker is not void, and no service has written the marker
-for :data:`STALE <cinder_rbd_ext.retype.marker.STALE>` seconds. Then it
-completes a swap that has begun, and otherwise returns the volume to its former
-type and status. In all other cases it only removes the images that the retype
-has left. If the marker is void, the status ``retyping`` belongs to another
-request. If that one does not begin within these seconds, recovery returns the
-volume to its former status too.
+Everything is derived from the marker and the row in the database
+(:mod:`cinder_rbd_ext.retype.settlement`), inside the volume's exclusive lock.
+The status that a request had set is released only if its service is another
+process by now, or is down: a retype is completed if the row names the copy,
+and otherwise the volume returns to its former type and status. In all other
+cases only the image that the row does not name is removed.
 
-A migration that was interrupted before Cinder saved the new back end is undone
-in the same way: the volume gets its former status, and the copy is removed.
-Whatever the status is, a verified copy stays for these seconds: Cinder may be
-about to save the new back end. Once it has, the former image is moved to the
-trash (:mod:`cinder_rbd_ext.lifecycle.migration`).
+A migration has ended as soon as the row names the copy, on the other back end.
+The back end that it has left finds the volume by its marker.
 
-An image that a client has open cannot be removed. The copy of a retype then
-stays in the trash without a marker, and is removed with the kept sources. For
-other images, recovery tries again for twice these seconds, continues with the
-other tasks, and begins again with the next statistics.
+An image that a client has open cannot be removed. Recovery tries again for
+some time, continues with the other tasks, and begins again with the next
+statistics.
 
 A service that is killed before the driver has written its marker loses the
-request. The next service waits for these seconds, in which it receives the
-requests that were not lost. Then it returns the volumes that still have the
-status of a request, no marker and no target volume, and that were not changed
-since it started. A request that is received even later finds a volume that may
-be used again. A retype then ends, and so does a copy by Cinder, if it would
-lose data (:mod:`cinder_rbd_ext.lifecycle.migration`).
+request. The next service waits for :data:`LOST` seconds, in which it receives
+the requests that were not lost. Then it returns the volumes that still have
+the status of a request, no marker and no target volume, and that were not
+changed since it started. A request that is received even later finds a volume
+that may be used again. It ends, and saves no status
+(:mod:`cinder_rbd_ext.late_request`).
 
 A copy of an unused volume by Cinder ends with its service. Without a cluster,
 recovery ends the migration as soon as nobody uses the volume or has its image
@@ -39,6 +31,7 @@ open. The target volume stays, as with the stock driver.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import contextlib
 import dataclasses
 import datetime
 import functools
@@ -53,28 +46,33 @@ from cinder import quota
 from cinder import quota_utils
 from cinder.objects import fields
 from cinder.volume import volume_types
+from cinder.volume import volume_utils
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
+from cinder_rbd_ext import late_request
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.cluster import capacity
 from cinder_rbd_ext.imaging import open_image
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import swap
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.retype import settlement as settlements
 from rbd_volume_options import errors
-from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between two attempts while something is left to do.
+#: Seconds between two attempts while something is left to do, and for which a
+#: search repeats them.
 PAUSE = 5.0
+REPEATED_FOR = 140.0
+
+#: Seconds in which a service that starts receives the requests that wait.
+LOST = 70.0
 
 _INTERRUPTED = 'the volume service was interrupted'
 
@@ -86,13 +84,17 @@ class Recovery:
     """Completes or undoes the retypes that a killed service interrupted."""
 
     def __init__(
-        self, driver: protocols.Driver, own: retypes.Retypes, stock: Stock
+        self,
+        driver: protocols.Driver,
+        settlement: settlements.Settlement,
+        own: retypes.Retypes,
+        stock: Stock,
     ) -> None:
         self._driver = driver
+        self._settlement = settlement
         self._retypes = own
         self._stock = stock
         self._searching = threading.Lock()
-        self._purging = threading.Lock()
         self._has_searched = False
         self._failures = failures.Failures()
         self._begin()
@@ -103,46 +105,30 @@ class Recovery:
     def _begin(self) -> None:
         self._began = timeutils.utcnow()
 
-    def start(self, free: object = None, total: object = None) -> None:
+    def start(self) -> None:
         """Search in the background.
 
-        The driver calls this whenever Cinder requests its statistics, the free
-        and the total capacity of the pool: when the service starts,
-        periodically, and after each retype.
+        The driver calls this whenever Cinder requests its statistics: when the
+        service starts, periodically, and after each retype.
         """
-        if self._driver.host is None or self._searching.locked():
-            return
-        is_full = (
-            isinstance(free, (int, float))
-            and isinstance(total, (int, float))
-            and free < total * capacity.LOW
-        )
-        threading.Thread(
-            target=self._run, args=(is_full,), daemon=True
-        ).start()
+        if self._driver.host is not None and not self._searching.locked():
+            threading.Thread(target=self._run, daemon=True).start()
 
-    def _run(self, is_full: bool) -> None:
-        self._alone(self._searching, self._search)
-        # Other volumes must not wait while an image is removed, which can take
-        # minutes.
-        step = functools.partial(trash.remove_expired, self._driver, is_full)
-        self._alone(self._purging, step)
-
-    def _alone(self, lock: Any, task: Callable[[], None]) -> None:
-        """Run a task unless another thread runs it."""
-        if not lock.acquire(blocking=False):
+    def _run(self) -> None:
+        """Search unless another thread does."""
+        if not self._searching.acquire(blocking=False):
             return
         try:
-            task()
+            self._search()
         except Exception:
             self._failures.log('Could not recover interrupted retypes', {})
         finally:
-            lock.release()
+            self._searching.release()
 
     def _search(self) -> None:
         # Statistics are requested, and this is repeated, every minute. An
         # image can have a watcher for much longer.
-        until = time.monotonic() + 2 * marker.STALE
+        until = time.monotonic() + REPEATED_FOR
         while self.recover_all() and time.monotonic() < until:
             time.sleep(PAUSE)
         self.return_lost()
@@ -164,8 +150,9 @@ class Recovery:
         is_left = False
         for volume_id in volume_ids:
             try:
-                volume = record.stored_volume(volume_id)
-                with locks.exclusive(self._driver, volume, wait=0):
+                with locks.exclusive(
+                    self._driver, record.stored_volume(volume_id), wait=0
+                ):
                     is_left |= not settle(volume_id)
             except locks.VolumeLocked:
                 LOG.debug('Volume %s is in use', volume_id)
@@ -210,7 +197,7 @@ class Recovery:
         """Return whether a request would have been received since a change."""
         since = max(timeutils.normalize_time(changed), self._began)
         age = timeutils.utcnow() - since
-        return bool(age.total_seconds() >= marker.STALE)
+        return bool(age.total_seconds() >= LOST)
 
     def _return(self, volume_id: str) -> bool:
         """Return a volume to its former status if its request was lost.
@@ -248,40 +235,33 @@ class Recovery:
         """Settle the marker of a volume; return whether it is settled."""
         volume = record.stored_volume(volume_id)
         mark = marker.read(volume.admin_metadata)
-        is_of_marker = mark is not None and _is_of_marker(volume, mark)
-        if (
-            mark
-            and not mark.is_stale
-            and (is_of_marker or marker.is_unsaved(volume, mark))
-        ):
-            return False
-        is_disowned = mark is not None and _is_disowned(volume, mark)
-        if is_disowned and not self._has_waited(volume.updated_at):
-            return False
-        if mark and is_of_marker:
-            if mark.pool:
-                _end(volume)
-            else:
-                self._resume(volume, mark)
-        self._retypes.leftovers.settle(volume_id)
-        if is_disowned:
-            _end(volume)
+        if mark is None:
+            return True
+        if marker.is_requested(volume, mark):
+            if self._settlement.is_alive(mark):
+                return False
+            self._release(volume, mark)
+            # The next request may set the same status.
+            marker.write(volume_id, dataclasses.replace(mark, is_over=True))
+        self._settlement.settle(volume_id)
         return True
 
-    def _resume(self, volume: protocols.Volume, mark: marker.Marker) -> None:
-        """Complete or undo an interrupted retype, and save the result."""
-        LOG.info('Resuming the retype of volume %s', volume.id)
+    def _release(self, volume: protocols.Volume, mark: marker.Marker) -> None:
+        """End a request whose service is gone, as Cinder's manager does."""
+        LOG.info('Resuming the request for volume %s', volume.id)
+        is_committed = (
+            mark.has_begun and commit.outcome(volume.id, mark) == mark.image
+        )
+        # The row cannot get another image any more.
+        volume = record.stored_volume(volume.id)
+        if mark.left:
+            _end(volume, is_committed)
+            return
         admin = context.get_admin_context()
-        images = swap.Images(self._driver, volume.name, mark)
-        is_swapped = images.complete_swap(mark.copy_id)
-        if not is_swapped:
-            # A service that is only slow must not swap after the volume is
-            # given back.
-            trash.discard(images)
-        type_id = mark.type_id if is_swapped else volume.volume_type_id
+        type_id = mark.type_id if is_committed else volume.volume_type_id
+        update = None
         try:
-            new_type = objects.VolumeType.get_by_id(admin, type_id)
-            decided = self._retypes.make_plan(volume, new_type, is_swapped)
+            update = self._complete(admin, volume, type_id, is_committed)
         except (errors.OptionError, exception.VolumeTypeNotFound) as error:
             # The limits of the back end or the type have changed meanwhile.
             LOG.warning(
@@ -289,54 +269,31 @@ class Recovery:
                 '%(type)s does not fit any more: %(error)s',
                 {'id': volume.id, 'type': type_id, 'error': error},
             )
-            if is_swapped:
-                # Nobody has used the copy yet.
-                images.swap_back(mark.copy_id)
-                self._resume(volume, mark)
-                return
-            _save(admin, volume, type_id, {})
+            is_committed, type_id = False, volume.volume_type_id
+        _save(admin, volume, type_id, (is_committed and update) or {})
+        if not is_committed:
             retypes.refuse(volume, _INTERRUPTED)
-            return
-        if not is_swapped:
+
+    def _complete(
+        self,
+        admin: Any,
+        volume: protocols.Volume,
+        type_id: str | None,
+        is_committed: bool,
+    ) -> dict[str, Any] | None:
+        """Give the image the features, limits and keys of a type."""
+        new_type = objects.VolumeType.get_by_id(admin, type_id)
+        decided = self._retypes.make_plan(volume, new_type, is_committed)
+        if not is_committed:
             # Only the features may have changed. They are changed back.
             decided = dataclasses.replace(decided, target=None)
         diff, _ = volume_types.volume_types_diff(
             admin, volume.volume_type_id, type_id
         )
         # Without a type, replication is enabled again if it was disabled.
-        changed = new_type if is_swapped else None
+        changed = new_type if is_committed else None
         stock = functools.partial(self._stock, volume, changed, diff)
-        update = self._retypes.complete(volume, new_type, decided, stock)
-        _save(admin, volume, type_id, (is_swapped and update) or {})
-        if not is_swapped:
-            retypes.refuse(volume, _INTERRUPTED)
-
-
-def _is_of_marker(volume: protocols.Volume, mark: marker.Marker) -> bool:
-    """Return whether a volume has the status that the marker's request set."""
-    if mark.pool:
-        return bool(
-            volume.migration_status == marker.MIGRATING
-            and image_record.backend_of(volume) == mark.left
-            and not mark.is_void
-        )
-    return bool(
-        volume.status == marker.RETYPING
-        and not marker.is_migrating(volume)
-        and volume.volume_type_id != mark.type_id
-        and not mark.is_void
-    )
-
-
-def _is_disowned(volume: protocols.Volume, mark: marker.Marker) -> bool:
-    """Return whether a volume has the status of a retype without a marker."""
-    return bool(
-        mark.is_void
-        and not mark.pool
-        and volume.status == marker.RETYPING
-        and not marker.is_migrating(volume)
-        and not _has_target(volume)
-    )
+        return self._retypes.complete(volume, new_type, decided, stock)
 
 
 def _has_target(volume: protocols.Volume) -> bool:
@@ -346,27 +303,36 @@ def _has_target(volume: protocols.Volume) -> bool:
     return bool(objects.VolumeList.get_all(admin, filters=targets))
 
 
-def _end(volume: protocols.Volume) -> None:
-    """Save the failure of a retype or migration, as Cinder's manager does."""
-    status = volume.status
-    if status in (marker.RETYPING, marker.MAINTENANCE):
-        status = volume.previous_status or 'available'
-    migration_status = volume.migration_status
-    if marker.is_migrating(volume):
-        migration_status = 'error'
-    saved = volume.conditional_update(
-        {'status': status, 'migration_status': migration_status},
-        {
-            'status': volume.status,
-            'migration_status': volume.migration_status,
-            'host': volume.host,
-        },
-    )
-    if not saved:
-        raise marker.Cancelled(id=volume.id)
-    user_messages.refused(
-        volume, user_messages.Operation.MIGRATION, _INTERRUPTED
-    )
+def _end(volume: protocols.Volume, has_moved: bool = False) -> None:
+    """Save the end of a retype or migration, as Cinder's manager does.
+
+    :param has_moved: whether the row has the other back end
+    """
+    values: dict[str, Any] = {'status': volume.status}
+    if volume.status in (marker.RETYPING, marker.MAINTENANCE):
+        values['status'] = volume.previous_status or 'available'
+    if has_moved:
+        values['migration_status'] = 'success'
+        with contextlib.suppress(exception.ServiceNotFound):
+            service = objects.Service.get_by_args(
+                context.get_admin_context(),
+                volume_utils.extract_host(volume.host),
+                'cinder-volume',
+            )
+            values['availability_zone'] = service.availability_zone
+            values['service_uuid'] = service.uuid
+    elif marker.is_migrating(volume):
+        values['migration_status'] = 'error'
+    expected = {
+        name: getattr(volume, name)
+        for name in ('status', 'migration_status', 'host')
+    }
+    if not volume.conditional_update(values, expected):
+        raise late_request.ended(volume)
+    if not has_moved:
+        user_messages.refused(
+            volume, user_messages.Operation.MIGRATION, _INTERRUPTED
+        )
     LOG.info('Volume %s: the interrupted request has ended', volume.id)
 
 
@@ -394,7 +360,7 @@ def _save(
         },
     )
     if not saved:
-        raise marker.Cancelled(id=volume.id)
+        raise late_request.ended(volume)
     for snapshot in volume.snapshots:
         snapshot.volume_type_id = type_id
         snapshot.save()

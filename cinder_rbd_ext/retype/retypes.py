@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Retypes: changes of features in place, and of layouts by copy and swap.
+"""Retypes: changes of features in place, and of layouts by a copy.
 
 An image that cannot be changed in place is copied by ``rbd deep cp`` to an
-image with the new layout. The copy is verified and replaces the image by two
-renames. All of this holds the exclusive lock of the volume
-(:mod:`cinder_rbd_ext.locks`).
+image with the new layout, which is verified. One update of Cinder's row then
+makes it the volume's (:mod:`cinder_rbd_ext.retype.commit`). All of this holds
+the exclusive lock of the volume.
 
 Each step, what holds before it, and what an interruption in it leaves:
 
@@ -16,33 +16,25 @@ marker     Cinder has set the status.     Without the marker, the request is
                                           lost: the service that starts next
                                           returns the volume to its old status.
                                           Later, the marker alone: the same.
-obstacles  The marker names the image.    As above.
-place      No obstacle was found.         As above: the marker alone.
-copy       The copy has its place, and    A partial copy, whose name contains
-           room.                          the request. It is removed, or stays
-                                          in the trash as long as a client has
-                                          it open; the volume is unchanged.
-verify     The copy is complete.          A copy. It is removed; the volume is
+plan,      The marker exists.             As above.
+obstacles
+begin      There is room for a copy.      As above.
+copy       The row has the token. The     A copy, complete or not, that no row
+           marker names both images.      names. It is removed; the volume is
                                           unchanged.
-compare    The source has no watcher, no  As above.
-again      clone, and the same snapshots
+verify     The copy is complete.          As above.
+commit     The source has no watcher, no  As above, or the row names the copy.
+           clone, and the same snapshots  Then only the next steps are missing.
            and time of modification as
            before the copy.
-marker     The copy equals the source.    As above: the swap has not begun.
-swap       The marker names both images.  One of the two images has the name,
-                                          or none. Recovery completes the
-                                          swap: no step removes data.
-complete   The copy has the volume's      Recovery completes: features, QoS
-           name, the source another.      limits, record and keys, then type
-                                          and status.
-note       Cinder has saved the type.     The marker. Recovery continues.
-keep       The database has the id of     The source has its other name, or is
-           the source.                    in the trash. Recovery moves it
-                                          there, and the marker is removed.
-remove     The trash has the source that  An earlier source, complete or not,
-           the database names, and an     in the trash. Each service of the
-           earlier one. The lock is not   back end removes it after its next
-           held.                          statistics.
+complete   The row names the copy.        Recovery completes: features, QoS
+                                          limits and keys, then type and
+                                          status. A failure is logged.
+save       The driver has returned.       As above.
+           Cinder saves the type.
+settle     Cinder has saved the type.     Both images exist. The one before is
+                                          moved to the trash later
+                                          (:mod:`.settlement`).
 =========  =============================  ====================================
 
 The step "complete" is the whole change if no copy is needed. What it does with
@@ -62,24 +54,17 @@ configure   The volume has only keys      As above.
             that its new type accepts.
 ==========  ============================  ====================================
 
-After a failure before the swap, the copy is removed, the volume keeps its
-type, and its owner gets a message. After the swap, the step is repeated until
-it succeeds. Invalid QoS specs and too little room are therefore looked for
-before the copy. Every :data:`children.INTERVAL` seconds, before the swap and
-before each attempt to complete it, the request looks for a reset of the status
-and for the end of its lock: recovery (:mod:`cinder_rbd_ext.retype.recovery`)
-continues then, and the request ends.
+After a failure before the commit, the copy is removed, the volume keeps its
+type, and its owner gets a message. After the commit nothing is raised: Cinder
+would copy the image that the volume had before, and delete the other one.
 
 The copy continues to be the volume that Cinder's incremental backups refer to:
 their snapshots are copied.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import contextlib
 import dataclasses
-import functools
-import time
 from typing import Any
 
 from cinder import context
@@ -89,28 +74,26 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_rbd_ext import admission
+from cinder_rbd_ext import late_request
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import children
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import failures
-from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import swap
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.retype import settlement
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
+from rbd_volume_options import plan
 from rbd_volume_options import qos
 from rbd_volume_options import retype_plan
+from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
-
-#: Seconds before a step after the swap is repeated.
-REPEAT = 30.0
 
 # Statuses of the attachments of a server.
 _ATTACHED = (
@@ -130,81 +113,55 @@ Stock = Callable[[], tuple[bool, Update | None]]
 class Retypes:
     """Retypes of the volumes of a back end."""
 
-    def __init__(self, driver: protocols.Driver) -> None:
+    def __init__(
+        self, driver: protocols.Driver, own: settlement.Settlement
+    ) -> None:
         self._driver = driver
+        self._settlement = own
         #: Also those of migrations.
         self.places = admission.Copies(driver)
-        self.leftovers = leftovers.Leftovers(driver)
-
-    @contextlib.contextmanager
-    def announced(
-        self,
-        request_id: str,
-        volume: protocols.Volume,
-        new_type: protocols.VolumeType,
-    ) -> Iterator[Callable[[], None]]:
-        """Have a marker during the wait for the lock.
-
-        The sooner it is written, the shorter a kill leaves the volume in
-        ``retyping``. It is not a begun retype, for which others wait.
-
-        If recovery may act on the volume after a failure, this request ends.
-
-        :returns: the function that :func:`cinder_rbd_ext.volume_use.replacing`
-            calls before it lets others use the image
-        """
-
-        def announce() -> None:
-            if marker.of_volume(volume.id) is None:
-                mark = marker.Marker(request_id, new_type.id, source_id='')
-                marker.begin(volume.id, mark)
-
-        def settle() -> None:
-            self.leftovers.settle_other(request_id, volume.id)
-            announce()
-
-        try:
-            announce()
-            yield settle
-        except locks.LockLost as error:
-            raise marker.Superseded(volume.id) from error
-        except Exception as error:
-            # Without the database, nobody knows: it is waited for. Of a volume
-            # that was deleted, Cinder's manager finds nothing to migrate.
-            status = self._repeated(
-                volume.id, lambda: marker.status_of(volume.id)
-            )
-            if status not in (None, marker.RETYPING):
-                raise marker.Superseded(volume.id) from error
-            raise
 
     def retype(
         self,
-        request_id: str,
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
         stock: Stock,
-        held: locks.Exclusive,
+        lock: contextlib.AbstractContextManager[locks.Exclusive],
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
+        :param lock: from :func:`cinder_rbd_ext.volume_use.replacing`
         :returns: whether the image matches the new type, and the model update.
             Otherwise the volume is unchanged, and the retype requires a
             migration by Cinder.
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
         """
-        if marker.status_of(volume.id) != marker.RETYPING:
-            # It may have waited so long that the request was given up.
-            earlier = marker.of_volume(volume.id)
-            if earlier and earlier.request == request_id:
-                with leftovers.attempting(volume.id):
-                    self.leftovers.settle(volume.id)
-            raise marker.Superseded(volume.id)
-        self.leftovers.settle_other(request_id, volume.id)
-        source_id = swap.image_id(self._driver, volume.name)
-        mark = marker.Marker(request_id, new_type.id, source_id)
-        marker.begin(volume.id, mark)
+        mark = marker.new(
+            self._driver, self._settlement.process, type_id=new_type.id
+        )
+
+        with self._settlement.requested(
+            volume, mark, lock, ('status', 'name_id')
+        ) as held:
+            record.write(volume.id, {}, [wire.RECORD_CONVERSION_REFUSED])
+            marker.write(volume.id, mark)
+            done = self._retype(volume, new_type, stock, mark, held)
+            if not done[0]:
+                self._settlement.forget_announced(volume.id, mark)
+                if marker.status_of(volume.id) != marker.RETYPING:
+                    # Cinder must not migrate the volume either.
+                    raise late_request.ended(volume)
+            return done
+
+    def _retype(
+        self,
+        volume: protocols.Volume,
+        new_type: protocols.VolumeType,
+        stock: Stock,
+        mark: marker.Marker,
+        held: locks.Exclusive,
+    ) -> tuple[bool, Update | None]:
         with option_errors.of_volume(
             volume, self._driver.backend_name, user_messages.Operation.RETYPE
         ):
@@ -222,36 +179,19 @@ class Retypes:
             if reason in admission.FOR_ALL_COPIES:
                 # Cinder migrates the same object next, if the caller allows.
                 setattr(volume, NOT_COPIED, reason)
-            self._check_applies(volume.id, mark, held)
             return False, None
-
-        def complete() -> Update | None:
-            self._check_applies(volume.id, mark, held)
-            update = self.complete(volume, new_type, decided, stock)
-            current = self._check_applies(volume.id, mark, held)
-            # Cinder has the time until the marker is stale to save.
-            marker.write(volume.id, current)
-            return update
-
-        if decided.is_copied:
-            return True, self._repeated(volume.id, complete)
-        return True, complete()
-
-    def _check_applies(
-        self, volume_id: str, mark: marker.Marker, held: locks.Exclusive
-    ) -> marker.Marker:
-        """Return the marker if no other service or request acts on a volume.
-
-        :param mark: an earlier state of the marker
-        """
+        if not decided.is_copied:
+            return True, self.complete(volume, new_type, decided, stock)
         try:
-            held.check()
-        except locks.LockLost as error:
-            raise marker.Superseded(volume_id) from error
-        current = marker.of_request(volume_id, mark.request)
-        if current is None:
-            raise marker.Superseded(volume_id)
-        return current
+            return True, self.complete(volume, new_type, decided, stock)
+        except Exception:
+            LOG.exception(
+                'Volume %s has its new image, whose features, limits or keys '
+                'could not be changed; trying again when it is attached, '
+                'detached or changed',
+                volume.id,
+            )
+        return True, None
 
     def make_plan(
         self,
@@ -315,8 +255,8 @@ class Retypes:
     def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:
         """Return that the stock driver cannot set a limit; None if it can.
 
-        It sets the limits of QoS specs after the swap, and reads them as whole
-        numbers.
+        It sets the limits of QoS specs after the commit, and reads them as
+        whole numbers.
         """
         specs = self._driver._qos_specs_from_volume_type(new_type) or {}
         for name in sorted(specs.keys() & rbd.QOS_KEY_MAP.keys()):
@@ -335,57 +275,100 @@ class Retypes:
         held: locks.Exclusive,
     ) -> str | None:
         """Replace the image by a copy; return why it is unchanged, or None."""
-        images = swap.Images(self._driver, volume.name, mark)
-        copy = copies.Copy(images)
+        pool = str(self._driver.configuration.rbd_pool)
+        mark = dataclasses.replace(
+            mark, former=volume.name_id, former_pool=pool, pool=pool
+        )
+        copy = copies.Copy(self._driver, volume.name, mark)
         try:
-            with self.places.place(
-                copy,
-                target.state,
-                functools.partial(marker.beat, volume.id, mark, held),
-            ) as reason:
+            with self.places.place(copy, target.state, held.check) as reason:
                 if reason:
                     return reason
-                mark = copy.make_verified(volume.id, mark, target.state, held)
-                held.add(mark.copy_id)
+                self.replace(
+                    volume,
+                    mark,
+                    copy,
+                    target.state,
+                    held,
+                    lambda state: {
+                        'provider_id': record.text_for(
+                            record.stored(volume.id),
+                            state,
+                            mark.image,
+                            target.origins,
+                        )
+                    },
+                )
+        except commit.UnknownOutcome:
+            raise
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
-            with leftovers.attempting(volume.id):
-                trash.discard(images)
-            if isinstance(error, (marker.Cancelled, locks.LockLost)):
-                raise marker.Superseded(volume.id) from error
             return _told(error)
-
-        def replace() -> None:
-            self._check_applies(volume.id, mark, held)
-            images.swap(mark.copy_id)
-
-        self._repeated(volume.id, replace)
         return None
 
-    def _repeated(self, volume_id: str, step: Callable[[], Any]) -> Any:
-        """Run a step after the swap has begun, until it succeeds.
+    def replace(
+        self,
+        volume: protocols.Volume,
+        mark: marker.Marker,
+        copy: copies.Copy,
+        target: plan.ImageState,
+        held: locks.Exclusive,
+        values_of: Callable[[plan.ImageState], Update],
+    ) -> None:
+        """Copy the image of a volume, and make the copy its image.
 
-        Until then the volume keeps the status ``retyping``, in which it cannot
-        be used. The attempts end if an administrator resets the status.
+        After a failure, the volume has its image, and the copy is removed.
+
+        :param values_of: the other columns of the row that change, by the
+            state of the copy
         """
-        seen = failures.Failures()
-        while True:
-            try:
-                return step()
-            except Exception:
-                seen.log(
-                    'The retype of volume %(id)s is interrupted',
-                    {'id': volume_id},
+        mark = dataclasses.replace(mark, former_id=copy.source_id)
+        commit.begin(volume, mark)
+
+        def check() -> None:
+            held.check()
+            self._check_applies(volume, mark)
+
+        try:
+            copy_id = copy.make_verified(
+                target, copies.report_to(volume.id, mark, check)
+            )
+            mark = marker.write(
+                volume.id,
+                dataclasses.replace(mark, image_id=copy_id, percent=100),
+            )
+            # Whoever finds the copy in the row waits until this has ended.
+            held.add(copy_id, mark.pool)
+            state = self._driver.images.state_of(mark.name, pool=mark.pool)
+            values = values_of(state)
+            check()
+            if not commit.commit(self._driver, volume, mark, values):
+                raise commit.CopyFailed(
+                    reason=f'Volume {volume.id} was changed during the copy'
                 )
-            try:
-                if marker.status_of(volume_id) != marker.RETYPING:
-                    raise marker.Superseded(volume_id)
-            except Exception:
-                seen.log(
-                    'Could not read the status of volume %(id)s',
-                    {'id': volume_id},
+        except commit.UnknownOutcome:
+            raise
+        except Exception:
+            self._settlement.give_up(volume.id, mark)
+            raise
+
+    def _check_applies(
+        self, volume: protocols.Volume, mark: marker.Marker
+    ) -> None:
+        """Check that nobody has voided the token, or changed the status.
+
+        :raises CopyFailed: otherwise; the copy ends early
+        """
+        current = record.stored_volume(volume.id)
+        for name in ('status', 'migration_status', '_name_id'):
+            if getattr(current, name) != getattr(volume, name):
+                raise commit.CopyFailed(
+                    reason=f'The {name} of volume {volume.id} was changed'
                 )
-            time.sleep(REPEAT)
+        if current.provider_geometry != mark.image:
+            raise commit.CopyFailed(
+                reason=f'The request for volume {volume.id} was given up'
+            )
 
     def complete(
         self,
@@ -405,7 +388,7 @@ class Retypes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)
         self._change_features(volume, decided)
-        leftovers.remove_keys(self._driver, volume, decided.acceptance)
+        settlement.remove_keys(self._driver, volume, decided.acceptance)
         # Without the keys that were removed.
         self._driver.configurations.follow(volume, new_type)
         return update
@@ -472,7 +455,7 @@ def _is_attached(volume: protocols.Volume) -> bool:
 
 def _told(error: Exception) -> str:
     """Return a failure as a text for the requester, without names of pools."""
-    if isinstance(error, (swap.CopyFailed, marker.Cancelled)):
+    if isinstance(error, commit.CopyFailed):
         return 'the image was changed or could not be copied correctly'
     if isinstance(error, children.ChildFailed):
         return 'Ceph could not copy the image, or the copy was not correct'

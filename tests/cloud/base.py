@@ -228,10 +228,16 @@ class CloudTestCase(base.TestCase):
 
     def info(self, volume: str, pool: str = 'volumes') -> Record:
         """Return the output of ``rbd info`` for the RBD image of a volume."""
-        # After a migration within a pool the RBD image keeps its new name.
-        name = self.show(volume)['os-vol-mig-status-attr:name_id'] or volume
-        record: Record = rbd('info', f'{pool}/volume-{name}')
+        record: Record = rbd('info', f'{pool}/{self.image_name(volume)}')
         return record
+
+    def image_name(self, volume: str) -> str:
+        """Return the name of the RBD image of a volume.
+
+        After a migration or a retype, it is not made of the volume's ID.
+        """
+        name = self.show(volume)['os-vol-mig-status-attr:name_id'] or volume
+        return f'volume-{name}'
 
     def check_made(self, volume: str, pool: str = 'volumes') -> Record:
         """Check that a volume has the layout and features of ASKED."""

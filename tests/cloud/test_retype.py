@@ -20,12 +20,12 @@ _NOTE = {'provider:note': 'x'}
 
 
 @contextlib.contextmanager
-def opened(volume: str, read_only: bool = True) -> Iterator[Any]:
-    """Open the image of a volume."""
+def opened(name: str, read_only: bool = True) -> Iterator[Any]:
+    """Open an image."""
     with (
         rados.Rados(conffile='', rados_id='admin') as client,
         client.open_ioctx('volumes') as ioctx,
-        rbd.Image(ioctx, f'volume-{volume}', read_only=read_only) as image,
+        rbd.Image(ioctx, name, read_only=read_only) as image,
     ):
         yield image
 
@@ -126,11 +126,11 @@ class RetypeTest(base.CloudTestCase):
         """A copy replaces the image, and the requester sees the progress."""
         volume = self.created(size=2)
         for at in (3, 700, 2040):
-            with opened(volume, read_only=False) as image:
+            with opened(self.image_name(volume), read_only=False) as image:
                 rbd_content.write(image, at, 8)
             if at < 2000:
                 self.snapshot(volume)
-        with opened(volume) as image:
+        with opened(self.image_name(volume)) as image:
             before = rbd_content.sums(image)
         self.assertEqual(3, len(set(before.values())))
         striped = self.make_type(
@@ -151,7 +151,7 @@ class RetypeTest(base.CloudTestCase):
         self.assertEqual(8, info['stripe_count'])
         self.assertIn('object-map', info['features'])
         self.assertEqual([], info['flags'])
-        with opened(volume) as image:
+        with opened(self.image_name(volume)) as image:
             self.assertEqual(before, rbd_content.sums(image))
         self.assertIsNone(self.show(volume)[_CONVERSION])
         told = [each for each in seen if each]

@@ -27,17 +27,17 @@ _HOST = {'mountpoint': '/dev/vdb', 'host_name': 'host'}
 
 
 @contextlib.contextmanager
-def _opened(volume: str, read_only: bool = True) -> Iterator[Any]:
+def _opened(name: str, read_only: bool = True) -> Iterator[Any]:
     with (
         rados.Rados(conffile='', rados_id='admin') as client,
         client.open_ioctx('volumes') as ioctx,
-        rbd.Image(ioctx, f'volume-{volume}', read_only=read_only) as image,
+        rbd.Image(ioctx, name, read_only=read_only) as image,
     ):
         yield image
 
 
-def _sums(volume: str) -> dict[str, str]:
-    with _opened(volume) as image:
+def _sums(name: str) -> dict[str, str]:
+    with _opened(name) as image:
         return rbd_content.sums(image)
 
 
@@ -68,7 +68,7 @@ class RetypesTest(base.CloudTestCase):
         """Return a volume with data and a snapshot with other data."""
         volume = self.created(volume_type=volume_type)
         for at in (place, 500 + place):
-            with _opened(volume, read_only=False) as image:
+            with _opened(f'volume-{volume}', read_only=False) as image:
                 rbd_content.write(image, at, 4)
             if at == place:
                 self.snapshot(volume)
@@ -78,7 +78,7 @@ class RetypesTest(base.CloudTestCase):
         former = self.make_type(rbd_object_map='false')
         target = self.make_type(**_STRIPED)
         volumes = [self.filled(former, n) for n in range(6)]
-        before = {each: _sums(each) for each in volumes}
+        before = {each: _sums(self.image_name(each)) for each in volumes}
         folder = self.useFixture(fixtures.TempDir()).path
         journal = pathlib.Path(folder, 'journal')
         words = ['--from', former, '--to', target]
@@ -98,7 +98,7 @@ class RetypesTest(base.CloudTestCase):
             info = self.info(volume)
             self.assertEqual(8, info['stripe_count'])
             self.assertEqual([], info['flags'])
-            self.assertEqual(before[volume], _sums(volume))
+            self.assertEqual(before[volume], _sums(self.image_name(volume)))
 
     def _is_half_way(self, journal: pathlib.Path) -> bool:
         time.sleep(0.05)

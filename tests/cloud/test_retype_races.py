@@ -72,12 +72,12 @@ def _services() -> set[int]:
     return pids
 
 
-def _copying(volume: str) -> int | None:
-    """Return the process id of the child that copies the image of a volume."""
+def _copying(name: str) -> int | None:
+    """Return the process id of the child that copies an image."""
     for folder in pathlib.Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
             command = folder.joinpath('cmdline').read_bytes().split(b'\0')
-            if command[0] == b'rbd' and f'volume-{volume}'.encode() in command:
+            if command[0] == b'rbd' and name.encode() in command:
                 return int(folder.name)
     return None
 
@@ -85,18 +85,20 @@ def _copying(volume: str) -> int | None:
 class _Volume:
     """A volume with data and a snapshot.
 
+    :ivar image: the name of its image
     :ivar sums: checksums of the head and of the snapshot
     """
 
     def __init__(self, case: 'RacesTest') -> None:
         self.size = 1
         self.id = case.make({'size': 1, 'volume_type': case.types[0]})
+        self.image = f'volume-{self.id}'
         case.settled('volumes', self.id)
         self._write(3)
         self.snapshot = case.make_snapshot(self.id)
         case.settled('snapshots', self.snapshot)
         self._write(4)
-        self.sums = self.read(f'volume-{self.id}')
+        self.sums = self.read(self.image)
 
     def _write(self, count: int) -> None:
         with _opened(f'volume-{self.id}') as image:
@@ -284,7 +286,7 @@ class RacesTest(base.CloudTestCase):
         """Have the child process that copies the image crash."""
         until = time.monotonic() + 20
         while time.monotonic() < until:
-            child = _copying(volume.id)
+            child = _copying(volume.image)
             if child is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, number)
@@ -351,7 +353,7 @@ class RacesTest(base.CloudTestCase):
     def _check(self, volume: _Volume, former: str, target: str) -> str:
         """Check type, layout and content; return which type it has."""
         record = self.show(volume.id)
-        name = f'volume-{volume.id}'
+        volume.image = name = self.image_name(volume.id)
         with _opened(name) as image:
             order = image.stat()['order']
             size = image.size() >> 30

@@ -12,7 +12,7 @@ import rados
 import rbd
 
 from rbd_volume_options import features
-from rbd_volume_options import wire
+from rbd_volume_options import trash_mark
 from tests.life import content as contents
 from tests.life import state as state_module
 
@@ -139,8 +139,7 @@ class Connection:
             trash = [
                 each['name']
                 for each in rbd.RBD().trash_list(ioctx)
-                # The former image of a volume that was retyped.
-                if wire.RETYPE_SOURCE not in each['name']
+                if not _is_former(ioctx, each['id'])
             ]
             return sorted([*rbd.RBD().list(ioctx), *trash])
 
@@ -157,6 +156,12 @@ class Connection:
                         f'{pool}/{name}: {key}' for key in _omap(ioctx, name)
                     }
         return items
+
+
+def _is_former(ioctx: Any, image_id: str) -> bool:
+    """Return whether the trash keeps the former image of a volume."""
+    mark, _ = trash_mark.read(rados, ioctx, image_id)
+    return mark is not None and mark.kind == trash_mark.KEPT
 
 
 def _omap(ioctx: Any, name: str) -> list[str]:

@@ -23,11 +23,13 @@ from cinder.volume import volume_types
 from cinder.volume.drivers import rbd as stock_rbd
 import fixtures
 from oslo_utils import units
+import rbd
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
@@ -92,6 +94,15 @@ class DriverTestCase(test.TestCase):
         self._types = 0
         self._backends = 0
         self.driver = self.make_driver()
+
+    def empty_trash(self) -> None:
+        """Remove the former images of volumes, whatever their delay."""
+        ioctx = self.cluster.ioctx()
+        for entry in list(rbd.RBD().trash_list(ioctx)):
+            with rbd.Image(ioctx, image_id=entry['id']) as image:
+                for name in image_handles.snapshot_names(image):
+                    image_handles.remove_snapshot(image, name)
+            rbd.RBD().trash_remove(ioctx, entry['id'], True)
 
     def make_driver(
         self,

@@ -13,8 +13,10 @@ service recovers: one that starts, or in half of the trials the other one of a
 cluster, which has been searching for interrupted retypes all the time.
 
 In half of the trials, the volume is encrypted as Cinder does it: its image
-begins with a LUKS header. In half of the retypes, the trash has the source of
-an earlier one.
+begins with a LUKS header.
+
+A service can also be stopped at a line (``pauses``) until another one has
+recovered, and then continues.
 """
 
 import argparse
@@ -49,12 +51,11 @@ import rbd
 
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import opts
+from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import swap
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests import rbd_content
 
 # The back ends with their pools.
@@ -77,8 +78,9 @@ _LONGEST = 60.0
 _PACKAGE = pathlib.Path(driver.__file__).parent
 _CODE = (str(_PACKAGE / 'retype'), str(_PACKAGE / 'lifecycle/migration'))
 
-# The same for the other service of a cluster, which meets running retypes.
-_STALE_BESIDE = 2.0
+# Seconds for which a service that was killed or stopped has its locks, and
+# after which a stopped one has certainly lost them.
+_DURATION, _EXPIRED = 4, 6.0
 
 _SERVICE, _CHILD, _BOTH = 'service', 'child', 'service and child'
 
@@ -213,12 +215,8 @@ class Service:
         snapshots: int,
         key: str | None,
         luks: _Luks,
-        is_retyped: bool,
     ) -> Any:
-        """Return a new volume with data, its checksums, and a kept source.
-
-        :param is_retyped: whether an earlier retype has left a kept source
-        """
+        """Return a new volume with data, and its checksums."""
         volume = objects.Volume(
             self._admin,
             size=1,
@@ -247,21 +245,7 @@ class Service:
                 rbd_content.write(image, _LUKS + number, 4)
                 rbd_content.write(image, 70, 1 + number)
             rbd_content.write(image, _SIZE - 1, 1)
-        kept = self._keep(volume) if is_retyped else ''
-        return volume.id, self._sums(volume.name), kept
-
-    def _keep(self, volume: Any) -> str:
-        """Leave the kept source of an earlier retype; return its id."""
-        librbd = rbd.RBD()
-        with stock_rbd.RADOSClient(self._driver) as client:
-            librbd.create(client.ioctx, 'earlier', units.Mi)
-            with rbd.Image(client.ioctx, 'earlier') as image:
-                image_id = str(image.id())
-            name = swap.kept_name(volume.name, image_id)
-            librbd.rename(client.ioctx, 'earlier', name)
-            librbd.trash_move(client.ioctx, name, 86400)
-        marker.note_kept(volume.id, image_id)
-        return image_id
+        return volume.id, self._sums(volume.name)
 
     def _sums(self, name: str) -> dict[str, str]:
         with self._image(name, read_only=True) as image:
@@ -307,13 +291,15 @@ class Service:
         ident: str,
         type_id: str,
         last_line: int | None = None,
+        how: int = signal.SIGKILL,
         begins: Callable[[], None] | None = None,
     ) -> int:
         """Retype or migrate a volume; return the lines run.
 
         :param begins: called before the driver's method
         :param last_line: the number of the line of code at which this process
-            is killed; 0 for none, None if lines are not counted
+            is killed or stopped; 0 for none, None if lines are not counted
+        :param how: the signal
         """
         request = self._retype if kind == _RETYPE else self._migrate
         lines = 0
@@ -326,7 +312,7 @@ class Service:
             if event == 'line':
                 lines += 1
                 if lines == last_line:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.kill(os.getpid(), how)
             return trace
 
         if begins is not None:
@@ -353,7 +339,6 @@ class Service:
         while time.monotonic() < began + _LONGEST:
             is_left = self._driver._recovery.recover_all()
             self._driver._recovery.return_lost()
-            trash.remove_expired(self._driver, is_full=False)
             if not is_left and self._is_settled(ident):
                 break
             time.sleep(0.3)
@@ -365,23 +350,27 @@ class Service:
             volume.status == 'available'
             and not marker.is_migrating(volume)
             and not marker.of_volume(ident)
-            and not any(volume.name in name for name in self.open_copies())
         )
 
-    def open_copies(self, pool: str = _POOLS[_GROUP]) -> dict[str, str]:
-        """Return the copies in the trash, which have no other user.
+    def trashed(self, pool: str = _POOLS[_GROUP]) -> dict[str, str]:
+        """Return the ids of the images in the trash of a pool, by name.
 
         The OSD can keep the watch of a killed child until it restarts. Then
-        nobody can remove the copy before, and the next trials ignore it.
-
-        :returns: ids of the images by name
+        nobody can remove the copy before.
         """
         with stock_rbd.RADOSClient(self._driver, pool) as client:
             return {
                 entry['name']: entry['id']
                 for entry in rbd.RBD().trash_list(client.ioctx)
-                if wire.RETYPE_COPY in entry['name']
             }
+
+    def _empty_trash(self, pool: str) -> None:
+        with stock_rbd.RADOSClient(self._driver, pool) as client:
+            for ident in self.trashed(pool).values():
+                with contextlib.suppress(rbd.Error):
+                    with rbd.Image(client.ioctx, image_id=ident) as image:
+                        _remove_snapshots(image)
+                    rbd.RBD().trash_remove(client.ioctx, ident, True)
 
     def check(
         self,
@@ -390,12 +379,8 @@ class Service:
         is_new: bool,
         sums: Any,
         luks: _Luks,
-        kept: str,
     ) -> list[str]:
-        """Return what is wrong with a volume, and with its pool.
-
-        :param kept: the id of the kept source of an earlier retype, or empty
-        """
+        """Return what is wrong with a volume, and with its pool."""
         volume = self._volume(ident)
         wrong = []
         if self._sums(volume.name) != sums:
@@ -405,7 +390,6 @@ class Service:
                 if not luks.decrypts(image.read(0, _LUKS * units.Mi)):
                     wrong.append('the content cannot be decrypted')
         with self._image(volume.name, read_only=True) as image:
-            image_id = image.id()
             if (image.stripe_count() == 8) != (is_new and kind == _RETYPE):
                 wrong.append(f'type and image disagree: {is_new}')
             for name in [None, *(s['name'] for s in image.list_snaps())]:
@@ -426,56 +410,35 @@ class Service:
             wrong.append('a marker is left')
         here, other = _POOLS.values()
         has_moved = is_new and kind == _MIGRATION
-        sources = self._left(here, volume.name, not has_moved, wrong)
-        if is_new:
-            # The former image replaces an earlier one.
-            is_kept = len(sources) == 1 and not {kept, image_id} & sources
-        else:
-            is_kept = sources == ({kept} if kept else set())
-        if not is_kept:
-            wrong.append(f'trash of {here}: {sources}, earlier: {kept}')
-        if self._left(other, volume.name, has_moved, wrong):
-            wrong.append(f'trash of {other}')
+        if (volume.name_id != ident) != is_new:
+            wrong.append(f'the row names {volume.name}')
+        if volume.provider_geometry:
+            wrong.append('a token is left')
+        former = f'volume-{ident}'
+        is_kept = former in self.trashed(here)
+        if is_kept != is_new or volume.name in self.trashed(here):
+            wrong.append(f'trash of {here}: {self.trashed(here)}')
+        if {former, volume.name} & self.trashed(other).keys():
+            wrong.append(f'trash of {other}: {self.trashed(other)}')
+        self._check_images(here, volume.name, not has_moved, wrong)
+        self._check_images(other, volume.name, has_moved, wrong)
         return wrong
 
-    def _left(
+    def _check_images(
         self, pool: str, name: str, has_image: bool, wrong: list[str]
-    ) -> set[str]:
-        """Return the kept sources in a pool.
-
-        :param wrong: receives what else is wrong with the pool
-        """
+    ) -> None:
         with stock_rbd.RADOSClient(self._driver, pool) as client:
-            ioctx = client.ioctx
             names = {
                 each.key.removeprefix('rbd_id.')
-                for each in ioctx.list_objects()
+                for each in client.ioctx.list_objects()
                 if each.key.startswith('rbd_id.')
             }
-            # A removal that was killed can leave the name of a copy, which
-            # the audit calls half-removed.
-            names |= {
-                name
-                for name in rbd.RBD().list(ioctx)
-                if wire.RETYPE_COPY not in name
-            }
-            kept = [
-                (entry['id'], entry['name'])
-                for entry in rbd.RBD().trash_list(ioctx)
-                if wire.RETYPE_COPY not in entry['name']
-            ]
         if names != ({name} if has_image else set()):
             wrong.append(f'images of {pool}: {sorted(names)}')
-        if any(each != swap.kept_name(name, ident) for ident, each in kept):
-            wrong.append(f'trash of {pool}: {kept}')
-        return {ident for ident, _ in kept}
 
     def _delete(self, volume: Any) -> None:
         with self._image(volume.name) as image:
-            for each in list(image.list_snaps()):
-                if image.is_protected_snap(each['name']):
-                    image.unprotect_snap(each['name'])
-                image.remove_snap(each['name'])
+            _remove_snapshots(image)
         self._driver.delete_volume(volume)
 
     def delete(self, ident: str) -> list[str]:
@@ -491,22 +454,25 @@ class Service:
                 if time.monotonic() > until:
                     raise
         volume.destroy()
-        # The kept source of a migration is in the trash of the former pool.
-        trash.remove_expired(Service(_GROUP)._driver, is_full=True)
         left = []
         for pool in _POOLS.values():
-            kept = {
-                f'rbd_header.{ident}'
-                for ident in self.open_copies(pool).values()
-            }
+            kept = {f'rbd_header.{x}' for x in self.trashed(pool).values()}
             with stock_rbd.RADOSClient(self._driver, pool) as client:
                 left += [
                     each.key
                     for each in client.ioctx.list_objects()
                     if each.key not in kept
                 ]
+            self._empty_trash(pool)
         left = [key for key in left if key.startswith(('rbd_id', 'rbd_head'))]
         return [f'left: {left}'] if left else []
+
+
+def _remove_snapshots(image: Any) -> None:
+    for each in list(image.list_snaps()):
+        if image.is_protected_snap(each['name']):
+            image.unprotect_snap(each['name'])
+        image.remove_snap(each['name'])
 
 
 def _make_types() -> tuple[str, str]:
@@ -612,6 +578,27 @@ class _Trials:
 
         self._trial(kind, run)
 
+    def paused(self, kind: str, part: float) -> None:
+        """Stop a service at a line of its code until another one recovered."""
+        line = 1 + int(part * self._lines[kind])
+
+        def run(request: _Request) -> dict[str, Any]:
+            running, _ = self._begun(
+                request, last_line=line, how=signal.SIGSTOP
+            )
+            how = os.WEXITED | os.WSTOPPED | os.WNOWAIT
+            status = os.waitid(os.P_PID, running[0], how)
+            if status is None or status.si_status != signal.SIGSTOP:
+                # The request took fewer lines than the one that was counted.
+                _ended(running)
+                return {'killed': 'nothing', 'line': line}
+            _ended(_run(lambda: _recover_beside(request)))
+            os.kill(running[0], signal.SIGCONT)
+            _ended(running)
+            return {'killed': 'paused', 'line': line}
+
+        self._trial(kind, run)
+
     def at_a_moment(self, kind: str) -> None:
         """Kill a service, its child, or both at a random moment.
 
@@ -656,8 +643,6 @@ class _Trials:
         key = uuid.UUID(int=self._chance.getrandbits(128))
         is_encrypted = self._chance.choice((False, True))
         cluster = self._chance.choice((None, _CLUSTER))
-        # After a migration, only the scheduler knows whether it is needed.
-        is_retyped = self._chance.choice((False, True)) and kind == _RETYPE
 
         def prepare() -> Any:
             return Service(cluster=cluster).prepare(
@@ -665,13 +650,12 @@ class _Trials:
                 snapshots,
                 str(key) if is_encrypted else None,
                 self._luks,
-                is_retyped,
             )
 
-        ident, sums, kept = _ended(_run(prepare))
+        ident, sums = _ended(_run(prepare))
         request = _Request(kind, ident, self._striped, cluster)
         here, remote = socket.socketpair()
-        recovering = _run(lambda: self._recover(request, sums, kept, remote))
+        recovering = _run(lambda: self._recover(request, sums, remote))
         here.recv(1)
         _ended(_run(lambda: _mark(kind, ident)))
         killed = kill(request)
@@ -685,7 +669,6 @@ class _Trials:
             'snapshots': snapshots,
             'encrypted': is_encrypted,
             'cluster': bool(cluster),
-            'retyped': is_retyped,
             **result,
         }
         sys.stdout.write(f'{json.dumps(told)}\n')
@@ -695,18 +678,15 @@ class _Trials:
         self,
         request: _Request,
         sums: Any,
-        kept: str,
         is_killed: socket.socket,
     ) -> dict[str, Any]:
         """Recover as a service that starts, or as the other one of a cluster.
 
         :param sums: the checksums of the volume
-        :param kept: the id of the kept source of an earlier retype, or empty
         :param is_killed: receives a byte after the kill; sends one before
         """
         ident, cluster = request.ident, request.cluster
         if cluster:
-            marker.STALE = _STALE_BESIDE
             service = Service(cluster=cluster, name='other-host')
             is_killed.send(b'.')
             service.search(is_killed)
@@ -724,16 +704,22 @@ class _Trials:
         is_new = has_moved or volume.volume_type_id == self._striped
         if has_moved:
             service = Service(_OTHER)
-        wrong = service.check(
-            request.kind, ident, is_new, sums, self._luks, kept
-        )
+        wrong = service.check(request.kind, ident, is_new, sums, self._luks)
         return {
             'begun': is_begun,
             'new': is_new,
             'seconds': took,
-            'open': len(service.open_copies()),
+            'trash': len(service.trashed()),
             'wrong': wrong + service.delete(ident),
         }
+
+
+def _recover_beside(request: _Request) -> float:
+    """Recover while the service of a request is stopped."""
+    time.sleep(_EXPIRED)
+    service = Service(cluster=request.cluster, name='other-host')
+    service._driver.host = f'host@{_GROUP}'
+    return service.recover(request.ident)
 
 
 def _mark(kind: str, ident: str) -> None:
@@ -755,21 +741,26 @@ def main() -> None:
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--moments', type=int, default=0)
     parser.add_argument('--lines', type=int, default=0)
+    parser.add_argument('--pauses', type=int, default=0)
     parser.add_argument('--kinds', nargs='+', choices=_KINDS, default=_KINDS)
     args = parser.parse_args()
     _configure(args.conf, args.directory)
-    marker.STALE = 0.0
+    recovery.LOST = 0.0
+    advisory_locks.DURATION = _DURATION
+    advisory_locks.INTERVAL = 0.5
     types = _ended(_run(_make_types))
     trials = _Trials(args.seed, _Luks(args.directory), types)
     for kind in args.kinds:
         trials.unharmed(kind)
         trials.count_lines(kind)
     # A run that is ended early has tried lines of all steps.
-    count = max(args.lines, args.moments)
+    count = max(args.lines, args.moments, args.pauses)
     for number in random.Random(args.seed).sample(range(count), count):
         for kind in args.kinds:
             if number < args.lines:
                 trials.at_line(kind, number / args.lines)
+            if number < args.pauses:
+                trials.paused(kind, number / args.pauses)
             if number < args.moments:
                 trials.at_a_moment(kind)
 

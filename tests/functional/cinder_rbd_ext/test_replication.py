@@ -90,7 +90,6 @@ class ReplicationTest(base.DriverTestCase):
     def test_interrupted_retype_leaves_the_volume_mirrored(self) -> None:
         """Cinder's record says that it is."""
         self.driver.host = 'test_host'
-        self.useFixture(fixtures.MockPatchObject(marker, 'STALE', new=0.0))
         volume = self.made_volume(base.ASKED, self.replicated)
         features, data = (
             self.features_of(volume),
@@ -99,8 +98,8 @@ class ReplicationTest(base.DriverTestCase):
         self.update(
             volume, {'status': 'retyping', 'previous_status': 'available'}
         )
-        mark = marker.Marker('req-1', self.make_type(), 'id of the image')
-        marker.begin(volume.id, mark)
+        mark = marker.new(self.driver, 'killed', self.make_type())
+        marker.write(volume.id, mark)
         with self.cluster.image(volume.name) as image:
             image.mirror_image_disable(False)
         self.driver._recovery.recover_all()

@@ -3,10 +3,8 @@
 """Retypes that replace an image by a copy with another layout."""
 
 from collections.abc import Callable
-from concurrent import futures
 import contextlib
 import dataclasses
-import functools
 import os
 import pathlib
 import signal
@@ -19,7 +17,6 @@ import uuid
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
-from cinder.scheduler import rpcapi
 from cinder.volume import volume_types
 from cinder.volume.drivers import rbd as stock
 import ddt
@@ -28,16 +25,12 @@ from oslo_utils import units
 import rados
 import rbd
 
-from cinder_rbd_ext import locks
-from cinder_rbd_ext import volume_use
+from cinder_rbd_ext import admission
 from cinder_rbd_ext.retype import children
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import places
-from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import swap
-from cinder_rbd_ext.retype import trash
+from cinder_rbd_ext.retype import settlement
 from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from tests import rbd_content
@@ -76,14 +69,7 @@ class RetypeTestCase(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.driver.host = _HOST
-        self.useFixture(fixtures.MockPatchObject(marker, 'STALE', new=0.0))
-        self.useFixture(fixtures.MockPatchObject(retypes, 'REPEAT', new=0.1))
-        self.addCleanup(self._empty_trash)
-
-    def _empty_trash(self) -> None:
-        ioctx = self.cluster.ioctx()
-        for entry in list(rbd.RBD().trash_list(ioctx)):
-            trash.purge(self.driver, entry['id'], ioctx)
+        self.addCleanup(self.empty_trash)
 
     def filled_volume(self, **kwargs: Any) -> Any:
         """Return a volume with data and two snapshots."""
@@ -192,6 +178,7 @@ class RetypeTestCase(base.DriverTestCase):
         return objects.Volume.get_by_id(self.admin, volume.id)
 
 
+@ddt.ddt
 class CopyTest(RetypeTestCase):
     def test_layout_and_data_pool_of_a_stock_volume_change(self) -> None:
         volume = self.filled_volume(driver=self.make_driver(stock.RBDDriver))
@@ -199,7 +186,7 @@ class CopyTest(RetypeTestCase):
         with self.cluster.image(volume.name) as image:
             image.metadata_set('conf_rbd_qos_iops_limit', '100')
             image.metadata_set('note', 'of somebody else')
-        sums, source_id = self.sums(volume), self.image_id(volume)
+        sums, former = self.sums(volume), volume.name
         self.assertEqual(3, len(set(sums.values())))
         pooled = {**_STRIPED, 'rbd_data_pool': 'volumes-data'}
         self.assertTrue(self.retype(volume, **pooled))
@@ -215,8 +202,7 @@ class CopyTest(RetypeTestCase):
             )
         origins = self.recorded(volume)['rbd:origins']
         self.assertIn('striping=volume_type', origins)
-        kept = swap.kept_name(volume.name, source_id)
-        self.assertEqual([kept], self.trashed())
+        self.assertEqual([former], self.trashed())
         # Tenants may not request the layout on the next type.
         self.assertTrue(self.retype(volume, rbd_tenant_options=''))
         self.assertEqual(_PLAIN, self.layout_of(volume))
@@ -225,7 +211,7 @@ class CopyTest(RetypeTestCase):
         for each in volume.snapshots:
             self.driver.delete_snapshot(each)
         self.driver.delete_volume(volume)
-        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
+        self.assertEqual([], self.cluster.names())
 
     def test_progress_is_recorded_and_ends_with_the_retype(self) -> None:
         self.useFixture(
@@ -245,7 +231,7 @@ class CopyTest(RetypeTestCase):
         self.assertEqual([0, 100], [percents[0], percents[-1]])
         self.assertGreater(len(set(percents)), 2)
 
-    def test_clone_keeps_its_parent_which_does_not_change(self) -> None:
+    def test_copy_of_a_clone_does_not_need_its_parent(self) -> None:
         source = self.filled_volume()
         clone = self.new_volume()
         self.update(clone, self.driver.create_cloned_volume(clone, source))
@@ -255,12 +241,23 @@ class CopyTest(RetypeTestCase):
         self.check_copied(clone, sums[0])
         self.assertEqual(sums[1], self.sums(source))
         with self.cluster.image(clone.name) as image:
-            self.assertEqual(source.name, image.parent_info()[1])
-        self.check_refused(source, image_handles.CLONES)
-        # The kept source of the clone would block this.
-        self.driver.delete_volume(clone)
-        with self.cluster.image(source.name) as image:
-            self.assertEqual(2, len(list(image.list_snaps())))
+            self.assertRaises(rbd.ImageNotFound, image.parent_info)
+
+    @ddt.data(False, True)
+    def test_volume_restored_from_a_snapshot_is_copied(
+        self, is_deleted: bool
+    ) -> None:
+        """librbd cannot copy it with its parent after its deletion."""
+        source = self.filled_volume()
+        snapshot = self.new_snapshot(source)
+        volume = self.new_volume(snapshot_id=snapshot.id)
+        self.driver.create_volume_from_snapshot(volume, snapshot)
+        self.write(volume, 30, 1)
+        if is_deleted:
+            self.driver.delete_snapshot(snapshot)
+        sums = self.sums(volume)
+        self.assertTrue(self.retype(volume, **_STRIPED))
+        self.check_copied(volume, sums)
 
     def test_kept_source_does_not_block_deletion_of_a_snapshot(self) -> None:
         source = self.filled_volume()
@@ -271,124 +268,9 @@ class CopyTest(RetypeTestCase):
         self.assertEqual(1, len(self.trashed()))
         self.rbd('flatten', '--no-progress', f'volumes/{volume.name}')
         self.driver.delete_snapshot(snapshot)
-        self.assertEqual([], self.trashed())
         with self.cluster.image(source.name) as image:
             names = [each['name'] for each in image.list_snaps()]
         self.assertNotIn(snapshot.name, names)
-
-    def test_open_kept_source_does_not_block_deletion(self) -> None:
-        volume = self.filled_volume()
-        source_id = self.image_id(volume)
-        self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trashed()
-        with rbd.Image(self.cluster.ioctx(), image_id=source_id) as image:
-            image.write(b'x', 0)
-            self.delete(self.read_again(volume))
-            self.assertEqual(kept, self.trashed())
-        trash.remove_expired(self.driver, is_full=False)
-        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
-
-    def test_kept_source_is_removed_after_its_time(self) -> None:
-        volume = self.filled_volume()
-        self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trashed()
-        trash.remove_expired(self.driver, is_full=False)
-        self.assertEqual(kept, self.trashed())
-        # An image of somebody else with such a name stays.
-        ioctx = self.cluster.ioctx()
-        foreign = f'{volume.name}.retyped-123'
-        rbd.RBD().create(ioctx, foreign, units.Mi)
-        rbd.RBD().trash_move(ioctx, foreign, 0)
-        trash.remove_expired(self.driver, is_full=True)
-        self.assertEqual([foreign], self.trashed())
-        self.override_backend(self.driver, 'rbd_conversion_keep', 0)
-        self.assertTrue(self.retype(volume, rbd_tenant_options=''))
-        trash.remove_expired(self.driver, is_full=False)
-        self.assertEqual([foreign], self.trashed())
-
-    def test_earlier_kept_source_is_removed_while_the_lock_is_free(
-        self,
-    ) -> None:
-        """The quota does not count it, and its removal can take minutes."""
-        volume = self.filled_volume()
-        sums = self.sums(volume)
-        self.assertTrue(self.retype(volume, **_STRIPED))
-        copy_id = self.image_id(volume)
-        purge, is_free = trash.purge, []
-
-        def lock() -> bool:
-            try:
-                with locks.image(self.driver, volume.name, wait=0):
-                    return True
-            except locks.VolumeLocked:
-                return False
-
-        def note(*args: Any) -> None:
-            # The lock is re-entrant in a thread.
-            with futures.ThreadPoolExecutor(1) as other:
-                is_free.append(other.submit(lock).result())
-            purge(*args)
-
-        with mock.patch.object(trash, 'purge', note):
-            self.assertTrue(self.retype(volume, rbd_object_size='8M'))
-            trash.remove_expired(self.driver, is_full=False)
-        self.assertEqual([True], is_free)
-        kept = swap.kept_name(volume.name, copy_id)
-        self.assertEqual([kept], self.trashed())
-        self.assertEqual(sums, self.sums(volume))
-
-    def test_kept_source_of_a_volume_without_an_image_stays(self) -> None:
-        """It is the only copy of the data."""
-        volume = self.filled_volume()
-        self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trashed()
-        self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
-        log = self.useFixture(fixtures.FakeLogger())
-        trash.remove_expired(self.driver, is_full=True)
-        self.assertEqual(kept, self.trashed())
-        self.assertIn('has no image', log.output)
-        self.assertRaises(
-            exception.VolumeBackendAPIException, self.driver.unmanage, volume
-        )
-
-    def test_kept_source_of_a_migrated_volume_is_removed(self) -> None:
-        """Its back end has another pool, which the scheduler reports."""
-        location = f'ceph:{self.cluster.conf}:{self.cluster.fsid}:admin'
-        scheduler = mock.create_autospec(rpcapi.SchedulerAPI, instance=True)
-        scheduler.client = mock.Mock()
-        scheduler.get_pools.return_value = [
-            {
-                'name': 'other@ceph2#ceph2',
-                'capabilities': {'location_info': f'{location}:volumes2'},
-            }
-        ]
-        self.useFixture(
-            fixtures.MockPatchObject(
-                rpcapi, 'SchedulerAPI', autospec=True, return_value=scheduler
-            )
-        )
-        for changed in (
-            {'host': 'other@ceph2#ceph2'},
-            {'_name_id': '11111111-2222-4333-8444-555555555555'},
-        ):
-            volume = self.filled_volume()
-            self.assertTrue(self.retype(volume, **_STRIPED))
-            new_name = f'volume-{changed.get("_name_id", "in-another-pool")}'
-            self.rbd('mv', f'volumes/{volume.name}', f'volumes/{new_name}')
-            self.update(volume, changed)
-            trash.remove_expired(self.driver, is_full=True)
-            self.assertEqual([], self.trashed(), changed)
-
-    def test_kept_source_waits_for_a_swap_without_an_error(self) -> None:
-        volume = self.filled_volume()
-        self.assertTrue(self.retype(volume, **_STRIPED))
-        kept = self.trashed()
-        self.rbd('mv', f'volumes/{volume.name}', 'volumes/elsewhere')
-        marker.write(volume.id, marker.Marker('req-1', 'type', '123'))
-        log = self.useFixture(fixtures.FakeLogger())
-        trash.remove_expired(self.driver, is_full=True)
-        self.assertEqual(kept, self.trashed())
-        self.assertNotIn('has no image', log.output)
 
     def test_flattened_clone_whose_snapshot_is_none_is_not_copied(
         self,
@@ -430,13 +312,13 @@ class CopyTest(RetypeTestCase):
         """A client replaces all metadata that it read before the retype."""
         own = {keys.OBJECT_SIZE: '4M', 'a': 'b'}
         volume = self.filled_volume(metadata=own)
-        remove = leftovers.remove_keys
+        remove = settlement.remove_keys
 
         def late(*args: Any) -> None:
             remove(*args)
             db.volume_metadata_update(self.admin, volume.id, own, True)
 
-        with mock.patch.object(leftovers, 'remove_keys', late):
+        with mock.patch.object(settlement, 'remove_keys', late):
             self.begin(volume)
             type_id = self.make_type(
                 rbd_object_size='1M', rbd_tenant_options=''
@@ -449,25 +331,6 @@ class CopyTest(RetypeTestCase):
         self.driver._recovery.recover_all()
         metadata = db.volume_metadata_get(self.admin, volume.id)
         self.assertEqual({'a': 'b'}, dict(metadata))
-
-    def test_snapshot_is_kept_while_its_volume_is_retyped(self) -> None:
-        """The volume in the request is older than its retype."""
-        volume = self.filled_volume()
-        snapshot = objects.Snapshot.get_by_id(
-            self.context, volume.snapshots[0].id
-        )
-        self.assertEqual('available', snapshot.volume.status)
-        self.begin(volume)
-        marker.begin(
-            volume.id, marker.Marker('req-1', self.make_type(), '123')
-        )
-        # As between the renames of a swap.
-        rbd.RBD().rename(self.cluster.ioctx(), volume.name, 'elsewhere')
-        briefly = functools.partial(volume_use.using_snapshot, wait=3)
-        with mock.patch.object(volume_use, 'using_snapshot', briefly):
-            self.assertRaises(
-                exception.SnapshotIsBusy, self.driver.delete_snapshot, snapshot
-            )
 
 
 @ddt.ddt
@@ -500,15 +363,11 @@ class FailureTest(RetypeTestCase):
     def test_copy_that_differs_is_not_used(self) -> None:
         volume = self.filled_volume()
         at = 70 * units.Mi + 4711
-        with self.during(
-            'make', lambda copy: self._write(copy.images.copy_name, at)
-        ):
+        with self.during('make', lambda copy: self._write(copy.name, at)):
             self.check_refused(volume, 'the copy was not correct')
         self.override_backend(self.driver, 'rbd_conversion_verify', False)
         sums = self.sums(volume)
-        with self.during(
-            'make', lambda copy: self._write(copy.images.copy_name, at)
-        ):
+        with self.during('make', lambda copy: self._write(copy.name, at)):
             self.assertTrue(self.retype(volume, **_STRIPED))
         self.assertNotEqual(sums, self.sums(volume))
 
@@ -538,7 +397,7 @@ class FailureTest(RetypeTestCase):
         volume = self.filled_volume()
 
         def drop(copy: copies.Copy) -> None:
-            with self.cluster.image(copy.images.copy_name) as image:
+            with self.cluster.image(copy.name) as image:
                 name = next(iter(image.list_snaps()))['name']
                 image.unprotect_snap(name)
                 image.remove_snap(name)
@@ -580,35 +439,12 @@ class FailureTest(RetypeTestCase):
         children.ChildFailed(program='rbd', how='SIGSEGV', output=''),
         OSError(28, 'x'),
     )
-    def test_failure_before_the_swap_leaves_it_old(
+    def test_failure_before_the_commit_leaves_it_old(
         self, error: Exception
     ) -> None:
         volume = self.filled_volume()
         with self.during('compare', self._fail(error)):
             self.check_refused(volume, '')
-
-    @ddt.data(
-        rados.TimedOut('x'),
-        rbd.ConnectionShutdown('x'),
-        exception.VolumeBackendAPIException(data='x'),
-    )
-    def test_failure_after_the_swap_is_repeated(
-        self, error: Exception
-    ) -> None:
-        volume = self.filled_volume()
-        sums = self.sums(volume)
-        failures = [error, error]
-        complete = self.driver._retypes.complete
-
-        def fail(*args: Any) -> Any:
-            if failures:
-                raise failures.pop()
-            return complete(*args)
-
-        with mock.patch.object(self.driver._retypes, 'complete', fail):
-            self.assertTrue(self.retype(volume, **_STRIPED))
-        self.assertEqual([], failures)
-        self.check_copied(volume, sums)
 
     def test_child_that_is_killed_leaves_it_old(self) -> None:
         volume = self.filled_volume()
@@ -635,9 +471,13 @@ class FailureTest(RetypeTestCase):
 
         with mock.patch.object(copies.Copy, 'make', reset):
             self.assertRaises(
-                marker.Superseded, self.retype, volume, **_STRIPED
+                exception.VolumeBackendAPIException,
+                self.retype,
+                volume,
+                **_STRIPED,
             )
         self.assertEqual([volume.name], self.cluster.names())
+        self.assertEqual('available', self.read_again(volume).status)
 
     def test_copy_does_not_begin_if_a_backup_has_the_status(self) -> None:
         """Cinder's API accepts both at the same moment."""
@@ -653,9 +493,13 @@ class FailureTest(RetypeTestCase):
             mock.patch.object(copies.Copy, 'make', autospec=True) as make,
         ):
             self.assertRaises(
-                marker.Superseded, self.retype, volume, **_STRIPED
+                exception.VolumeBackendAPIException,
+                self.retype,
+                volume,
+                **_STRIPED,
             )
         make.assert_not_called()
+        self.assertEqual('backing-up', self.read_again(volume).status)
 
     def test_full_pool_refuses_the_copy_or_ends_it(self) -> None:
         volume = self.filled_volume()
@@ -669,7 +513,7 @@ class FailureTest(RetypeTestCase):
         monitor.wait('volumes', full=True)
         self.useFixture(fixtures.MockPatchObject(children, 'PATIENCE', new=3))
         with mock.patch.object(
-            places.Places, '_reserve', autospec=True, return_value=None
+            admission.Copies, '_reserve', autospec=True, return_value=None
         ):
             self.check_refused(volume, 'Ceph could not copy')
 
@@ -682,24 +526,32 @@ class InterruptedTest(RetypeTestCase):
         super().setUp()
         self.type_id = self.make_type(**_STRIPED)
         self.volume = self.filled_volume()
+        self.former = self.volume.name
         self.before = self.sums(self.volume)
         self.begin(self.volume)
-        self.source_id = self.image_id(self.volume)
         mark = marker.Marker(
-            'req-7e9d4c1a-1111-4222-8333-444455556666',
-            self.type_id,
-            self.source_id,
+            image=str(uuid.uuid4()),
+            host=_HOST,
+            process='killed',
+            type_id=self.type_id,
+            former=self.volume.name_id,
+            former_id=self.image_id(self.volume),
+            former_pool='volumes',
+            pool='volumes',
         )
-        self.images = swap.Images(self.driver, self.volume.name, mark)
-        copy = copies.Copy(self.images)
+        copy = copies.Copy(self.driver, self.volume.name, mark)
         new_type = objects.VolumeType.get_by_id(self.admin, self.type_id)
         decided = self.driver._retypes.make_plan(self.volume, new_type)
         copy.make(decided.target.state, lambda percent: None)
         copy_id = copy.complete(decided.target.state)
+        commit.begin(self.volume, mark)
         self.mark = marker.write(
-            self.volume.id, dataclasses.replace(mark, copy_id=copy_id)
+            self.volume.id, dataclasses.replace(mark, image_id=copy_id)
         )
-        self.kept = swap.kept_name(self.volume.name, self.source_id)
+
+    def commit(self) -> bool:
+        """Make the copy the image of the volume."""
+        return commit.commit(self.driver, self.volume, self.mark, {})
 
     def recovered(self, is_new: bool) -> None:
         """Recover, and check the volume."""
@@ -708,197 +560,110 @@ class InterruptedTest(RetypeTestCase):
         self.assertEqual('available', volume.status)
         self.assertEqual(is_new, volume.volume_type_id == self.type_id)
         self.assertEqual([volume.name], self.cluster.names())
-        self.assertEqual([self.kept] if is_new else [], self.trashed())
+        self.assertEqual([self.former] if is_new else [], self.trashed())
         self.assertEqual(self.before, self.sums(volume))
         if is_new:
             self.check_copied(volume, self.before)
             for each in volume.snapshots:
                 self.assertEqual(self.type_id, each.volume_type_id)
+        else:
+            self.assertEqual(self.former, volume.name)
 
-    def _half_renamed(self, source: str, target: str, ident: str) -> None:
-        """Create the new name of an image, as librbd's rename does first."""
-        self.cluster.ioctx().write_full(f'rbd_id.{target}', _text(ident))
-
-    def _listed(self, source: str, target: str, ident: str) -> None:
-        """Change the directory, as librbd's rename does next."""
-        self.cluster.ioctx().execute(
-            'rbd_directory',
-            'rbd',
-            'dir_rename_image',
-            _text(source) + _text(target) + _text(ident),
-        )
-
-    def test_copy_that_is_not_verified_is_removed(self) -> None:
-        marker.write(
-            self.volume.id, dataclasses.replace(self.mark, copy_id='')
-        )
+    def test_copy_is_removed_before_the_commit(self) -> None:
         self.recovered(is_new=False)
         self.assertIn('interrupted', self.recorded(self.volume)['rbd:message'])
 
     def test_partial_copy_is_removed(self) -> None:
         """librbd had created the name of the copy and nothing else."""
-        marker.write(
-            self.volume.id, dataclasses.replace(self.mark, copy_id='')
+        with self.cluster.image(self.mark.name) as image:
+            for name in image_handles.snapshot_names(image):
+                image_handles.remove_snapshot(image, name)
+        rbd.RBD().remove(self.cluster.ioctx(), self.mark.name)
+        self.cluster.ioctx().write_full(
+            f'rbd_id.{self.mark.name}', _text('abcdef')
         )
-        rbd.RBD().trash_move(self.cluster.ioctx(), self.images.copy_name)
-        self._half_renamed('', self.images.copy_name, 'abcdef')
         self.driver._recovery.recover_all()
         self.assertEqual([self.volume.name], self.cluster.names())
         self.assertEqual([], self.trashed())
 
-    def test_verified_copy_is_removed_before_the_swap(self) -> None:
-        self.recovered(is_new=False)
-
-    def test_source_with_two_names_is_kept(self) -> None:
-        """With its name, a client may have opened and changed it."""
-        self._half_renamed(self.volume.name, self.kept, self.source_id)
-        self.recovered(is_new=False)
-
-    def test_source_with_two_names_and_one_entry_is_kept(self) -> None:
-        names = self.volume.name, self.kept, self.source_id
-        self._half_renamed(*names)
-        self._listed(*names)
-        self.recovered(is_new=False)
-
-    def test_late_swap_does_not_replace_a_volume_that_was_given_back(
+    def test_late_commit_does_not_replace_a_volume_that_was_given_back(
         self,
     ) -> None:
-        """The service was stopped between the copy and the swap."""
-        self.recovered(is_new=False)
-        for name in (None, self.kept):
-            if name:
-                # It was stopped between the renames.
-                rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, name)
-            self.assertRaises(
-                swap.CopyFailed, self.images.swap, self.mark.copy_id
-            )
-            self.assertEqual([self.volume.name], self.cluster.names())
-        self.assertEqual(self.before, self.sums(self.volume))
-
-    def test_copy_that_cannot_be_removed_keeps_the_status(self) -> None:
-        """A late swap could replace a volume that is in use again."""
+        """The service was stopped between the copy and the commit."""
+        late = self.driver.rbd.Image(
+            self.cluster.ioctx(), self.mark.name, read_only=True
+        )
+        late.close()
         with mock.patch.object(
-            trash, 'discard', autospec=True, side_effect=rbd.Timeout('x')
+            self.driver._settlement, '_discard', autospec=True
         ):
             self.driver._recovery.recover_all()
-        self.assertEqual('retyping', self.read_again(self.volume).status)
-        self.recovered(is_new=False)
+        self.assertFalse(self.commit())
+        self.assertEqual(self.former, self.read_again(self.volume).name)
 
-    def test_volume_without_image_gets_the_copy(self) -> None:
-        """The service was killed between the renames."""
-        rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, self.kept)
+    def test_committed_image_gets_its_type(self) -> None:
+        self.assertTrue(self.commit())
         self.recovered(is_new=True)
 
-    def test_swap_is_completed_after_a_time_with_another_pool(self) -> None:
-        """The back end had failed over, or its pool was wrong."""
-        ioctx = self.cluster.ioctx()
-        rbd.RBD().rename(ioctx, self.volume.name, self.kept)
-        for pool, status in ('volumes2', 'error'), ('volumes', 'retyping'):
-            self.driver.configuration.rbd_pool = pool
-            self.update(self.volume, {'status': status})
-            self.driver._recovery.recover_all()
-        self.recovered(is_new=True)
-
-    def test_copy_with_two_names_is_renamed(self) -> None:
-        ioctx = self.cluster.ioctx()
-        rbd.RBD().rename(ioctx, self.volume.name, self.kept)
-        names = self.images.copy_name, self.volume.name, self.mark.copy_id
-        self._half_renamed(*names)
-        self._listed(*names)
-        self.recovered(is_new=True)
-
-    def test_swapped_image_gets_its_type(self) -> None:
-        self.images.swap(self.mark.copy_id)
-        self.recovered(is_new=True)
-
-    @ddt.data(0, 1, 2)
-    def test_swap_is_undone_if_the_new_type_was_deleted(
-        self, kill_at: int
-    ) -> None:
-        self.images.swap(self.mark.copy_id)
+    def test_volume_whose_new_type_was_deleted_gets_its_status(self) -> None:
+        self.assertTrue(self.commit())
         volume_types.destroy(self.admin, self.type_id)
-        rename, renamed = swap.Images.rename, []
+        self.driver._recovery.recover_all()
+        volume = self.read_again(self.volume)
+        self.assertEqual('available', volume.status)
+        self.assertNotEqual(self.type_id, volume.volume_type_id)
+        self.assertEqual(self.before, self.sums(volume))
+        self.assertEqual([volume.name], self.cluster.names())
 
-        def interrupted(*args: Any) -> None:
-            renamed.append(args)
-            # The first call finds that the swap is complete.
-            if kill_at and len(renamed) == 1 + kill_at:
-                raise RuntimeError('interrupted')
-            rename(*args)
-
-        with mock.patch.object(swap.Images, 'rename', interrupted):
-            if kill_at:
-                self.driver._recovery.recover_all()
-                status = self.read_again(self.volume).status
-                self.assertEqual('retyping', status)
-            self.recovered(is_new=False)
-        self.assertIn('interrupted', self.recorded(self.volume)['rbd:message'])
-        self.assertEqual(_PLAIN, self.layout_of(self.volume))
-
-    def test_source_gets_its_name_back_if_the_copy_is_lost(self) -> None:
-        ioctx = self.cluster.ioctx()
-        rbd.RBD().rename(ioctx, self.volume.name, self.kept)
-        trash.discard(self.images)
+    def test_copy_that_cannot_be_removed_does_not_block_the_volume(
+        self,
+    ) -> None:
+        """It cannot be committed any more."""
+        with mock.patch.object(
+            self.driver._settlement,
+            '_discard',
+            autospec=True,
+            side_effect=rbd.Timeout('x'),
+        ):
+            self.driver._recovery.recover_all()
+        self.assertEqual('available', self.read_again(self.volume).status)
+        self.assertFalse(self.commit())
         self.recovered(is_new=False)
 
-    def test_deletion_of_an_interrupted_retype_leaves_nothing(self) -> None:
-        rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, self.kept)
+    @ddt.data(False, True)
+    def test_deletion_of_an_interrupted_retype_leaves_nothing(
+        self, is_committed: bool
+    ) -> None:
+        if is_committed:
+            self.assertTrue(self.commit())
         self.update(self.volume, {'status': 'deleting'})
-        volume = self.read_again(self.volume)
-        self.delete(volume)
-        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
+        self.delete(self.read_again(self.volume))
+        self.assertEqual([], self.cluster.names())
 
-    def test_image_that_is_given_away_has_its_name_again(self) -> None:
+    def test_image_that_is_given_away_is_the_one_of_the_row(self) -> None:
         """After that, nothing knows the marker, and the other image."""
-        rbd.RBD().rename(self.cluster.ioctx(), self.volume.name, self.kept)
+        self.assertTrue(self.commit())
         self.update(self.volume, {'status': 'unmanaging'})
         self.driver.unmanage(self.read_again(self.volume))
         self.assertEqual([self.volume.name], self.cluster.names())
-        self.assertEqual([self.kept], self.trashed())
+        self.assertEqual([self.former], self.trashed())
         self.assertEqual(self.before, self.sums(self.volume))
 
     def test_open_copy_does_not_block_the_volume(self) -> None:
         """The OSDs can keep the watch of a killed client."""
-        with self.cluster.image(self.images.copy_name) as image:
+        with self.cluster.image(self.mark.name) as image:
             # A client registers its watch with the first write.
             image.write(b'x', 0)
-            self.assertFalse(self.driver._recovery.recover_all())
-            volume = self.read_again(self.volume)
-            self.assertEqual('available', volume.status)
-            self.assertIsNone(marker.of_volume(volume.id))
-            trash.remove_expired(self.driver, is_full=False)
-            self.delete(volume)
-            self.assertEqual([self.images.copy_name], self.trashed())
-        trash.remove_expired(self.driver, is_full=False)
-        self.assertEqual([], [*self.cluster.names(), *self.trashed()])
-
-    def test_status_of_another_request_is_left_alone(self) -> None:
-        """The volume is being retyped to another back end."""
-        for changed in (
-            {'migration_status': 'migrating'},
-            {'migration_status': None, 'status': 'available'},
-        ):
-            marker.write(self.volume.id, self.mark)
-            self.update(self.volume, changed)
             self.driver._recovery.recover_all()
             volume = self.read_again(self.volume)
-            self.assertNotEqual(self.type_id, volume.volume_type_id)
-            self.assertEqual(self.volume.status, volume.status)
-            self.assertIsNone(marker.of_volume(volume.id))
-        self.update(self.volume, {'status': 'retyping'})
-        marker.write(self.volume.id, self.mark)
-        # As the API does when it accepts another retype.
-        marker.disown(self.volume.id, self.mark.request)
-        with mock.patch.object(marker, 'STALE', 70.0):
-            self.assertTrue(self.driver._recovery.recover_all())
-        self.assertEqual('retyping', self.read_again(self.volume).status)
-        # The other request has not begun.
-        self.driver._recovery.recover_all()
-        self.assertEqual('available', self.read_again(self.volume).status)
-        self.assertEqual([self.volume.name], self.cluster.names())
+            self.assertEqual('available', volume.status)
+            self.delete(volume)
 
     def test_marker_of_a_running_service_is_left_alone(self) -> None:
-        with mock.patch.object(marker, 'STALE', 70.0):
-            self.assertTrue(self.driver._recovery.recover_all())
+        running = dataclasses.replace(
+            self.mark, process=self.driver._settlement.process
+        )
+        marker.write(self.volume.id, running)
+        self.assertTrue(self.driver._recovery.recover_all())
         self.assertEqual('retyping', self.read_again(self.volume).status)
-        self.assertEqual(self.mark, marker.of_volume(self.volume.id))
+        self.assertTrue(self.commit())

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Retypes whose services are killed, at lines of code and at random moments.
+"""Retypes whose services are killed or paused, at lines or random moments.
 
 The environment variable ``RBD_TEST_KILLS`` sets the number of random moments,
-and that of lines; ``RBD_TEST_KILLS_OF``, which of the two kinds is killed.
+of lines, and of pauses; ``RBD_TEST_KILLS_OF``, which of the two kinds is
+killed.
 """
 
 import json
@@ -24,7 +25,7 @@ KILLS_VARIABLE = 'RBD_TEST_KILLS'
 KIND_VARIABLE = 'RBD_TEST_KILLS_OF'
 #: The seed of the random numbers.
 SEED_VARIABLE = 'RBD_TEST_SEED'
-_MOMENTS, _LINES = 1, 1
+_MOMENTS, _LINES, _PAUSES = 1, 1, 1
 
 _PROGRAM = pathlib.Path(__file__).with_name('retyping.py')
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -45,7 +46,9 @@ class KilledTest(unittest.TestCase):
     def test_volume_is_old_or_new_after_each_kill(self) -> None:
         """Another service recovers; the content is always the same."""
         kills = os.environ.get(KILLS_VARIABLE)
-        moments, lines = (kills, kills) if kills else (_MOMENTS, _LINES)
+        moments, lines, pauses = (_MOMENTS, _LINES, _PAUSES)
+        if kills:
+            moments = lines = pauses = int(kills)
         kinds = os.environ.get(KIND_VARIABLE, 'retype migration').split()
         errors = tempfile.TemporaryFile('w+')  # noqa: SIM115
         self.addCleanup(errors.close)
@@ -54,6 +57,7 @@ class KilledTest(unittest.TestCase):
                 *(sys.executable, '-W', 'ignore', _PROGRAM),
                 *(self.cluster.conf, self.directory),
                 *('--moments', str(moments), '--lines', str(lines)),
+                *('--pauses', str(pauses)),
                 *('--kinds', *kinds),
                 *('--seed', os.environ.get(SEED_VARIABLE, '0')),
             ],
@@ -83,4 +87,4 @@ class KilledTest(unittest.TestCase):
                 trial['new'] for trial in trials if trial['kind'] == kind
             ]
             self.assertEqual({True, False}, set(results))
-            self.assertEqual(2 + int(moments) + int(lines), len(results))
+            self.assertEqual(2 + moments + lines + pauses, len(results))

@@ -193,11 +193,11 @@ class DriverTestCase(test.TestCase):
         """Set the status of a retype meanwhile, as Cinder's API does."""
         former = {'status': volume.status}
         requested = {'status': 'retyping', 'previous_status': volume.status}
-        db.volume_update(self.admin, volume.id, requested)
+        self.update(volume, requested)
         try:
             yield
         finally:
-            db.volume_update(self.admin, volume.id, former)
+            self.update(volume, former)
 
     @contextlib.contextmanager
     def locked(

@@ -107,7 +107,7 @@ class StatsTest(base.DriverTestCase):
             ) as start,
             mock.patch.object(
                 self.driver._retypes,
-                'announced',
+                'retype',
                 autospec=True,
                 side_effect=locks.VolumeLocked(volume_id='volume'),
             ),

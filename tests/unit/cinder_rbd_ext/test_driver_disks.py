@@ -15,7 +15,7 @@ import ddt
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
-from cinder_rbd_ext.retype import swap
+from cinder_rbd_ext.retype import commit
 from rbd_volume_options import keys
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
@@ -126,7 +126,7 @@ class SectorSizeTest(base.DriverTestCase):
         self.driver.before_volume_copy(self.admin, volume, target)
         db.volume_update(self.admin, volume.id, {'status': 'in-use'})
         self.assertRaises(
-            swap.CopyFailed,
+            commit.CopyFailed,
             self.driver.before_volume_copy,
             *(self.admin, volume, target),
         )
@@ -138,7 +138,7 @@ class SectorSizeTest(base.DriverTestCase):
         # Recovery took the request for lost, and it is received later.
         db.volume_update(self.admin, volume.id, {'size': volume.size + 1})
         error = self.assertRaises(
-            swap.CopyFailed,
+            commit.CopyFailed,
             self.driver.before_volume_copy,
             *(self.admin, volume, target),
         )
@@ -157,7 +157,7 @@ class SectorSizeTest(base.DriverTestCase):
             self.driver.after_volume_copy,
         ):
             error = self.assertRaises(
-                swap.CopyFailed, check, self.admin, volume, target
+                commit.CopyFailed, check, self.admin, volume, target
             )
             self.assertIn('has ended', str(error))
 
@@ -170,13 +170,13 @@ class SectorSizeTest(base.DriverTestCase):
         )
         # Recovery took the request for lost, and it is received later.
         snapshot = self.new_snapshot(volume)
-        error = self.assertRaises(swap.CopyFailed, copied)
+        error = self.assertRaises(commit.CopyFailed, copied)
         self.assertIn('has snapshots', str(error))
         attached = cinder_utils.attach_volume(
             self.admin, volume, volume.id, 'compute', '/dev/vdb'
         )
         self.assertRaises(
-            swap.CopyFailed,
+            commit.CopyFailed,
             self.driver.before_volume_copy,
             *(self.admin, attached, target),
         )

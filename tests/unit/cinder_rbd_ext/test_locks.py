@@ -15,7 +15,6 @@ from oslo_utils import timeutils
 from cinder_rbd_ext import locks
 from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.cluster import blocklisting
-from cinder_rbd_ext.retype import marker
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
@@ -121,15 +120,6 @@ class LocksTest(base.DriverTestCase):
             lock.check()
         with locks.shared(self.driver, volume, 0):
             self.assertEqual([], self.lockers)
-
-    def test_image_without_its_name_is_locked_by_the_marker(self) -> None:
-        """In the middle of a swap."""
-        ident = self.cluster.stored(self.volume.name).ident
-        marker.write(self.volume.id, marker.Marker('req', '', ident))
-        with self.cluster.connected() as ioctx:
-            self.librbd.RBD().rename(ioctx, self.volume.name, 'kept')
-        with self.exclusive() as lock:
-            self.assertEqual(ident, lock.image_id)
 
     def test_image_that_its_holder_removes_is_no_loss(self) -> None:
         with self.exclusive() as lock:

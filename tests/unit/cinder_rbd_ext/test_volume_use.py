@@ -4,7 +4,6 @@
 """Operations on the image of a volume, under its lock."""
 
 from collections.abc import Callable
-import json
 import time
 import types
 from typing import Any
@@ -26,9 +25,6 @@ from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.imaging import open_image
-from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import swap
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 _CONNECTOR: dict[str, Any] = {
@@ -129,14 +125,6 @@ class UseTestCase(base.DriverTestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def interrupt(self, **values: Any) -> None:
-        """Leave the volume as after the kill of a service in a retype."""
-        self.update(self.volume, {'status': 'retyping', **values})
-        mark = {wire.RECORD_CONVERSION: json.dumps({})}
-        cinder_utils.db.volume_admin_metadata_update(
-            self.admin, self.volume.id, mark, False
-        )
-
 
 @ddt.ddt
 class OperationsTest(UseTestCase):
@@ -175,7 +163,9 @@ class OperationsTest(UseTestCase):
         """It was delivered twice, or its status was reset meanwhile."""
         self.volume.status = 'as requested'
         with mock.patch.object(rbd.RBDDriver, stock, autospec=True) as replace:
-            self.assertRaises(marker.Superseded, self.operate, name)
+            self.assertRaises(
+                exception.VolumeBackendAPIException, self.operate, name
+            )
         replace.assert_not_called()
 
     @ddt.data('revert', 'reimage', 'reimage_from_snapshot')
@@ -229,41 +219,19 @@ class OperationsTest(UseTestCase):
 
 @ddt.ddt
 class InterruptedTest(UseTestCase):
-    @ddt.data('clone', 'create_from_snapshot', 'create_snapshot', 'extend')
-    def test_operation_waits_for_an_interrupted_retype(
+    @ddt.data(
+        *('clone', 'create_from_snapshot', 'create_snapshot', 'extend'),
+        'connect',
+    )
+    def test_operation_ends_a_retype_that_has_lost_its_lock(
         self, name: str
     ) -> None:
-        self.interrupt()
-        completed: list[str] = []
-
-        def complete() -> None:
-            self.update(self.volume, {'status': 'available'})
-            completed.append(name)
-
-        self.at_pause(complete)
+        """The copy lacks what the operation changes."""
+        token = '00000000-1111-4222-8333-444444444444'
+        self.update(self.volume, {'provider_geometry': token})
         self.operate(name)
-        self.assertEqual([name], completed)
-
-    def test_snapshot_is_kept_after_an_interrupted_retype(self) -> None:
-        self.interrupt()
-        self.impatient_of_retypes()
-        self.assertRaises(
-            exception.SnapshotIsBusy, self.operate, 'delete_snapshot'
-        )
-
-    def test_snapshot_of_an_image_without_its_name_is_kept(self) -> None:
-        # An administrator has reset the status in the middle of a swap.
-        self.interrupt(status='available')
-        with self.cluster.connected('volumes') as ioctx:
-            self.librbd.RBD().rename(ioctx, self.volume.name, 'other')
-        self.assertRaises(
-            exception.SnapshotIsBusy, self.operate, 'delete_snapshot'
-        )
-
-    def test_migration_by_cinder_is_no_interrupted_retype(self) -> None:
-        self.interrupt(migration_status='migrating')
-        with volume_use.using(self.driver, self.volume, 0):
-            pass
+        self.volume.refresh()
+        self.assertIsNone(self.volume.provider_geometry)
 
 
 @ddt.ddt
@@ -277,17 +245,6 @@ class MigratedTest(UseTestCase):
             self.operate,
             name,
         )
-
-    @ddt.data('clone', 'extend', 'connect')
-    def test_operation_waits_until_cinder_has_saved_the_migration(
-        self, name: str
-    ) -> None:
-        self.update(self.volume, {'migration_status': 'migrating'})
-        marker.write(
-            self.volume.id,
-            marker.Marker('req-1', '', '1', '2', pool='x', left='y'),
-        )
-        self._check_refused(name)
 
     @ddt.data(
         *('clone', 'create_from_snapshot', 'create_snapshot', 'extend'),
@@ -353,65 +310,13 @@ class ReplacingTest(UseTestCase):
             self.snapshot.save()
 
         self.at_pause(serve)
-        with volume_use.replacing(self.driver, self.volume, lambda: None):
+        with volume_use.replacing(self.driver, self.volume):
             self.assertEqual([True], served)
-
-    def test_accepted_request_does_not_wait_for_an_earlier_retype(
-        self,
-    ) -> None:
-        """It would wait for that one, and the new retype for the request."""
-        self.snapshot.status = 'creating'
-        self.snapshot.save()
-        self.update(self.volume, {'status': 'retyping'})
-        image_id = swap.image_id(self.driver, self.volume.name)
-        marker.write(self.volume.id, marker.Marker('earlier', '', image_id))
-        served = []
-
-        def serve() -> None:
-            with volume_use.using_snapshot(self.driver, self.snapshot, 0.1):
-                served.append(True)
-            self.snapshot.status = 'available'
-            self.snapshot.save()
-
-        self.at_pause(serve)
-        announced = self.driver._retypes.announced(
-            'later', self.volume, self.make_type()
-        )
-        with (
-            announced as settle,
-            volume_use.replacing(self.driver, self.volume, settle, wait=1.0),
-        ):
-            self.assertEqual([True], served)
-        mark = marker.of_volume(self.volume.id)
-        self.assertEqual('later', mark and mark.request)
-
-    def test_time_of_an_earlier_retype_is_not_taken_from_requests(
-        self,
-    ) -> None:
-        self.snapshot.status = 'deleting'
-        self.snapshot.save()
-        pauses: list[bool] = []
-
-        def serve_later() -> None:
-            pauses.append(True)
-            if len(pauses) == 2:
-                self.snapshot.status = 'available'
-                self.snapshot.save()
-
-        def settle() -> None:
-            if not pauses:
-                time.sleep(0.6)
-
-        self.at_pause(serve_later)
-        with volume_use.replacing(self.driver, self.volume, settle, wait=0.5):
-            self.assertEqual('available', self.snapshot.status)
 
     def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
         self.snapshot.status = 'deleting'
         self.snapshot.save()
-        with volume_use.replacing(
-            self.driver, self.volume, lambda: None, 0.2
-        ) as held:
+        with volume_use.replacing(self.driver, self.volume, 0.2) as held:
             held.check()
 
 

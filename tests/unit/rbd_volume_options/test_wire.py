@@ -151,14 +151,16 @@ _CONTRACT = {
     'RECORD_MESSAGE_REQUEST': 'rbd:message_request',
     'RECORD_ATTACH_REFUSED_AT': 'rbd:attach_refused_at',
     'RECORD_CONVERSION': 'rbd:conversion',
-    'MARKER_TYPE': 'type',
-    'MARKER_SOURCE': 'source',
-    'MARKER_PERCENT': 'percent',
-    'MARKER_POOL': 'pool',
-    'MARKER_RECORDS': ('rbd:conversion', 'rbd:marked', 'rbd:destination'),
-    'MARKER_AT': 'at',
+    'MARKER_TEXTS': (
+        'rbd:conversion',
+        *(f'rbd:conversion_{number}' for number in range(4)),
+    ),
+    'MARKER_RECORDS': (
+        'rbd:conversion',
+        *(f'rbd:conversion_{number}' for number in range(4)),
+        'rbd:marked',
+    ),
     'RECORD_CONVERSION_REFUSED': 'rbd:conversion_refused',
-    'RECORD_DESTINATION': 'rbd:destination',
     'RECORD_RESTORING': 'rbd:restoring',
     'RECORD_BEFORE_RESTORE': 'rbd:before_restore:',
     'AUDIT_VERSION': 'version',
@@ -184,12 +186,8 @@ _CONTRACT = {
     'RETYPE_COPY': '.retype-',
     'RETYPE_SOURCE': '.retyped-',
     'RBD_CLOUD_ID': 'rbd_cloud_id',
-    'MARKER_REQUEST': 'request',
-    'MARKER_COPY': 'copy',
-    'MARKER_VOID': 'void',
     'RECORD_MARKED': 'rbd:marked',
     'MARKED': 'marked',
-    'RECORD_KEPT': 'rbd:kept',
 }
 
 #: Prefixes of the names of items.

@@ -161,8 +161,8 @@ class AttributesTest(base.ApiTestCase):
 
     def test_conversion_is_shown_while_it_runs(self) -> None:
         volume = self.volume(made=base.MADE)
-        begun = marker.Marker('req-1', volume.volume_type_id, '10a')
-        marker.begin(volume.id, dataclasses.replace(begun, percent=42))
+        begun = marker.Marker('image', type_id=volume.volume_type_id)
+        marker.write(volume.id, dataclasses.replace(begun, percent=42))
         # The conversion has ended. Its marker will be removed.
         self.assertIsNone(self.shown_of(volume)['conversion'])
         volume.update({'status': 'retyping'})
@@ -187,7 +187,7 @@ class AttributesTest(base.ApiTestCase):
     def test_new_type_of_a_conversion(self) -> None:
         """Only those who may see pools see its id."""
         volume = self.volume(made=base.MADE)
-        marker.begin(volume.id, marker.Marker('req-1', 'type', '10a'))
+        marker.write(volume.id, marker.Marker('image', type_id='type'))
         volume.update({'status': 'retyping'})
         volume.save()
         for app, expected in ((self.admin, 'type'), (self.app, None)):

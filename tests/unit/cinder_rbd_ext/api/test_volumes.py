@@ -4,12 +4,9 @@ import dataclasses
 from typing import Any
 from unittest import mock
 
-from cinder.db import api as db
-from cinder.volume import api as volume_api
 from cinder.volume import rpcapi
 import oslo_messaging
 
-from cinder_rbd_ext.retype import marker
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from tests.unit.cinder_rbd_ext.api import base
@@ -376,63 +373,6 @@ class RetypeTest(base.ApiTestCase):
         path = f'/volumes/{volume.id}/action'
         body = self._body('fake')
         self.refused(404, volume.id, 'POST', path, body, app=self.stranger)
-
-    def test_marker_of_a_running_migration_is_not_void(self) -> None:
-        """Cinder refuses the retype; the migration continues."""
-        for migration_status, is_void in (('migrating', False), (None, True)):
-            volume = self.volume(migration_status=migration_status)
-            marker.write(
-                volume.id,
-                marker.Marker('req-1', '', 'image', 'copy', pool='volumes2'),
-            )
-            self._accepted(volume, 'striped', 'on-demand')
-            self.assertIs(is_void, self._is_void(volume))
-
-    def _is_void(self, volume: Any) -> bool | None:
-        mark = marker.of_volume(volume.id)
-        return mark.is_void if mark else None
-
-    def test_request_for_a_migration_voids_the_marker_of_an_earlier_one(
-        self,
-    ) -> None:
-        """Recovery would end a copy by Cinder, which calls no driver."""
-        for migration_status, is_void in (('migrating', False), (None, True)):
-            volume = self.volume(migration_status=migration_status)
-            mark = marker.Marker('req-1', '', 'image', pool='volumes2')
-            marker.write(volume.id, mark)
-            action = {'host': 'other@ceph#pool', 'force_host_copy': True}
-            path = f'/volumes/{volume.id}/action'
-            body = {'os-migrate_volume': action}
-            response = self.call('POST', path, body)
-            self.assertEqual(403, response.status_int)
-            self.assertFalse(self._is_void(volume))
-            self.call('POST', path, body, app=self.admin)
-            self.assertIs(is_void, self._is_void(volume))
-
-    def test_request_that_began_meanwhile_keeps_its_marker(self) -> None:
-        """Its retype would end, and the volume stay in ``retyping``."""
-        migration = {'host': 'other@ceph#pool', 'force_host_copy': True}
-        real = volume_api.API.get
-        for body in (self._body('striped'), {'os-migrate_volume': migration}):
-            volume = self.volume(None, base.MADE)
-
-            def get(
-                api: Any, *args: Any, ident: str = volume.id, **kwargs: Any
-            ) -> Any:
-                """Read a volume; then the driver begins another request."""
-                seen = real(api, *args, **kwargs)
-                if marker.of_volume(ident) is None:
-                    status = {'status': 'retyping'}
-                    db.volume_update(self.admin_context, ident, status)
-                    mark = marker.Marker('req-1', 'type', 'image')
-                    marker.write(ident, mark)
-                return seen
-
-            with mock.patch.object(volume_api.API, 'get', get):
-                path = f'/volumes/{volume.id}/action'
-                response = self.call('POST', path, body, app=self.admin)
-            self.assertEqual(400, response.status_int, response.text)
-            self.assertIs(False, self._is_void(volume))
 
     def test_malformed_retype_gets_stock_refusal(self) -> None:
         volume = self.volume({'rbd:object_size': '1M'}, base.MADE)

@@ -3,6 +3,7 @@
 """The statistics of a back end."""
 
 import errno
+from typing import Any
 from unittest import mock
 
 from cinder_rbd_ext.cluster import statistics
@@ -28,6 +29,25 @@ class StatisticsTest(base.DriverTestCase):
             self.driver, {'backend_state': 'down', **_LOCATION}
         )
         self.assertIsNone(reported[wire.RBD_DEFAULT_FEATURES])
+
+    def test_size_of_the_volumes_follows_the_database(self) -> None:
+        """Cinder adds up a number that a migration makes wrong."""
+        self.driver.host = 'test_host'
+        self.new_volume(size=2)
+        moved = self.new_volume(size=3)
+
+        def provisioned(**stock: Any) -> Any:
+            up = {'backend_state': 'up', **_LOCATION, **stock}
+            return statistics.added(self.driver, up).get(
+                'provisioned_capacity_gb'
+            )
+
+        self.assertEqual(5, provisioned())
+        self.update(moved, {'host': 'elsewhere'})
+        self.assertEqual(2, provisioned())
+        self.assertIsNone(provisioned(provisioned_capacity_gb=9))
+        self.driver.cluster_name = 'cluster@ceph'
+        self.assertIsNone(provisioned())
 
 
 _STOCK = {wire.LOCATION_INFO: 'ceph:volumes'}

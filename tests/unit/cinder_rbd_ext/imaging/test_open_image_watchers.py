@@ -34,7 +34,7 @@ class ManageableTest(base.DriverTestCase):
     def _listed(self, *managed: Any) -> dict[str, str | None]:
         """Return why each image cannot be managed, or None."""
         volumes = self.driver.get_manageable_volumes(
-            [{'id': each.id} for each in managed],
+            [{'id': each.id, 'name_id': each.name_id} for each in managed],
             None,
             1000,
             0,

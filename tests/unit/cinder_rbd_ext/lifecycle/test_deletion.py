@@ -20,7 +20,6 @@ import fixtures
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
-from cinder_rbd_ext.retype import marker
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
@@ -285,7 +284,9 @@ class ManagerTest(base.DriverTestCase):
         with mock.patch.object(
             locks, 'exclusive', autospec=True, side_effect=reset
         ):
-            self.assertRaises(marker.Superseded, self.delete, self.volume)
+            self.assertRaises(
+                exception.VolumeBackendAPIException, self.delete, self.volume
+            )
         self.assertEqual([self.volume.name], self.cluster.names())
         stored = objects.Volume.get_by_id(self.admin, self.volume.id)
         self.assertEqual('available', stored.status)

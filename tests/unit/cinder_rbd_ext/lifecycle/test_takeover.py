@@ -4,6 +4,7 @@ from typing import Any
 from unittest import mock
 
 from cinder import exception
+from cinder import objects
 from cinder.db import api as db
 from cinder.volume.drivers import rbd as stock
 import ddt
@@ -12,6 +13,7 @@ import testtools
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
+from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
@@ -149,6 +151,58 @@ class ManageTest(base.DriverTestCase):
         )
         self.assertEqual(['found', volume.name], self.cluster.names())
         self.assertEqual((22, 1 << 22, 1), self.layout_of(volume.name))
+
+
+class NamesTest(base.DriverTestCase):
+    """Images whose names are not made of the ids of their volumes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver.host = 'test_host'
+        self.volume = self.made_volume()
+        self.copy = 'volume-00000000-1111-4222-8333-444444444444'
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().create(ioctx, self.copy, base.GIB)
+
+    def _safe(self) -> dict[str, Any]:
+        """Return which images can be managed, and the volumes of others."""
+        listed = self.driver.get_manageable_volumes(
+            [objects.Volume.get_by_id(self.admin, self.volume.id)],
+            *(None, 1000, 0, ['reference'], ['asc']),
+        )
+        return {
+            each['reference']['source-name']: (
+                each['safe_to_manage'] or each['cinder_id']
+            )
+            for each in listed
+        }
+
+    def _check_not_managed(self) -> None:
+        self.assertEqual(self.volume.id, self._safe()[self.copy])
+        self.assertRaises(
+            exception.ManageExistingAlreadyManaged,
+            self.driver.manage_existing,
+            self.new_volume(),
+            {'source-name': self.copy},
+        )
+        self.assertIn(self.copy, self.cluster.names())
+
+    def test_image_that_no_volume_has_can_be_managed(self) -> None:
+        self.assertIs(True, self._safe()[self.copy])
+        self.driver.manage_existing(
+            self.new_volume(), {'source-name': self.copy}
+        )
+
+    def test_image_that_a_row_names_is_not_managed(self) -> None:
+        self.update(
+            self.volume, {'_name_id': self.copy.removeprefix('volume-')}
+        )
+        self._check_not_managed()
+
+    def test_copy_of_an_unfinished_retype_is_not_managed(self) -> None:
+        image = self.copy.removeprefix('volume-')
+        marker.write(self.volume.id, marker.Marker(image))
+        self._check_not_managed()
 
 
 class MigratedTest(base.DriverTestCase):

@@ -3,11 +3,9 @@
 import dataclasses
 import datetime
 import os
-import threading
 from typing import Any
 from unittest import mock
 
-from cinder.db import api as db
 import ddt
 from oslo_utils import timeutils
 
@@ -15,9 +13,6 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
-from cinder_rbd_ext.retype import swap
-from cinder_rbd_ext.retype import trash
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 
@@ -29,9 +24,6 @@ class RecoveryTest(base.DriverTestCase):
         super().setUp()
         self.volume = self.made_volume()
         self.driver.host = self.volume.host
-        stale = mock.patch.object(marker, 'STALE', 0.0)
-        stale.start()
-        self.addCleanup(stale.stop)
 
     def _interrupted(self, **changes: object) -> None:
         new_type = self.make_type(rbd_object_map='false')
@@ -43,41 +35,9 @@ class RecoveryTest(base.DriverTestCase):
                 **changes,
             },
         )
-        marker.write(
-            self.volume.id, marker.Marker('req-1', new_type.id, '123')
-        )
-
-    def test_request_that_voided_the_marker_is_waited_for(self) -> None:
-        self._interrupted()
-        marker.disown(self.volume.id, 'req-1')
-        own = self.driver._recovery
-        long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
-        for changed, began, status in (
-            # It was accepted, or this service has started, a moment ago.
-            (timeutils.utcnow(), long_ago, 'retyping'),
-            (long_ago, timeutils.utcnow(), 'retyping'),
-            (long_ago, long_ago, 'in-use'),
-        ):
-            own._began = began
-            db.volume_update(
-                self.admin, self.volume.id, {'updated_at': changed}
-            )
-            with mock.patch.object(marker, 'STALE', 70.0):
-                self.assertEqual(status == 'retyping', own.recover_all())
-            self.volume.refresh()
-            self.assertEqual(status, self.volume.status)
-        self.assertIsNone(marker.of_volume(self.volume.id))
-
-    def test_copy_by_cinder_after_a_void_marker_is_no_lost_request(
-        self,
-    ) -> None:
-        """An administrator has reset the migration status."""
-        self._interrupted()
-        self.new_volume(migration_status=f'target:{self.volume.id}')
-        marker.disown(self.volume.id, 'req-1')
-        self.driver._recovery.recover_all()
-        self.volume.refresh()
-        self.assertEqual('retyping', self.volume.status)
+        # Of a process that was killed.
+        mark = marker.new(self.driver, 'process', new_type.id)
+        marker.write(self.volume.id, mark)
 
     @ddt.data(None, 'success', 'error')
     def test_volume_gets_its_former_status(
@@ -251,15 +211,15 @@ class RecoveryTest(base.DriverTestCase):
         """Search as a service that started after the last request."""
         own = self.driver._recovery
         own._began = timeutils.utcnow() + datetime.timedelta(seconds=seconds)
-        with mock.patch.object(marker, 'STALE', -60.0):
+        with mock.patch.object(recovery, 'LOST', -60.0):
             own.return_lost()
         self.volume.refresh()
 
     def test_refusal_by_the_cluster_is_logged_once_in_full(self) -> None:
         self._interrupted(status='available')
         refusal = mock.patch.object(
-            trash,
-            'discard',
+            self.driver._settlement,
+            'settle',
             autospec=True,
             side_effect=PermissionError('refused'),
         )
@@ -268,6 +228,30 @@ class RecoveryTest(base.DriverTestCase):
             self.driver._recovery.recover_all()
         tracebacks = [bool(line.exc_info) for line in logged.records]
         self.assertEqual([True, False], tracebacks)
+
+    def test_request_of_this_process_is_left_to_cinder(self) -> None:
+        """Its manager is about to save the end."""
+        self._interrupted()
+        mark = marker.of_volume(self.volume.id)
+        assert mark is not None  # noqa: S101
+        own = dataclasses.replace(
+            mark, process=self.driver._settlement.process
+        )
+        marker.write(self.volume.id, own)
+        self.assertTrue(self.driver._recovery.recover_all())
+        self.volume.refresh()
+        self.assertEqual('retyping', self.volume.status)
+
+    def test_request_that_is_over_leaves_the_next_status_alone(self) -> None:
+        """Its copy could not be removed, and another request was accepted."""
+        self._interrupted()
+        mark = marker.of_volume(self.volume.id)
+        assert mark is not None  # noqa: S101
+        marker.write(self.volume.id, dataclasses.replace(mark, is_over=True))
+        self.assertFalse(self.driver._recovery.recover_all())
+        self.volume.refresh()
+        self.assertEqual('retyping', self.volume.status)
+        self.assertIsNone(marker.of_volume(self.volume.id))
 
     def test_record_has_the_features_of_the_image(self) -> None:
         """The service was killed between the features and the type."""
@@ -278,117 +262,3 @@ class RecoveryTest(base.DriverTestCase):
         self.assertNotIn(
             'object-map', self.recorded(self.volume)['rbd:features']
         )
-
-    def test_kept_sources_are_removed_early_if_the_pool_is_full(self) -> None:
-        full: list[bool] = []
-        own = self.driver._recovery
-        with (
-            mock.patch.object(
-                trash,
-                'remove_expired',
-                lambda driver, is_full: full.append(is_full),
-            ),
-            mock.patch.object(
-                own, 'recover_all', autospec=True, return_value=False
-            ),
-            mock.patch.object(threading, 'Thread', autospec=True) as thread,
-        ):
-            for free, total in ((9, 100), (11, 100), ('unknown', 'unknown')):
-                own.start(free, total)
-                _, kwargs = thread.call_args
-                kwargs['target'](*kwargs['args'])
-        self.assertEqual([True, False, False], full)
-
-    def _migrating(self, **changes: Any) -> marker.Marker:
-        """Leave the marker of a migration whose copy is complete."""
-        self.update(self.volume, {'migration_status': 'migrating'})
-        mark = marker.Marker(
-            *('req-1', '', 'image', 'copy'),
-            pool='volumes2',
-            left=self.volume.host,
-            destination='there@ceph2',
-        )
-        mark = dataclasses.replace(mark, **changes)
-        return marker.write(self.volume.id, mark)
-
-    def test_failed_migration_does_not_end_the_next_one(self) -> None:
-        """Cinder copies the data, without the driver."""
-        self._migrating(is_void=True)
-        with mock.patch.object(trash, 'discard', autospec=True):
-            self.assertFalse(self.driver._recovery.recover_all())
-        self.volume.refresh()
-        self.assertEqual('migrating', self.volume.migration_status)
-        self.assertIsNone(marker.of_volume(self.volume.id))
-
-    def test_copy_that_cinder_may_save_is_not_removed(self) -> None:
-        """An administrator has reset the status meanwhile."""
-        mark = self._migrating()
-        self.update(self.volume, {'migration_status': None})
-        with mock.patch.object(trash, 'discard', autospec=True) as discard:
-            with mock.patch.object(marker, 'STALE', 70.0):
-                self.assertTrue(self.driver._recovery.recover_all())
-            self.assertEqual(mark, marker.of_volume(self.volume.id))
-            discard.assert_not_called()
-            self.assertFalse(self.driver._recovery.recover_all())
-            discard.assert_called_once()
-        self.assertIsNone(marker.of_volume(self.volume.id))
-
-    def test_former_image_of_a_migration_is_not_an_earlier_one(self) -> None:
-        """Otherwise, that of a retype before would end its time."""
-        self._migrating(left='here@ceph', destination=self.volume.host)
-        self.update(self.volume, {'migration_status': 'success'})
-        self.driver.host = 'here@ceph'
-        marker.note_kept(self.volume.id, 'earlier')
-        with mock.patch.object(swap, 'run', autospec=True, return_value=True):
-            self.assertFalse(self.driver._recovery.recover_all())
-        recorded = self.recorded(self.volume)
-        self.assertEqual('image', recorded[wire.RECORD_KEPT])
-
-    def test_retype_is_possible_after_a_move_to_a_third_back_end(self) -> None:
-        """Nothing proves which image is that of the volume: both stay."""
-        self._migrating(left='here@ceph')
-        self.driver.host = 'here@ceph'
-        with (
-            mock.patch.object(trash, 'discard', autospec=True) as discard,
-            mock.patch.object(trash, 'keep', autospec=True) as keep,
-        ):
-            self.assertFalse(self.driver._recovery.recover_all())
-        discard.assert_not_called()
-        keep.assert_not_called()
-        self.assertIsNone(marker.of_volume(self.volume.id))
-        self.assertIn('is now on', self.log.output)
-
-    def test_kept_sources_are_removed_while_an_image_has_a_watcher(
-        self,
-    ) -> None:
-        own = self.driver._recovery
-        with (
-            mock.patch.object(
-                own,
-                'recover_all',
-                autospec=True,
-                # A search that does not end fails.
-                side_effect=[True, OSError],
-            ),
-            mock.patch.object(trash, 'remove_expired', autospec=True) as purge,
-            mock.patch.object(recovery, 'PAUSE', 0.0),
-        ):
-            own._run(is_full=False)
-        purge.assert_called_once_with(self.driver, False)
-
-    def test_retypes_are_recovered_while_an_image_is_removed(self) -> None:
-        own = self.driver._recovery
-        with (
-            mock.patch.object(
-                own, 'recover_all', autospec=True, return_value=False
-            ) as recover_all,
-            mock.patch.object(
-                trash,
-                'remove_expired',
-                autospec=True,
-                side_effect=lambda driver, is_full: own._run(is_full),
-            ) as purge,
-        ):
-            own._run(is_full=False)
-        self.assertEqual(2, recover_all.call_count)
-        purge.assert_called_once_with(self.driver, False)

@@ -8,6 +8,7 @@ Copies are tested on real Ceph (:mod:`tests.functional`).
 from typing import Any
 from unittest import mock
 
+from cinder import exception
 from cinder import objects
 from cinder.db import api as db
 from cinder.tests.unit import utils as cinder_utils
@@ -18,11 +19,9 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext import volume_use
+from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
-from cinder_rbd_ext.retype import leftovers
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import swap
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
@@ -196,109 +195,27 @@ class RetypeTest(base.DriverTestCase):
 
         with mock.patch.object(volume_use, 'replacing', given_back):
             self.assertRaises(
-                marker.Superseded,
+                exception.VolumeBackendAPIException,
                 self._retype,
                 volume,
                 rbd_object_map='false',
             )
-        self.assertFalse(issubclass(marker.Superseded, Exception))
         self.assertEqual(before, self._mask(volume))
         self.assertIsNone(marker.of_volume(volume.id))
 
-    def test_given_up_retype_ends_even_if_its_marker_cannot_be_settled(
-        self,
-    ) -> None:
+    def test_retype_without_its_lock_leaves_no_marker(self) -> None:
         volume = self.made_volume()
-        marker.begin(volume.id, marker.Marker('req', 'type', source_id=''))
+        locked = locks.VolumeLocked(volume_id=volume.id)
         with mock.patch.object(
-            leftovers.Leftovers,
-            'settle',
-            autospec=True,
-            side_effect=exceptions.VolumeOptionRefused('made to fail'),
+            volume_use, 'replacing', autospec=True, side_effect=locked
         ):
             self.assertRaises(
-                marker.Superseded,
-                self.driver._retypes.retype,
-                *('req', volume, self.make_type(), lambda: (True, None)),
-                mock.create_autospec(locks.Exclusive, instance=True),
-            )
-        self.assertIsNotNone(marker.of_volume(volume.id))
-
-    @ddt.data(True, False)
-    def test_retype_without_its_lock_ends_if_it_was_given_up(
-        self, is_given_up: bool
-    ) -> None:
-        volume = self.made_volume()
-
-        def locked(*args: Any) -> None:
-            if is_given_up:
-                status = {'status': 'in-use'}
-                db.volume_update(self.admin, volume.id, status)
-            raise locks.VolumeLocked(volume_id=volume.id)
-
-        with mock.patch.object(volume_use, 'replacing', locked):
-            self.assertRaises(
-                marker.Superseded if is_given_up else locks.VolumeLocked,
+                locks.VolumeLocked,
                 self._retype,
                 volume,
                 rbd_object_map='false',
             )
-
-    def test_retype_whose_lock_has_expired_ends(self) -> None:
-        """Another service may act on the volume."""
-        volume = self.made_volume()
-        before = self._mask(volume)
-        with mock.patch.object(
-            locks.Exclusive,
-            'check',
-            autospec=True,
-            side_effect=locks.LockLost(volume_id=volume.id),
-        ):
-            self.assertRaises(
-                marker.Superseded,
-                self._retype,
-                volume,
-                rbd_object_map='false',
-            )
-        self.assertEqual(before, self._mask(volume))
-
-    @ddt.data('status', 'marker')
-    def test_late_success_is_not_returned(self, changed: str) -> None:
-        """Cinder's manager would save the type, and the former status."""
-        volume = self.made_volume()
-
-        def late(*args: Any) -> None:
-            if changed == 'status':
-                status = {'status': 'in-use'}
-                db.volume_update(self.admin, volume.id, status)
-            else:
-                # The API has accepted another retype.
-                marker.disown(volume.id, self.context.request_id)
-
-        with mock.patch.object(self.driver._retypes, 'complete', late):
-            self.assertRaises(
-                marker.Superseded,
-                self._retype,
-                volume,
-                rbd_object_map='false',
-            )
-
-    def test_refused_retype_ends_if_it_was_given_up(self) -> None:
-        """Cinder's manager would migrate the volume."""
-        volume = self.made_volume()
-
-        def given_up(*args: Any) -> str:
-            status = {'status': 'available'}
-            db.volume_update(self.admin, volume.id, status)
-            return 'not enough room'
-
-        with mock.patch.object(retypes.Retypes, '_reason_against', given_up):
-            self.assertRaises(
-                marker.Superseded,
-                self._retype,
-                volume,
-                rbd_object_map='false',
-            )
+        self.assertIsNone(marker.of_volume(volume.id))
 
     def test_retype_of_a_volume_that_was_deleted_fails(self) -> None:
         volume = self.made_volume()
@@ -337,7 +254,7 @@ class RetypeTest(base.DriverTestCase):
         limit = {'rbd:bps_limit': '1M'}
         volume = self.made_volume(limit, size=100)
         started = self.mock_object(copies.Copy, 'make_verified', autospec=True)
-        started.side_effect = swap.CopyFailed(reason='started')
+        started.side_effect = commit.CopyFailed(reason='started')
         layout = {'rbd_stripe_unit': '64K', 'rbd_stripe_count': '8'}
         self.assertFalse(self._retype(volume, **layout))
         started.assert_not_called()
@@ -360,38 +277,13 @@ class RetypeTest(base.DriverTestCase):
         target = self.new_volume(migration_status=f'target:{volume.id}')
         # The request of its migration, with the same object.
         error = self.assertRaises(
-            swap.CopyFailed,
+            commit.CopyFailed,
             self.driver.before_volume_copy,
             self.admin,
             volume,
             target,
         )
         self.assertEqual(admission.TOO_MANY, str(error))
-
-    def test_step_after_the_swap_is_repeated_until_the_status_is_reset(
-        self,
-    ) -> None:
-        volume = self.made_volume()
-        states = [RuntimeError('gone away'), 'retyping', 'available']
-        steps = []
-
-        def step() -> None:
-            steps.append(1)
-            raise ValueError('refused')
-
-        with (
-            mock.patch.object(retypes, 'REPEAT', 0.0),
-            mock.patch.object(
-                marker, 'status_of', autospec=True, side_effect=states
-            ),
-        ):
-            self.assertRaises(
-                marker.Superseded,
-                self.driver._retypes._repeated,
-                volume.id,
-                step,
-            )
-        self.assertEqual(3, len(steps))
 
     @ddt.data(None, '{}')
     def test_nothing_saved(self, location: str | None) -> None:

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The commit of a copy, and what can come in between."""
+
+import contextlib
+import datetime
+import os
+import sys
+from typing import Any
+from unittest import mock
+
+from cinder import exception
+from cinder import objects
+import ddt
+
+from cinder_rbd_ext import locks
+from cinder_rbd_ext.retype import commit
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import retypes
+from tests.unit.cinder_rbd_ext.retype import copying
+
+_BOTH = ddt.data(False, True)
+
+# Lines at which a service is killed or paused: the first one, and the distance
+# to the next. All of them take minutes.
+_FIRST = int(os.environ.get('RBD_FIRST_LINE', '1'))
+_STEP = int(os.environ.get('RBD_LINES_STEP', '17'))
+
+
+@ddt.ddt
+class CommitTest(copying.CopyingTestCase):
+    """Each test forces one of the cases that could lose an image."""
+
+    def _before_commit(self, act: Any) -> Any:
+        stock = commit.commit
+
+        def late(*args: Any) -> bool:
+            act()
+            return stock(*args)
+
+        return mock.patch.object(commit, 'commit', late)
+
+    @_BOTH
+    def test_row_names_the_copy_and_the_other_image_is_kept(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+        self.assertTrue(self.run_request(volume))
+        row = self.row()
+        self.assertNotEqual(self.former, row.name)
+        self.assertEqual(row.name, volume.name)
+        self.assertEqual(set(), volume.obj_what_changed())
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    @_BOTH
+    def test_late_commit_of_a_paused_service_fails(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+        other = self.another_service()
+        with self._before_commit(other._recovery.recover_all):
+            self.assertFalse(self.run_request(volume))
+        self.assertEqual(self.former, self.row().name)
+        self.check_settled()
+
+    @_BOTH
+    def test_commit_to_an_image_that_was_removed_fails(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+
+        def removed() -> None:
+            mark = marker.of_volume(volume.id)
+            assert mark is not None  # noqa: S101
+            del self.cluster.pools[mark.pool].images[mark.name]
+
+        with self._before_commit(removed):
+            self.assertFalse(self.run_request(volume))
+        self.check_settled()
+
+    @_BOTH
+    def test_commit_to_another_image_of_the_name_fails(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+
+        def replaced() -> None:
+            mark = marker.of_volume(volume.id)
+            assert mark is not None  # noqa: S101
+            self.cluster.stored(mark.name, mark.pool).ident = 'another'
+
+        with self._before_commit(replaced):
+            self.assertFalse(self.run_request(volume))
+        self.assertEqual(self.former, self.row().name)
+
+    def test_failure_after_the_commit_is_not_raised(self) -> None:
+        """Cinder would copy the former image, and delete the new one."""
+        volume = self.requested()
+        with mock.patch.object(
+            retypes.Retypes, 'complete', side_effect=ValueError('made to fail')
+        ):
+            self.assertTrue(self.run_request(volume))
+        self.assertEqual(self.row().name, volume.name)
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    def test_failure_after_the_commit_of_a_migration_is_not_raised(
+        self,
+    ) -> None:
+        volume = self.requested(is_migrated=True)
+        with mock.patch.object(
+            self.driver._settlement,
+            'remove_former',
+            side_effect=self.librbd.ImageBusy('made to fail'),
+        ):
+            self.assertTrue(self.run_request(volume))
+        self.assertEqual('there@ceph2#ceph2', self.row().host)
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    @ddt.data('deleting', 'in-use')
+    def test_status_of_a_later_request_is_not_overwritten(
+        self, status: str
+    ) -> None:
+        """The service was paused between its end and the manager's save."""
+        volume = self.requested()
+        done, _ = self.driver.retype(
+            self.context, volume, self.new_type, {}, None
+        )
+        self.assertTrue(done)
+        self.another_service()._recovery.recover_all()
+        self.assertEqual('available', self.row().status)
+        self.save_row(status=status)
+        self.update(
+            volume,
+            {'status': 'available', 'volume_type_id': self.new_type.id},
+        )
+        row = self.row()
+        self.assertEqual(status, row.status)
+        self.assertEqual(self.new_type.id, row.volume_type_id)
+
+    def test_late_failure_does_not_release_the_status_either(self) -> None:
+        volume = self.requested()
+        self.save_row(status='in-use')
+        self.assertFalse(self.run_request(volume))
+        self.assertEqual('in-use', self.row().status)
+        self.assertEqual([self.former], self.images())
+
+    @ddt.data((False, True), (False, False), (True, True), (True, False))
+    @ddt.unpack
+    def test_update_without_an_answer_is_looked_up(
+        self, is_migrated: bool, has_effect: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+        stock = objects.Volume.conditional_update
+
+        def update(own: Any, values: Any, *args: Any, **kwargs: Any) -> Any:
+            if '_name_id' not in values:
+                return stock(own, values, *args, **kwargs)
+            if has_effect:
+                kwargs['reflect_changes'] = False
+                stock(own, values, *args, **kwargs)
+            raise RuntimeError('the server has gone away')
+
+        with mock.patch.object(objects.Volume, 'conditional_update', update):
+            self.assertEqual(has_effect, self.run_request(volume))
+        self.assertEqual(has_effect, self.row().name != self.former)
+        self.assertEqual(self.row().name, volume.name)
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    @_BOTH
+    def test_database_that_does_not_answer_leaves_both_images(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+        stock = objects.Volume.conditional_update
+
+        def update(own: Any, values: Any, *args: Any, **kwargs: Any) -> Any:
+            if '_name_id' in values:
+                raise RuntimeError('the server has gone away')
+            return stock(own, values, *args, **kwargs)
+
+        with (
+            mock.patch.object(commit, '_PAUSE', 0),
+            mock.patch.object(commit, 'outcome', side_effect=RuntimeError),
+            mock.patch.object(objects.Volume, 'conditional_update', update),
+        ):
+            self.assertFalse(self.run_request(volume))
+        self.assertEqual(2, len(self.images()))
+        self.another_service()._recovery.recover_all()
+        self.assertEqual(self.former, self.row().name)
+        self.check_settled()
+
+    def test_request_in_the_source_meets_that_the_host_has_moved(self) -> None:
+        volume = self.requested(is_migrated=True)
+        snapshot = self.new_snapshot(volume)
+        stale = objects.Volume.get_by_id(self.admin, volume.id)
+        self.assertTrue(self.run_request(volume))
+        for use in (
+            lambda: self.driver.extend_volume(stale, 2),
+            lambda: self.driver.create_cloned_volume(self.new_volume(), stale),
+            lambda: self.driver.delete_snapshot(snapshot),
+        ):
+            self.assertIsInstance(
+                self.raised(use),
+                (exception.VolumeIsBusy, exception.SnapshotIsBusy),
+            )
+
+    @_BOTH
+    def test_start_of_another_service_leaves_a_running_request_alone(
+        self, is_migrated: bool
+    ) -> None:
+        volume = self.requested(is_migrated)
+        other = self.another_service()
+        with (
+            mock.patch.object(marker, 'has_service', return_value=True),
+            self._before_commit(other._recovery.recover_all),
+        ):
+            other.host = 'other_host'
+            self.assertTrue(self.run_request(volume))
+        self.assertNotEqual(self.former, self.row().name)
+
+    @_BOTH
+    def test_use_of_the_image_after_the_lock_was_lost_ends_the_request(
+        self, is_migrated: bool
+    ) -> None:
+        """The copy lacks what another service has changed since."""
+        volume = self.requested(is_migrated)
+        other = self.another_service()
+
+        def use() -> None:
+            with locks.exclusive(other, self.row(), 0.0) as lock:
+                commit.void(lock.volume)
+
+        with self._before_commit(use):
+            self.assertFalse(self.run_request(volume))
+        self.assertEqual(self.former, self.row().name)
+        self.driver._recovery.recover_all()
+        self.check_settled()
+
+    def test_both_images_stay_if_the_row_names_neither(self) -> None:
+        volume = self.requested()
+        self.assertTrue(self.run_request(volume))
+        self.save_row(_name_id='00000000-1111-4222-8333-444444444444')
+        before = self.images()
+        self.driver._recovery.recover_all()
+        self.assertEqual(before, self.images())
+        self.assertEqual([], self.kept)
+
+    def test_former_image_stays_if_the_new_one_is_missing(self) -> None:
+        volume = self.requested()
+        self.assertTrue(self.run_request(volume))
+        del self.cluster.pools['volumes'].images[volume.name]
+        self.driver._recovery.recover_all()
+        self.assertEqual([self.former], self.images())
+
+    @_BOTH
+    def test_deletion_settles_first(self, is_migrated: bool) -> None:
+        volume = self.requested(is_migrated)
+        self.assertTrue(self.run_request(volume))
+        driver = self.driver
+        if is_migrated:
+            driver = self.make_driver(rbd_pool='volumes2')
+            driver.host = 'there@ceph2'
+        self.save_row(status='deleting')
+        driver.delete_volume(self.row())
+        self.assertEqual([], self.images())
+        self.assertEqual([self.former], self.kept)
+
+    def test_copy_by_cinder_of_a_former_image_is_refused(self) -> None:
+        """It has an object of the volume from before the commit."""
+        volume = self.requested()
+        stale = objects.Volume.get_by_id(self.admin, volume.id)
+        self.assertTrue(self.run_request(volume))
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            self.driver.before_volume_copy,
+            *(self.admin, stale, target),
+        )
+
+
+@ddt.ddt
+class EachLineTest(copying.CopyingTestCase):
+    """A service is killed or paused at each line; another one recovers."""
+
+    def _lines(self, is_migrated: bool) -> int:
+        volume = self.requested(is_migrated)
+        lines = 0
+
+        def trace(frame: Any, event: str, _argument: Any) -> Any:
+            nonlocal lines
+            if not frame.f_code.co_filename.startswith(copying.CODE):
+                return None
+            lines += event == 'line'
+            return trace
+
+        self._traced(trace, volume)
+        self._recover()
+        self.check_settled()
+        self._clear(volume)
+        return lines
+
+    def _traced(self, trace: Any, volume: Any) -> None:
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            self.run_request(volume)
+        finally:
+            sys.settrace(before)
+
+    def _recover(self) -> None:
+        other = self.another_service()
+        other._recovery.recover_all()
+        with mock.patch.object(other._recovery, '_has_waited', lambda _: True):
+            other._recovery._began += datetime.timedelta(days=1)
+            other._recovery.return_lost()
+
+    def _clear(self, volume: Any) -> None:
+        self.kept.clear()
+        for pool in ('volumes', 'volumes2'):
+            self.cluster.pools[pool].images.clear()
+
+    @_BOTH
+    def test_killed(self, is_migrated: bool) -> None:
+        def kill() -> None:
+            raise copying.Killed
+
+        for line in range(_FIRST, self._lines(is_migrated) + 1, _STEP):
+            with self.subTest(line=line):
+                volume = self.requested(is_migrated)
+                with contextlib.suppress(copying.Killed):
+                    self._traced(copying.at_line(line, kill), volume)
+                for image in list(self.cluster.open_images):
+                    image.close()
+                self._recover()
+                self.check_settled()
+                self._clear(volume)
+
+    @_BOTH
+    def test_paused(self, is_migrated: bool) -> None:
+        for line in range(_FIRST, self._lines(is_migrated) + 1, _STEP):
+            with self.subTest(line=line):
+                volume = self.requested(is_migrated)
+                self._traced(copying.at_line(line, self._recover), volume)
+                self._recover()
+                self.check_settled()
+                self._clear(volume)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+import errno
+from unittest import mock
+
+from cinder import exception
+from cinder.db import api as db
+import ddt
+
+from cinder_rbd_ext import locks
+from cinder_rbd_ext.retype import copies
+from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.trash import entries
+from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext.retype import copying
+
+
+@ddt.ddt
+class SettlementTest(copying.CopyingTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.volume_id = self.volume.id
+        self.own = self.driver._settlement
+        mark = marker.new(self.driver, self.own.process, 'the-type')
+        self.mark = dataclasses.replace(
+            mark,
+            former=self.volume.id,
+            former_id='an-id',
+            former_pool='volumes',
+            pool='volumes2',
+        )
+        marker.write(self.volume.id, self.mark)
+
+    def test_keys_that_a_client_has_written_back_are_removed(self) -> None:
+        """It had read all metadata before the retype removed a key."""
+        written = {keys.OBJECT_SIZE: '1M', 'a': 'b'}
+        db.volume_metadata_update(self.admin, self.volume.id, written, False)
+        self.own.settle(self.volume.id)
+        metadata = db.volume_metadata_get(self.admin, self.volume.id)
+        self.assertEqual({'a': 'b'}, dict(metadata))
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    def test_nothing_is_removed_without_the_image_that_the_row_names(
+        self,
+    ) -> None:
+        """The pool is wrong, or the database older than the images."""
+        del self.cluster.pools['volumes'].images[self.volume.name]
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            self.driver.unmanage,
+            self.volume,
+        )
+        self.assertIsNotNone(marker.of_volume(self.volume.id))
+
+    @ddt.data(errno.EPERM, errno.EACCES)
+    def test_pool_that_may_no_longer_be_used_does_not_hold_a_volume(
+        self, number: int
+    ) -> None:
+        refused = PermissionError(number, 'refused')
+        with mock.patch.object(
+            entries, 'discard', autospec=True, side_effect=refused
+        ):
+            self.own.settle(self.volume.id)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+        self.assertIn('Pool volumes2 cannot be used', self.log.output)
+
+    def test_other_failure_keeps_the_marker(self) -> None:
+        busy = self.librbd.ImageBusy('open')
+        with mock.patch.object(
+            entries, 'discard', autospec=True, side_effect=busy
+        ):
+            self.assertRaises(
+                self.librbd.ImageBusy, self.own.settle, self.volume.id
+            )
+        self.assertIsNotNone(marker.of_volume(self.volume.id))
+
+    def test_former_image_with_another_id_is_not_moved_to_the_trash(
+        self,
+    ) -> None:
+        """Somebody has made another image with its name."""
+        copied = dataclasses.replace(self.mark, pool='volumes')
+        marker.write(self.volume.id, copied)
+        with self.cluster.connected() as ioctx:
+            self.librbd.RBD().create(ioctx, copied.name, 1 << 30)
+        self.save_row(_name_id=copied.image)
+        self.own.settle(self.volume.id)
+        self.assertEqual([], self.kept)
+        self.assertIn(self.volume.name, self.images())
+
+    def test_running_request_is_not_settled_by_another_operation(self) -> None:
+        self.save_row(status='retyping')
+        self.assertRaises(
+            locks.VolumeLocked, self.own.settle_idle, self.volume.id
+        )
+        self.save_row(status='available')
+        self.own.settle_idle(self.volume.id)
+        self.assertIsNone(marker.of_volume(self.volume.id))
+
+    def test_request_without_its_lock_does_not_settle_a_later_one(
+        self,
+    ) -> None:
+        later = dataclasses.replace(
+            self.mark, image='00000000-1111-4222-8333-444444444444'
+        )
+        marker.write(self.volume.id, later)
+        self.own.give_up(self.volume.id, self.mark)
+        mark = marker.of_volume(self.volume.id)
+        self.assertEqual(later.image, mark and mark.image)
+
+    def test_former_image_with_a_late_snapshot_is_kept(self) -> None:
+        """A service that was paused has made it there."""
+        snapshot = self.new_snapshot(self.volume)
+        self.assertFalse(
+            self.driver.keeps_former_image(
+                self.volume.id, 'former', [snapshot.name, 'another']
+            )
+        )
+        self.cluster.stored(self.volume.name).snapshots.clear()
+        self.assertTrue(
+            self.driver.keeps_former_image(
+                self.volume.id, 'former', [snapshot.name]
+            )
+        )
+        self.assertIsNotNone(
+            copies.image_id(self.driver, self.volume.name, 'volumes')
+        )
