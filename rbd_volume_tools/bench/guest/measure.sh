@@ -144,9 +144,11 @@ matrix_job() { # lines of the job
 $1
 END
     # The guest may not have noticed the new disk yet.
-    tries=0
-    until disk=$(grep -lx "$serial" "$root"/sys/block/*/serial |
-        sed 's,.*/\([^/]*\)/serial,\1,') && [ -n "$disk" ]; do
+    tries=0 disk=
+    while [ -z "$disk" ]; do
+        disk=$(grep -lx "$serial" "$root"/sys/block/*/serial |
+            sed 's,.*/\([^/]*\)/serial,\1,')
+        [ -z "$disk" ] || break
         tries=$((tries + 1))
         if [ "$tries" -gt 120 ]; then
             echo "no disk has the serial number $serial" >&2

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 import contextlib
+import functools
 import itertools
 import json
 import pathlib
@@ -429,7 +430,9 @@ class OwnershipTest(PurgerTestCase):
         self.purge(1)
         self.assertEqual([volume.name], self.cluster.names())
         later = time.time() - trash_mark.LATEST - 60
-        with mock.patch.object(time, 'time', return_value=later):
+        with mock.patch.object(
+            time, 'time', autospec=True, return_value=later
+        ):
             entries.write_mark(self.driver, ioctx, volume.name, entry.mark)
         self._move(volume.name)
         self.purge(1)
@@ -651,7 +654,7 @@ class KilledTest(PurgerTestCase):
         for line in itertools.count(1):
             (volume,) = self._make(kind)
             deleted = _killed_at(
-                line, lambda volume=volume: self.driver.delete_volume(volume)
+                line, functools.partial(self.driver.delete_volume, volume)
             )
             # Cinder begins it again when the service starts.
             self.driver.delete_volume(volume)
