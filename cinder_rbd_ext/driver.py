@@ -550,7 +550,11 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         try:
             volume_use.check_has_no_snapshots(volume)
-            self._delete_alone(volume)
+            try:
+                self._delete_alone(volume)
+            except locks.LockLost:
+                # What has changed since then counts.
+                self._delete_alone(volume)
         except exception.VolumeIsBusy as error:
             if volume.status == fields.VolumeStatus.DELETING:
                 deletion.check_not_forgotten(volume.group_id, error)
@@ -558,7 +562,7 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def _delete_alone(self, volume: protocols.Volume) -> None:
         try:
-            with locks.exclusive(self, volume, volume_use.LONG_WAIT):
+            with locks.exclusive(self, volume, volume_use.LONG_WAIT) as lock:
                 with self._busy_after_timeout(volume.name):
                     migration.finished(volume)
                     self._settlement.settle(volume.id)
@@ -569,6 +573,7 @@ class RBDExtDriver(rbd.RBDDriver):
                     raise late_request.ended(volume)
                 with migration.former(self, volume) as is_needed:
                     if not is_needed:
+                        lock.check()
                         super().delete_volume(volume)
         except exception.VolumeIsBusy as error:
             # The former image of a volume must not become available, nor a

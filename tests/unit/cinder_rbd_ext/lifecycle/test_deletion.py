@@ -20,6 +20,7 @@ import fixtures
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
+from cinder_rbd_ext.lifecycle import migration
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
@@ -290,6 +291,46 @@ class ManagerTest(base.DriverTestCase):
         self.assertEqual([self.volume.name], self.cluster.names())
         stored = objects.Volume.get_by_id(self.admin, self.volume.id)
         self.assertEqual('available', stored.status)
+
+    def test_volume_that_was_reset_while_its_service_was_stopped_stays(
+        self,
+    ) -> None:
+        """The service goes on after its lock has ended."""
+        former = migration.former
+
+        def stop(*args: Any) -> Any:
+            for lockers in self.cluster.pools['volumes'].locks.held.values():
+                lockers.clear()
+            changed = {'status': 'available'}
+            db.volume_update(self.admin, self.volume.id, changed)
+            return former(*args)
+
+        with mock.patch.object(
+            migration, 'former', autospec=True, side_effect=stop
+        ):
+            self.assertRaises(
+                exception.VolumeBackendAPIException, self.delete, self.volume
+            )
+        self.assertEqual([self.volume.name], self.cluster.names())
+        stored = objects.Volume.get_by_id(self.admin, self.volume.id)
+        self.assertEqual('available', stored.status)
+
+    def test_deletion_whose_lock_ended_is_repeated(self) -> None:
+        former = migration.former
+
+        def stop(*args: Any) -> Any:
+            if called.call_count == 1:
+                held = self.cluster.pools['volumes'].locks.held
+                for lockers in held.values():
+                    lockers.clear()
+            return former(*args)
+
+        with mock.patch.object(
+            migration, 'former', autospec=True, side_effect=stop
+        ) as called:
+            self.delete(self.volume)
+        self.assertEqual(2, called.call_count)
+        self.assertEqual([], self.cluster.names())
 
     def test_volume_that_lost_data_does_not_become_available(self) -> None:
         """Neither with a client that is still there nor without the lock."""
