@@ -77,6 +77,8 @@ class Lock:
         self._cookie = str(uuid.uuid4())
         self._is_taken = False
         self._renewal: Any = None
+        # Two threads that are the first ones may get different objects.
+        self._process = _process()
 
     def take(self) -> int:
         """Take the lock; return 0 or an error number.
@@ -88,7 +90,7 @@ class Lock:
         number = self._wait(self._request())
         if number in (0, errno.EEXIST):
             self._is_taken = True
-            _process().add(self)
+            self._process.add(self)
             return 0
         if number not in (errno.EBUSY, errno.ENOENT, errno.ECANCELED):
             # It may be carried out later: after it, not before.
@@ -108,7 +110,7 @@ class Lock:
         if not self._is_taken:
             return True
         self._is_taken = False
-        _process().remove(self)
+        self._process.remove(self)
         return self._wait(self._request_release()) == 0
 
     def renew(self) -> None:

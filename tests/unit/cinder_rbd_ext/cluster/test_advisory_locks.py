@@ -5,7 +5,9 @@
 import contextlib
 import errno
 import os
+import threading
 import time
+from typing import Any
 from unittest import mock
 
 from cinder_rbd_ext.cluster import advisory_locks
@@ -58,6 +60,34 @@ class AdvisoryLocksTest(advisory_lock_behaviour.Behaviour, base.TestCase):
             while process._is_renewing and time.monotonic() < until:
                 time.sleep(0.05)
         self.assertFalse(process._is_renewing)
+
+    def test_first_locks_of_two_threads_are_both_released(self) -> None:
+        """A renewal with a closed context would end the process."""
+        made: list[advisory_locks._Process] = []
+        both = threading.Barrier(2)
+
+        class Slow(advisory_locks._Process):
+            def __init__(self) -> None:
+                super().__init__()
+                made.append(self)
+                with contextlib.suppress(threading.BrokenBarrierError):
+                    both.wait(5)
+
+        def hold(ioctx: Any) -> None:
+            lock = self.lock(ioctx, advisory_lock_behaviour.SHARED)
+            self.assertEqual(0, lock.take())
+            lock.release()
+
+        with mock.patch.object(advisory_locks, '_Process', Slow):
+            threads = [
+                threading.Thread(target=hold, args=(ioctx,))
+                for ioctx in (self.one, self.two)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual([set()] * len(made), [each._held for each in made])
 
     def test_forked_process_holds_nothing(self) -> None:
         lock = self.lock(self.one)
