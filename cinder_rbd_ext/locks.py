@@ -81,11 +81,19 @@ _IMAGE = 'cinder_rbd_ext'
 _CONFIGURATION = f'{_IMAGE}.configuration'
 _NAME = f'{_IMAGE}.name.'
 
+# What an OSD accepts as the name of an attribute, without `lock.`. The end of
+# a longer name of an image has the UUID of the volume.
+_LONGEST_NAME = 95 - len(_NAME)
+
 # The object with the locks of names, which each pool with images has.
 _DIRECTORY = 'rbd_directory'
 
 # A volume can get another image again while its lock is waited for.
 _ATTEMPTS = 10
+
+# Status of a volume whose data an exclusive holder replaces. Cinder changes it
+# after the lock is released.
+_REVERTING = 'reverting'
 
 # There is no such image.
 _MISSING = (errno.ENOENT, errno.ECANCELED)
@@ -327,7 +335,8 @@ def name(
     """
     held = Exclusive(driver, _Deadline(image_name, wait))
     with _opened(driver, pool) as ioctx, held.stack:
-        place = _Place(ioctx.get_pool_name(), _DIRECTORY, _NAME + image_name)
+        lock = _NAME + image_name[-_LONGEST_NAME:]
+        place = _Place(ioctx.get_pool_name(), _DIRECTORY, lock)
         held.take(ioctx, place, _EXCLUSIVE)
         yield
 
@@ -426,9 +435,10 @@ def _check_unchanged(
         with _of_volume(
             driver, volume.id, volume.name, _SHARED, wait
         ) as current:
-            is_same = (held.image_id, volume.updated_at) == (
-                current.image_id,
-                current.volume.updated_at,
+            is_same = (
+                held.image_id == current.image_id
+                and volume.updated_at == current.volume.updated_at
+                and current.volume.status != _REVERTING
             )
     except exception.CinderException as error:
         raise LockLost(volume_id=volume.id) from error

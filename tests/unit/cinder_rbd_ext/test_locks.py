@@ -175,6 +175,18 @@ class LocksTest(base.DriverTestCase):
 
         self.assertRaises(locks.LockLost, operate)
 
+    def test_operation_whose_lock_ended_fails_before_the_end_of_a_revert(
+        self,
+    ) -> None:
+        """Its status is older than the lock of a snapshot requested before."""
+        db.volume_update(self.admin, self.volume.id, {'status': 'reverting'})
+
+        def operate() -> None:
+            with self.shared():
+                self.end_locks()
+
+        self.assertRaises(locks.LockLost, operate)
+
     def test_failure_of_an_operation_is_not_hidden(self) -> None:
         def operate() -> None:
             with self.shared():
@@ -246,3 +258,15 @@ class LocksTest(base.DriverTestCase):
             with locks.name(self.driver, 'other', wait=0):
                 pass
         self.assertEqual([], self.lockers)
+
+    def test_long_name_is_locked_by_its_end(self) -> None:
+        """OSDs accept attributes with names of up to 100 characters."""
+        names = [f'{"x" * 80}-{ident}' for ident in ('one', 'two')]
+        with locks.name(self.driver, names[0], wait=0):
+            with locks.name(self.driver, names[1], wait=0):
+                attributes = [
+                    f'lock.{name}'
+                    for _key, name in self.cluster.pools['volumes'].locks.held
+                ]
+            self.assertEqual(2, len(attributes))
+            self.assertLessEqual(max(map(len, attributes)), 100)
