@@ -596,7 +596,11 @@ class RBDExtDriver(rbd.RBDDriver):
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""
         try:
-            self._delete_if_idle(snapshot)
+            try:
+                self._delete_if_idle(snapshot)
+            except locks.LockLost:
+                # The volume may have another image by now.
+                self._delete_if_idle(snapshot)
         except exception.SnapshotIsBusy as error:
             deletion.check_not_forgotten(snapshot.group_snapshot_id, error)
             raise
@@ -607,7 +611,6 @@ class RBDExtDriver(rbd.RBDDriver):
                 self._delete_snapshot(snapshot)
         except (
             locks.VolumeLocked,
-            locks.LockLost,
             self.rbd.ImageBusy,
             self.rbd.Timeout,
         ) as error:

@@ -16,7 +16,9 @@ from cinder.message import api as message_api
 from cinder.objects import base as versions
 from cinder.volume import manager
 from cinder.volume import rpcapi
+import ddt
 import fixtures
+from oslo_utils import timeutils
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
@@ -29,6 +31,7 @@ from tests.unit.cinder_rbd_ext import base
 _PATIENCE = 60
 
 
+@ddt.ddt
 class DeleteTest(base.DriverTestCase):
     """Leftovers of a process that was killed between snapshot and clone."""
 
@@ -64,6 +67,39 @@ class DeleteTest(base.DriverTestCase):
         self.assertRaises(
             exception.VolumeIsBusy, self.driver.delete_volume, self.source
         )
+
+    @ddt.data(False, True)
+    def test_snapshot_whose_lock_ended_is_deleted_from_the_current_image(
+        self, is_replaced: bool
+    ) -> None:
+        """It must not become available without data, nor stay in a copy."""
+        snapshot = self.new_snapshot(self.source)
+        copy = self.made_volume()
+        with (
+            self.cluster.connected() as ioctx,
+            self.librbd.Image(ioctx, copy.name) as image,
+        ):
+            image.create_snap(snapshot.name)
+            image.protect_snap(snapshot.name)
+        remove = fake_handle.Image.remove_snap
+        removed: list[str] = []
+
+        def stop(image: fake_handle.Image, name: str) -> None:
+            remove(image, name)
+            if not removed:
+                locked = self.cluster.pools['volumes'].locks.held
+                for lockers in locked.values():
+                    lockers.clear()
+                changed = {'_name_id': copy.id} if is_replaced else {}
+                now = {'updated_at': timeutils.utcnow()}
+                db.volume_update(self.admin, self.source.id, changed | now)
+            removed.append(name)
+
+        self._patch(f'{fake_handle.__name__}.Image.remove_snap', stop)
+        self.driver.delete_snapshot(snapshot)
+        self.assertEqual([snapshot.name] * (1 + is_replaced), removed)
+        for name in (self.source.name, copy.name)[: 1 + is_replaced]:
+            self.assertNotIn(snapshot.name, self.snapshots_of(name))
 
     def test_snapshot_that_stays_is_protected_from_a_late_removal(
         self,
