@@ -14,6 +14,7 @@ import rbd
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import keys
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import base
@@ -187,7 +188,7 @@ class HostAssistedTest(base.DriverTestCase):
         interruptions.kill_while_open(self.cluster, volume.name)
         # As a service that started after the request, and has waited.
         own._began = timeutils.utcnow() + datetime.timedelta(seconds=1)
-        with mock.patch.object(marker, 'STALE', -60.0):
+        with mock.patch.object(recovery, 'LOST', -60.0):
             own.return_lost()
             volume.refresh()
             self.assertEqual('migrating', volume.migration_status)

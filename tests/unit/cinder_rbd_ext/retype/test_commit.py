@@ -324,7 +324,9 @@ class EachLineTest(copying.CopyingTestCase):
             self.cluster.pools[pool].images.clear()
 
     @_BOTH
-    def test_killed(self, is_migrated: bool) -> None:
+    def test_service_that_is_killed_leaves_one_image(
+        self, is_migrated: bool
+    ) -> None:
         def kill() -> None:
             raise copying.Killed
 
@@ -340,7 +342,9 @@ class EachLineTest(copying.CopyingTestCase):
                 self._clear(volume)
 
     @_BOTH
-    def test_paused(self, is_migrated: bool) -> None:
+    def test_service_that_is_paused_leaves_one_image(
+        self, is_migrated: bool
+    ) -> None:
         for line in range(_FIRST, self._lines(is_migrated) + 1, _STEP):
             with self.subTest(line=line):
                 volume = self.requested(is_migrated)
