@@ -557,7 +557,9 @@ class RBDExtDriver(rbd.RBDDriver):
                 self._delete_alone(volume)
         except exception.VolumeIsBusy as error:
             if volume.status == fields.VolumeStatus.DELETING:
-                deletion.check_not_forgotten(volume.group_id, error)
+                deletion.check_not_forgotten(
+                    volume.group_id or volume.encryption_key_id, error
+                )
             raise
 
     def _delete_alone(self, volume: protocols.Volume) -> None:

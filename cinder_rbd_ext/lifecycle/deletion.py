@@ -234,17 +234,19 @@ class Deletions:
             LOG.exception('Could not clean up after the deletion of %s', name)
 
 
-def check_not_forgotten(group_id: str | None, busy: Exception) -> None:
-    """Check that Cinder keeps the record of what could not be deleted.
+def check_not_forgotten(reason: str | None, busy: Exception) -> None:
+    """Check that what could not be deleted may become available again.
 
     If a volume or a snapshot of a group is busy, its manager goes on, removes
-    the records of the whole group, and leaves the image or its snapshot.
+    the records of the whole group, and leaves the image or its snapshot. The
+    key of an encrypted volume was destroyed before the driver was called.
 
-    :param group_id: of the group or group snapshot; None if there is none
-    :raises VolumeBackendAPIException: if there is one; Cinder then sets all to
-        ``error``, and they can be deleted again
+    :param reason: id of the group, of the group snapshot, or of the key; None
+        if there is none
+    :raises VolumeBackendAPIException: if there is one; Cinder then sets an
+        error status, and it can be deleted again
     """
-    if group_id:
+    if reason:
         raise exception.VolumeBackendAPIException(data=str(busy)) from busy
 
 

@@ -19,6 +19,7 @@ from cinder.volume import rpcapi
 import ddt
 import fixtures
 from oslo_utils import timeutils
+from oslo_utils import uuidutils
 
 from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
@@ -385,6 +386,19 @@ class ManagerTest(base.DriverTestCase):
                 )
         self.delete(self.volume)
         self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
+
+    def test_volume_without_its_key_does_not_become_available(self) -> None:
+        """Cinder's API destroys the key before the driver deletes."""
+        key = {'encryption_key_id': uuidutils.generate_uuid()}
+        db.volume_update(self.admin, self.volume.id, key)
+        self.volume.refresh()
+        with self._locked(locks.VolumeLocked):
+            self.assertRaises(
+                exception.VolumeBackendAPIException, self.delete, self.volume
+            )
+        self.manager._clear_db.assert_called_once_with(
+            self.volume, 'error_deleting'
+        )
 
     def test_volume_whose_snapshot_stays_is_not_deleted(self) -> None:
         """After SnapshotIsBusy, Cinder's manager deletes the volume."""
