@@ -130,7 +130,8 @@ def manageable(
     """
     owners = _unfinished(driver)
     for volume in volumes:
-        owners |= {volume['id']: volume['id'], volume['name_id']: volume['id']}
+        ident = volume['id']
+        owners |= {ident: ident, volume.get('name_id') or ident: ident}
     entries = listed([{'id': name_id} for name_id in owners])
     for entry in entries:
         entry['cinder_id'] = owners.get(entry['cinder_id'])
