@@ -41,6 +41,7 @@ NOT_RUN: Mapping[str, str] = {
     'openstack server evacuate': 'the same',
     'openstack server start SERVER': 'the same',
     'openstack server reboot --hard SERVER': 'the same',
+    'rados --pool volumes lock info': 'needs the ID of an image',
     'rbd trash restore': 'the trash has no such image',
     'systemctl': 'there is no systemd',
     'ln -s /opt/': 'a path of an example',

@@ -96,6 +96,7 @@ class AttributesTest(base.CloudTestCase):
                 if key.startswith('os-rbd-volume-options:')
             }
             self.assertEqual({}, made.pop('cache_modes'))
+            self.assertEqual({}, made.pop('cache_modes_in_force'))
             self.assertIsNone(made.pop('data_pool'))
             self.assertIsNone(made.pop('compression_hint'))
             self.assertEqual({}, made.pop('discard'))

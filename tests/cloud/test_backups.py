@@ -75,10 +75,14 @@ class IncrementalTest(base.CloudTestCase):
 
     def test_incremental_backups_continue_after_a_retype(self) -> None:
         volume = self.created(metadata=_OWN)
-        with test_retype.opened(volume, read_only=False) as image:
+        with test_retype.opened(
+            self.image_name(volume), read_only=False
+        ) as image:
             rbd_content.write(image, 3, 8)
         self._back_up(volume, incremental=False)
-        with test_retype.opened(volume, read_only=False) as image:
+        with test_retype.opened(
+            self.image_name(volume), read_only=False
+        ) as image:
             rbd_content.write(image, 700, 8)
         plain = self.make_type(rbd_tenant_options='')
         self.addCleanup(self.remove, volume)
@@ -86,14 +90,16 @@ class IncrementalTest(base.CloudTestCase):
         self.until(lambda: self.show(volume)['volume_type'] == plain)
         self.wait_for(volume)
         self.assertNotIn('stripe_count', self.info(volume))
-        with test_retype.opened(volume, read_only=False) as image:
+        with test_retype.opened(
+            self.image_name(volume), read_only=False
+        ) as image:
             rbd_content.write(image, 5, 2)
             written = rbd_content.sums(image)['']
         backup = self._back_up(volume, incremental=True)
         answer = self.request('GET', f'/backups/{backup}')['backup']
         self.assertTrue(answer['is_incremental'])
         restored = self.created(backup_id=backup)
-        with test_retype.opened(restored) as image:
+        with test_retype.opened(self.image_name(restored)) as image:
             self.assertEqual(written, rbd_content.sums(image)[''])
 
 
