@@ -302,7 +302,7 @@ class ManageableTest(base.DriverTestCase):
 
     def _listed(self, made: Any, method: str, managed: Any) -> Any:
         return getattr(made, method)(
-            [{'id': managed.id}], None, 1000, 0, ['size'], ['asc']
+            [managed], None, 1000, 0, ['size'], ['asc']
         )
 
     def test_as_the_stock_driver(self) -> None:
