@@ -12,7 +12,8 @@ import tarfile
 
 import setuptools
 
-sys.path.append(str(pathlib.Path(__file__).parent / 'tools'))
+# First, because PYTHONPATH may name the tools of another checkout.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / 'tools'))
 
 import compiled
 
