@@ -518,9 +518,12 @@ class RBDExtDriver(rbd.RBDDriver):
         )
 
     def keeps_former_image(
-        self, volume_id: str, name: str, snapshots: Iterable[str]
+        self, volume_id: str, snapshots: Iterable[str]
     ) -> bool:
-        """Return whether a former image in the trash is still needed."""
+        """Return whether a former image in the trash is still needed.
+
+        :param snapshots: the names of its snapshots
+        """
         return self._settlement.keeps_former(volume_id, set(snapshots))
 
     def unmanage(self, volume: protocols.Volume) -> None:

@@ -31,6 +31,7 @@ import dataclasses
 import errno
 import uuid
 
+from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
@@ -270,15 +271,21 @@ class Settlement:
 
         :param snapshots: names of those of the former image
         """
-        volume = record.stored_volume(volume_id)
         rows = objects.SnapshotList.get_all_for_volume(
-            volume._context, volume_id
+            context.get_admin_context(), volume_id
         )
         needed = {row.name for row in rows} & snapshots
         if not needed:
             return False
-        with self._driver.images.opened(volume.name, read_only=True) as image:
-            return not needed <= set(image_handles.snapshot_names(image))
+        name = record.stored(volume_id).name_id
+        try:
+            with self._driver.images.opened(
+                marker.name_of(name), read_only=True
+            ) as image:
+                return not needed <= set(image_handles.snapshot_names(image))
+        except self._driver.rbd.ImageNotFound:
+            # The volume has its image in another pool.
+            return True
 
     def _correct_keys(self, volume: protocols.Volume) -> None:
         """Remove keys that were written back during a retype.

@@ -368,6 +368,11 @@ class Purger:
         blocker, needs = examine(client.ioctx, entry)
         if blocker:
             return str(blocker)
+        mark = entry.mark
+        if mark.kind == trash_mark.KEPT and driver.keeps_former_image(
+            mark.volume, needs.snapshots
+        ):
+            return trash_mark.SNAPSHOTS
         for pool, child in needs.children:
             LOG.info(
                 'Flattening %(child)s, a clone of %(name)s in the trash',

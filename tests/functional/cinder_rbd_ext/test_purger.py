@@ -520,6 +520,21 @@ class DelayTest(PurgerTestCase):
         self.purge(1)
         self.assertEqual([volume.name], self.trashed())
 
+    def test_former_image_with_the_only_snapshot_stays(self) -> None:
+        """A service that was stopped has made it after the copy."""
+        volume, former = self.long(), self.long()
+        snapshot = self.new_snapshot(former)
+        with stock_rbd.RADOSClient(self.driver) as client:
+            entries.keep(self.driver, client.ioctx, former.name, volume.id, 0)
+        snapshot.volume_id = volume.id
+        snapshot.save()
+        self.purge(1)
+        self.assertEqual([former.name], self.trashed())
+        self.assertEqual(trash_mark.SNAPSHOTS, self.blocker())
+        snapshot.destroy()
+        self.purge(1)
+        self.assertEqual([], self.trashed())
+
     def test_copy_is_discarded_at_once(self) -> None:
         volume, copy = self.long(), self.long()
         self.new_snapshot(copy)

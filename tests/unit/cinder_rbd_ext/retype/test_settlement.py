@@ -114,15 +114,21 @@ class SettlementTest(copying.CopyingTestCase):
         snapshot = self.new_snapshot(self.volume)
         self.assertFalse(
             self.driver.keeps_former_image(
-                self.volume.id, 'former', [snapshot.name, 'another']
+                self.volume.id, [snapshot.name, 'another']
             )
         )
         self.cluster.stored(self.volume.name).snapshots.clear()
         self.assertTrue(
-            self.driver.keeps_former_image(
-                self.volume.id, 'former', [snapshot.name]
-            )
+            self.driver.keeps_former_image(self.volume.id, [snapshot.name])
         )
         self.assertIsNotNone(
             copies.image_id(self.driver, self.volume.name, 'volumes')
+        )
+        self.save_row(_name_id=self.mark.image)
+        self.assertTrue(
+            self.driver.keeps_former_image(self.volume.id, [snapshot.name])
+        )
+        snapshot.destroy()
+        self.assertFalse(
+            self.driver.keeps_former_image(self.volume.id, [snapshot.name])
         )
