@@ -434,6 +434,9 @@ class Migrations:
             late_request.check(volume)
             if reason := getattr(volume, retypes.NOT_COPIED, None):
                 raise commit.CopyFailed(reason=reason)
+            # Afterwards, the volume has neither of the two images of an
+            # earlier request, which could then no longer be settled.
+            self._settlement.settle_idle(volume.id)
             current = record.stored_volume(volume.id)
             items = current.admin_metadata
             slow = ', '.join(image_record.delaying(qos.COPY, current, items))

@@ -17,6 +17,7 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
+from cinder_rbd_ext.trash import entries
 from tests.unit.cinder_rbd_ext.retype import copying
 
 _BOTH = ddt.data(False, True)
@@ -280,6 +281,32 @@ class CommitTest(copying.CopyingTestCase):
             self.driver.before_volume_copy,
             *(self.admin, stale, target),
         )
+
+    def test_copy_by_cinder_begins_when_an_earlier_request_is_settled(
+        self,
+    ) -> None:
+        """Later, the volume would have neither image, or not there."""
+        volume = self.requested()
+        target = self.new_volume(migration_status=f'target:{volume.id}')
+        busy = mock.patch.object(
+            entries, 'discard', side_effect=self.librbd.ImageBusy('busy')
+        )
+        removed = mock.Mock(side_effect=commit.CopyFailed(reason='made up'))
+
+        def copied() -> None:
+            self.driver.before_volume_copy(self.admin, self.row(), target)
+
+        with busy:
+            with self._before_commit(removed):
+                self.assertFalse(self.run_request(volume))
+            self.save_row(
+                migration_status='migrating', previous_status='available'
+            )
+            self.assertRaises(self.librbd.ImageBusy, copied)
+        self.assertEqual(2, len(self.images()))
+        copied()
+        self.assertEqual([self.former], self.images())
+        self.assertIsNone(marker.of_volume(volume.id))
 
 
 @ddt.ddt
