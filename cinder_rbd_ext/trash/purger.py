@@ -143,6 +143,12 @@ class Purger:
 
     # The lease
 
+    @property
+    def _lock(self) -> str:
+        """The name of the lock: each cloud purges its own images."""
+        cloud_id = self._driver.settings.cloud_id
+        return f'{_LOCK}.{cloud_id}' if cloud_id else _LOCK
+
     def _run(self) -> None:
         while True:
             try:
@@ -172,7 +178,7 @@ class Purger:
                     # With another connection, the lease could be taken only
                     # after its end.
                     releases.off_the_hub(client.ioctx).unlock(
-                        OBJECT, _LOCK, self._cookie
+                        OBJECT, self._lock, self._cookie
                     )
                     raise
             self._wake.wait(min(RENEWAL, self._interval()))
@@ -186,7 +192,10 @@ class Purger:
     def _has_lease(self, ioctx: Any, flags: int) -> bool:
         lock = releases.off_the_hub(ioctx).lock_exclusive
         try:
-            lock(OBJECT, _LOCK, self._cookie, _holder(), LEASE, flags)
+            lock(
+                *(OBJECT, self._lock, self._cookie),
+                *(_holder(), LEASE, flags),
+            )
         except (
             self._driver.rados.ObjectBusy,
             self._driver.rados.ObjectExists,
@@ -397,14 +406,19 @@ class Purger:
         return ''
 
     def _is_needed(self, entry: entries.Entry) -> bool:
-        """Return whether a volume still has an image that was replaced."""
+        """Return whether a volume may still have an image that was replaced.
+
+        Only the cloud that has the volume knows. Two clouds can share a pool.
+        """
         if entry.mark.kind == trash_mark.DELETED:
             return False
-        admin = context.get_admin_context()
+        admin = context.get_admin_context(read_deleted='yes')
         rows = objects.VolumeList.get_all(
             admin, filters={'id': [entry.mark.volume]}
         )
-        if not any(row.name == entry.name for row in rows):
+        if not rows:
+            return True
+        if not any(row.name == entry.name and not row.deleted for row in rows):
             return False
         LOG.error(
             'Image %(name)s (%(id)s) in the trash is that of volume '

@@ -13,6 +13,7 @@ import threading
 import time
 from typing import Any
 from unittest import mock
+import uuid
 
 from cinder import exception
 from cinder.volume.drivers import rbd as stock_rbd
@@ -398,6 +399,7 @@ class RelativesTest(PurgerTestCase):
         self.assertEqual([name], self.cluster.names())
 
 
+@ddt.ddt
 class OwnershipTest(PurgerTestCase):
     """Only images that the driver has moved to the trash are removed."""
 
@@ -437,6 +439,15 @@ class OwnershipTest(PurgerTestCase):
         self._move(volume.name)
         self.purge(1)
         self.assertEqual([volume.name], self.trashed())
+
+    @ddt.data(trash_mark.KEPT, trash_mark.COPY)
+    def test_image_of_a_volume_of_another_cloud_stays(self, kind: str) -> None:
+        """Only that cloud knows which image the volume has."""
+        name = self.long().name
+        mark = trash_mark.Mark(kind, 'project', str(uuid.uuid4()))
+        entries.move(self.driver, self.cluster.ioctx(), name, mark)
+        self.purge(1)
+        self.assertEqual([name], self.trashed())
 
     def test_image_that_has_its_name_stays(self) -> None:
         """librbd's move to the trash was interrupted."""

@@ -87,3 +87,9 @@ class StartTest(base.DriverTestCase):
         self.assertEqual(0, self.driver.purger.delay)
         self.override_backend('enable_deferred_deletion', True)
         self.assertEqual(7, self.driver.purger.delay)
+
+    def test_clouds_that_share_a_pool_do_not_wait_for_each_other(self) -> None:
+        cloud_id = '00000000-1111-4222-8333-444444444444'
+        marking = self.make_driver(rbd_cloud_id=cloud_id)
+        self.assertEqual(f'purger.{cloud_id}', marking.purger._lock)
+        self.assertEqual('purger', self.driver.purger._lock)
