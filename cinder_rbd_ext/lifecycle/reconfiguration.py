@@ -117,6 +117,8 @@ class Reconfigurations:
         A failure is logged: the operation of which this is a part has already
         succeeded, and the next one tries again.
 
+        :param volume: Cinder's manager passes a row of the database to
+            ``remove_export``, which is no object with a context
         :param new_size: the size in GiB that the volume is about to get
         :param is_current: whether the volume is as in the database, with its
             admin metadata
@@ -135,7 +137,9 @@ class Reconfigurations:
                 if not target or target.difference(settings) is None:
                     return
                 with (
-                    locks.shared(self._driver, volume, _WAIT) as current,
+                    locks.shared(
+                        self._driver, target.volume, _WAIT
+                    ) as current,
                     # Two requests may change it at the same time.
                     locks.configuring(self._driver, current, wait),
                 ):

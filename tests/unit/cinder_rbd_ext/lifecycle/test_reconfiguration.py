@@ -54,6 +54,12 @@ class ReconfigurationsTest(base.DriverTestCase):
             self.driver.remove_export(self.context, self.volume)
         opened.assert_not_called()
 
+    def test_row_that_the_manager_reads_is_a_volume(self) -> None:
+        self._set('compressible')
+        row = db.volume_get(self.context, self.volume.id)
+        self.driver.remove_export(self.context, row)
+        self.assertEqual('compressible', self._entry())
+
     def test_key_that_changes_meanwhile_is_in_force_afterwards(self) -> None:
         self._set('compressible')
         change = image_configuration.change
