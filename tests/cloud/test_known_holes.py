@@ -158,8 +158,9 @@ class HostileImageTest(images.ImageTestCase):
 
         A volume in error may have no RBD image.
         """
-        if data or f'volume-{volume}' in base.images():
-            with test_retype.opened(volume) as image:
+        name = self.image_name(volume)
+        if data or name in base.images():
+            with test_retype.opened(name) as image:
                 content = image.read(at, images.MIB)
             self.assertEqual(data, content[: len(data)])
             self.assertEqual(b'', content[len(data) :].strip(b'\0'))
