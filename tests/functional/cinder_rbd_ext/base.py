@@ -186,14 +186,16 @@ class DriverTestCase(test.TestCase):
 
     @contextlib.contextmanager
     def retyping(self, volume: Any) -> Iterator[None]:
-        """Set the status of a retype meanwhile, as Cinder's API does."""
-        former = {'status': volume.status}
-        requested = {'status': 'retyping', 'previous_status': volume.status}
-        db.volume_update(self.admin, volume.id, requested)
+        """Set the status of a retype meanwhile, as Cinder's API does.
+
+        The manager gets an object that is as the row.
+        """
+        former = volume.status
+        self.update(volume, {'status': 'retyping', 'previous_status': former})
         try:
             yield
         finally:
-            db.volume_update(self.admin, volume.id, former)
+            self.update(volume, {'status': former})
 
     def update(self, volume: Any, changes: dict[str, Any] | None) -> None:
         """Save a model update of the driver, as Cinder's manager does."""

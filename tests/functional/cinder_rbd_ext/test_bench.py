@@ -23,14 +23,7 @@ from tests import tree
 from tests.functional import ceph
 from tests.functional import filling
 
-# The checkout is not installed and has no version.
-_PROGRAM = """
-import sys
-from importlib import metadata
-metadata.version = lambda name: '1'
-from rbd_volume_tools import program
-sys.exit(program.main())
-"""
+_PROGRAM = 'tests.checkout_program'
 _PATIENCE = 300
 _TINY = ('--short', '--warm-up', '0', '--runtime', '1', '--image-size', '16M')
 
@@ -53,7 +46,7 @@ class BenchTest(testtools.TestCase):
         """Start a benchmark of a plan."""
         child = subprocess.Popen(
             [
-                *(sys.executable, '-c', _PROGRAM, 'bench', 'run', name),
+                *(sys.executable, '-m', _PROGRAM, 'bench', 'run', name),
                 *('--pool', 'volumes', '--ceph-user', 'admin'),
                 *('--ceph-conf', self.cluster.conf, '--limit', '64M'),
                 *('--output', str(self.folder), *_TINY, *words),

@@ -22,14 +22,7 @@ from tests import tree
 from tests.functional import ceph
 
 _MAPPED = features.to_mask({features.LAYERING, *features.MAP_ON})
-# The checkout is not installed and has no version.
-_PROGRAM = """
-import sys
-from importlib import metadata
-metadata.version = lambda name: '1'
-from rbd_volume_tools import program
-sys.exit(program.main())
-"""
+_PROGRAM = 'tests.checkout_program'
 _Values = dict[tuple[str, ...], float]
 
 
@@ -53,7 +46,7 @@ class ExporterTest(testtools.TestCase):
         self.cluster = ceph.shared_cluster()
         self.addCleanup(self.cluster.empty)
         self.command = [
-            *(sys.executable, '-c', _PROGRAM, 'exporter', '--no-cloud'),
+            *(sys.executable, '-m', _PROGRAM, 'exporter', '--no-cloud'),
             *('--pool', 'volumes'),
             *('--ceph-conf', self.cluster.conf, '--ceph-user', 'admin'),
         ]

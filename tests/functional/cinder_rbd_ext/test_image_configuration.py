@@ -136,7 +136,7 @@ class ImageConfigurationTest(ConfigurationTestCase):
                 {_ENTRY: hint} if hint else {}, self.entries(volume)
             )
             volume.volume_type_id = new_type.id
-            self.available(volume)
+            volume = self.available(volume)
         with self.cluster.image(volume.name) as image:
             self.assertEqual(ident, image.id())
 
