@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Test deletions that are left to the purger, and the purger."""
+"""Test deletions that are left to the purger, and the purger.
+
+The environment variable ``RBD_TEST_KILLS`` sets the number of lines of code at
+which each of them is killed, ``RBD_TEST_SEED`` the seed of the first line.
+"""
 
 from collections.abc import Callable
 import contextlib
 import functools
 import itertools
 import json
+import os
 import pathlib
+import random
 import sys
 import threading
 import time
@@ -38,6 +44,8 @@ _KILLED_IN = (
     f'{_FOLDER}/trash/purger.py',
     f'{_FOLDER}/trash/relatives.py',
 )
+_KILLS = int(os.environ.get('RBD_TEST_KILLS', '6'))
+_SEED = os.environ.get('RBD_TEST_SEED', '0')
 #: Seconds within which a background purge must end.
 _SOON = 60.0
 
@@ -46,8 +54,11 @@ class _Killed(BaseException):
     """The process ends here."""
 
 
-def _killed_at(number: int, function: Callable[[], None]) -> bool:
-    """Run a function until a line of the code; return whether it ended."""
+def _lines_until(number: int, function: Callable[[], None]) -> int:
+    """Run a function until a line of the code; return the lines that ran.
+
+    :param number: of the line at which it is killed; 0 for none
+    """
     lines = 0
 
     def trace(frame: Any, event: str, _argument: Any) -> Any:
@@ -64,10 +75,10 @@ def _killed_at(number: int, function: Callable[[], None]) -> bool:
     try:
         function()
     except _Killed:
-        return False
+        pass
     finally:
         sys.settrace(None)
-    return True
+    return lines
 
 
 class PurgerTestCase(base.DriverTestCase):
@@ -284,11 +295,7 @@ class LongDeletionTest(PurgerTestCase):
         for volume in volumes:
             self.delete_with_record(volume, self.driver)
         self.assertEqual(3, len(self.trashed()))
-        with (
-            self.driver.images.opened('x')
-            if False
-            else stock_rbd.RADOSClient(self.driver) as client
-        ):
+        with stock_rbd.RADOSClient(self.driver) as client:
             self.assertFalse(self.driver.purger._is_degraded(client))
             self.assertTrue(self.driver.purger._has_lease(client.ioctx, 0))
         self.purge(1)
@@ -661,7 +668,7 @@ class BackgroundTest(PurgerTestCase):
 
 @ddt.ddt
 class KilledTest(PurgerTestCase):
-    """A kill at any line leaves nothing that a repetition leaves."""
+    """A kill at any line leaves nothing after a repetition."""
 
     def _make(self, kind: str) -> list[Any]:
         source = self.long()
@@ -675,32 +682,43 @@ class KilledTest(PurgerTestCase):
             return [clone]
         return [source]
 
+    def _kill(self, attempt: Callable[[int], int]) -> None:
+        """Let a test run to its end, then kill it at lines of all steps.
+
+        :param attempt: runs the test until a line, and returns the lines
+        """
+        lines = attempt(0)
+        self.assertGreater(lines, 20)
+        stride = max(1, lines // _KILLS)
+        first = random.Random(_SEED).randint(1, stride)
+        for line in range(first, lines + 1, stride):
+            attempt(line)
+
     @ddt.data('plain', 'source', 'clone')
     def test_deletion_that_is_killed_is_repeated(self, kind: str) -> None:
-        for line in itertools.count(1):
+        def attempt(line: int) -> int:
             (volume,) = self._make(kind)
-            deleted = _killed_at(
-                line, functools.partial(self.driver.delete_volume, volume)
-            )
+            delete = functools.partial(self.driver.delete_volume, volume)
+            lines = _lines_until(line, delete)
             # Cinder begins it again when the service starts.
             self.driver.delete_volume(volume)
             volume.destroy()
             self.purge()
             self.check_nothing_is_left()
-            if deleted:
-                break
-        self.assertGreater(line, 20)
+            return lines
+
+        self._kill(attempt)
 
     @ddt.data('plain', 'clone')
     def test_purge_that_is_killed_is_repeated(self, kind: str) -> None:
-        for line in itertools.count(1):
+        def attempt(line: int) -> int:
             (volume,) = self._make(kind)
             self.delete_with_record(volume, self.driver)
-            ended = _killed_at(line, self.driver._trash_purge)
+            lines = _lines_until(line, self.driver._trash_purge)
             self.driver.purger = purger.Purger(self.driver)
             self.driver.purger.is_on = True
             self.purge()
             self.check_nothing_is_left()
-            if ended:
-                break
-        self.assertGreater(line, 40)
+            return lines
+
+        self._kill(attempt)
