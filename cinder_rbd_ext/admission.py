@@ -5,6 +5,9 @@
 Each holds one of Cinder's threads for requests (64 by default), for hours. A
 request waits for a bounded time, and only some wait: a further one is refused
 at once, and its volume is unchanged.
+
+The owner of a volume can make its upload take days, with limits. One project
+therefore never has the last quarter of the places.
 """
 
 import collections
@@ -60,45 +63,81 @@ class Copy(Protocol):
     def used(self, progress: Callable[[float], None]) -> int: ...
 
 
+class _Shares:
+    """A number of places, of which one project has three quarters at most."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._most = max(1, number - max(1, number // 4))
+        self._taken: collections.Counter[str] = collections.Counter()
+        self._changed = threading.Condition()
+
+    def take(self, project: str, seconds: float = 0.0) -> bool:
+        """Wait for a place of a project; return whether there is one.
+
+        :param project: empty for an administrator, who has no share
+        """
+        with self._changed:
+            is_free = self._changed.wait_for(
+                lambda: self._is_free(project), seconds
+            )
+            self._taken[project] += is_free
+            return is_free
+
+    def _is_free(self, project: str) -> bool:
+        return self._taken.total() < self._number and (
+            not project or self._taken[project] < self._most
+        )
+
+    def give_back(self, project: str) -> None:
+        """Give a place of a project back."""
+        with self._changed:
+            self._taken[project] -= 1
+            self._changed.notify_all()
+
+
 class Places:
     """The places for operations of one kind on a back end."""
 
     def __init__(self, number: int, waiting: int) -> None:
-        self._free = threading.BoundedSemaphore(number)
-        self._waiting = threading.BoundedSemaphore(waiting)
+        self._free = _Shares(number)
+        self._waiting = _Shares(waiting)
 
     @contextlib.contextmanager
     def place(
         self,
+        project: str,
         beat: Callable[[], None] = lambda: None,
         longest: float = LONGEST,
-        is_limited: bool = True,
     ) -> Iterator[bool]:
         """Wait for a place, and keep it.
 
+        :param project: empty if an administrator requested it, of whose
+            requests any number waits
         :param beat: called while it waits; an exception ends that
         :param longest: maximum number of seconds
-        :param is_limited: whether it is one of those that may wait
         :returns: whether there is a place
         """
-        taken = self._free.acquire(blocking=False)
-        if not taken and not is_limited:
-            taken = self._wait(beat, longest)
-        elif not taken and self._waiting.acquire(blocking=False):
+        taken = self._free.take(project)
+        if not taken and not project:
+            taken = self._wait(project, beat, longest)
+        elif not taken and self._waiting.take(project):
             try:
-                taken = self._wait(beat, longest)
+                taken = self._wait(project, beat, longest)
             finally:
-                self._waiting.release()
+                self._waiting.give_back(project)
         try:
             yield taken
         finally:
             if taken:
-                self._free.release()
+                self._free.give_back(project)
 
-    def _wait(self, beat: Callable[[], None], longest: float) -> bool:
+    def _wait(
+        self, project: str, beat: Callable[[], None], longest: float
+    ) -> bool:
         until = time.monotonic() + longest
         while (left := until - time.monotonic()) > 0:
-            if self._free.acquire(timeout=min(left, _INTERVAL)):
+            if self._free.take(project, min(left, _INTERVAL)):
                 return True
             beat()
         return False
@@ -111,12 +150,12 @@ class Uploads:
         self._places = Places(UPLOADS, UPLOADS_WAITING)
 
     @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
-        """Wait for a place, and keep it.
+    def place(self, project: str) -> Iterator[None]:
+        """Wait for a place of a project, and keep it.
 
         :raises TooManyUploads: if there is none in time
         """
-        with self._places.place() as is_free:
+        with self._places.place(project) as is_free:
             if not is_free:
                 raise exceptions.TooManyUploads
             yield
@@ -137,20 +176,20 @@ class Copies:
         self,
         copy: Copy,
         target: plan.ImageState,
+        project: str,
         beat: Callable[[], None],
-        is_limited: bool = True,
     ) -> Iterator[str | None]:
         """Wait for a place, and keep it and the room for the copy.
 
+        :param project: empty if an administrator requested it
         :param beat: called while it waits; an exception ends that
-        :param is_limited: whether a tenant requested it
         :returns: why the image cannot be copied; None if it can
         """
-        longest = LONGEST if is_limited else LONGEST_MIGRATION
+        longest = LONGEST if project else LONGEST_MIGRATION
         with contextlib.ExitStack() as held:
             reason = copy.obstacle()
             if not reason:
-                place = self._places.place(beat, longest, is_limited)
+                place = self._places.place(project, beat, longest)
                 reason = TOO_MANY
                 if held.enter_context(place):
                     reason = self._reserve(copy, target, beat, held)

@@ -88,7 +88,6 @@ class RBDExtDriver(rbd.RBDDriver):
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
         self._uploads = admission.Uploads()
-        self.copies_at_once = admission.Copies(self)
         self.purger = purger.Purger(self)
         self.deletions = deletion.Deletions(self, self._maker.creations)
         self.configurations = reconfiguration.Reconfigurations(self)
@@ -382,7 +381,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Upload a volume to Glance."""
         self.configurations.follow(volume)
         with (
-            self._uploads.place(),
+            self._uploads.place(volume.project_id),
             volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
         ):
             return super().copy_volume_to_image(

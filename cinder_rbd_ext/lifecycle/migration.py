@@ -309,8 +309,8 @@ class Migrations:
         with self._retypes.places.place(
             copy,
             state,
+            volume.project_id if is_retyped else '',
             held.check,
-            is_limited=is_retyped,
         ) as reason:
             if reason in admission.FOR_ALL_COPIES:
                 raise _refusal(volume, reason)

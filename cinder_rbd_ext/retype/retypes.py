@@ -281,7 +281,9 @@ class Retypes:
         )
         copy = copies.Copy(self._driver, volume.name, mark)
         try:
-            with self.places.place(copy, target.state, held.check) as reason:
+            with self.places.place(
+                copy, target.state, volume.project_id, held.check
+            ) as reason:
                 if reason:
                     return reason
                 self.replace(

@@ -23,39 +23,60 @@ class PlacesTest(base.DriverTestCase):
         places = admission.Places(1, 1)
         beat = mock.Mock()
         self._patch(f'{admission.__name__}._INTERVAL', 0.01)
-        with places.place() as first, places.place(beat, 0.05) as second:
+        with (
+            places.place('a') as first,
+            places.place('a', beat, 0.05) as second,
+        ):
             self.assertTrue(first)
             self.assertFalse(second)
         beat.assert_called()
-        with places.place() as third:
+        with places.place('a') as third:
             self.assertTrue(third)
 
     def test_request_waits_for_a_place(self) -> None:
         places = admission.Places(1, 1)
         with contextlib.ExitStack() as held:
-            held.enter_context(places.place())
+            held.enter_context(places.place('a'))
             timer = threading.Timer(0.05, held.pop_all().close)
             timer.start()
-            with places.place(longest=10) as taken:
+            with places.place('a', longest=10) as taken:
                 self.assertTrue(taken)
 
     def test_only_some_requests_wait(self) -> None:
         places = admission.Places(1, 0 + 1)
-        places._waiting.acquire()
-        with places.place(), places.place(longest=10) as taken:
+        places._waiting.take('b')
+        with places.place('a'), places.place('a', longest=10) as taken:
             self.assertFalse(taken)
-        with places.place(), places.place(longest=0, is_limited=False) as late:
+        with places.place('a'), places.place('', longest=0) as late:
             self.assertFalse(late)
+
+    def test_project_never_has_the_last_places(self) -> None:
+        """Its owner's limits can make each upload of a volume take days."""
+        places = admission.Places(8, 4)
+        with contextlib.ExitStack() as held:
+            taken = [
+                held.enter_context(places.place('a', longest=0))
+                for _ in range(8)
+            ]
+            self.assertEqual(6, sum(taken))
+            self.assertEqual(
+                [True] * 3, [places._waiting.take('a') for _ in range(3)]
+            )
+            self.assertFalse(places._waiting.take('a'))
+            self.assertTrue(places._waiting.take('b'))
+            for project in ('b', ''):
+                other = places.place(project, longest=0)
+                self.assertTrue(held.enter_context(other))
 
     def test_exception_while_it_waits_gives_the_place_of_nobody_back(
         self,
     ) -> None:
         places = admission.Places(1, 1)
         self._patch(f'{admission.__name__}._INTERVAL', 0.01)
-        with places.place():
-            late = places.place(mock.Mock(side_effect=ValueError), 1)
+        with places.place('a'):
+            late = places.place('a', mock.Mock(side_effect=ValueError), 1)
             self.assertRaises(ValueError, late.__enter__)
-        with places.place() as taken:
+        with places.place('a') as taken:
             self.assertTrue(taken)
 
     def test_threads_are_left_for_other_requests(self) -> None:
@@ -71,10 +92,10 @@ class PlacesTest(base.DriverTestCase):
         uploads = admission.Uploads()
         uploads._places = admission.Places(1, 1)
         self._patch(f'{admission.__name__}.LONGEST', 0)
-        uploads._places._waiting.acquire()
-        with uploads.place():
+        uploads._places._waiting.take('b')
+        with uploads.place('a'):
             self.assertRaises(
-                exceptions.TooManyUploads, uploads.place().__enter__
+                exceptions.TooManyUploads, uploads.place('a').__enter__
             )
 
 
@@ -98,7 +119,7 @@ class CopiesTest(base.DriverTestCase):
 
     def _place(self) -> Any:
         target = mock.Mock(data_pool='data')
-        return self.copies.place(self.copy, target, mock.Mock())
+        return self.copies.place(self.copy, target, 'a', mock.Mock())
 
     def test_room_of_copies_that_run_counts(self) -> None:
         with self._place() as first, self._place() as second:
@@ -120,7 +141,7 @@ class CopiesTest(base.DriverTestCase):
 
     def test_too_many_copies(self) -> None:
         self.copies._places = places = admission.Places(1, 1)
-        places._free.acquire()
-        places._waiting.acquire()
+        places._free.take('b')
+        places._waiting.take('b')
         with self._place() as reason:
             self.assertEqual(admission.TOO_MANY, reason)

@@ -9,7 +9,6 @@ from cinder.db import api as db
 from cinder.volume.drivers import rbd
 import ddt
 
-from cinder_rbd_ext import admission
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
@@ -132,24 +131,22 @@ class StatsTest(base.DriverTestCase):
 
 class UploadTest(base.DriverTestCase):
     def _upload(self, volume: Any) -> int:
-        """Upload a volume; return the number of free places meanwhile."""
+        """Upload a volume; return the places that are taken meanwhile."""
         self.update(volume, {'status': 'uploading'})
-        free: list[int] = []
+        taken: list[int] = []
         with mock.patch.object(
             rbd.RBDDriver,
             'copy_volume_to_image',
             autospec=True,
-            side_effect=lambda *args: free.append(
-                self.driver._uploads._places._free._value
+            side_effect=lambda *args: taken.append(
+                self.driver._uploads._places._free._taken[volume.project_id]
             ),
         ):
             self.driver.copy_volume_to_image(self.context, volume, None, {})
-        return free[0]
+        return taken[0]
 
     def test_upload_has_a_place(self) -> None:
-        self.assertEqual(
-            admission.UPLOADS - 1, self._upload(self.made_volume())
-        )
+        self.assertEqual(1, self._upload(self.made_volume()))
 
     def test_upload_begins_with_the_limits_of_the_keys(self) -> None:
         """A change of keys during a creation is stored only."""

@@ -219,9 +219,9 @@ class MigrateTest(copying.CopyingTestCase):
     def test_it_waits_however_many_retypes_wait(self) -> None:
         volume = self.made_volume(base.ASKED)
         places = self.driver._retypes.places._places = admission.Places(1, 1)
-        places._free.acquire()
-        places._waiting.acquire()
-        threading.Timer(0.1, places._free.release).start()
+        places._free.take('b')
+        places._waiting.take('b')
+        threading.Timer(0.1, places._free.give_back, 'b').start()
         self.assertEqual((True, None), self._moved(volume))
 
     def test_retype_that_migrates_waits_only_if_few_wait(self) -> None:
@@ -229,15 +229,15 @@ class MigrateTest(copying.CopyingTestCase):
         volume = self.made_volume(base.ASKED, status='retyping')
         target = self._ours(*base.ASKED)
         places = self.driver._retypes.places._places = admission.Places(1, 1)
-        places._free.acquire()
-        places._waiting.acquire()
+        places._free.take('b')
+        places._waiting.take('b')
         self.assertRaises(commit.CopyFailed, self._moved, volume, **target)
         self.assertEqual(
             f'retype refused: {admission.TOO_MANY}',
             self.recorded(volume)[wire.RECORD_MESSAGE],
         )
         self.assertIsNone(marker.of_volume(volume.id))
-        places._free.release()
+        places._free.give_back('b')
         self.assertEqual((True, None), self._moved(volume, **target))
 
     def test_retype_whose_comparison_a_limit_of_the_owner_makes_slow(

@@ -271,8 +271,8 @@ class RetypeTest(base.DriverTestCase):
     def test_refused_copy_is_not_made_by_cinder_either(self) -> None:
         volume = self.made_volume()
         self.driver._retypes.places._places = admission.Places(1, 1)
-        self.driver._retypes.places._places._free.acquire()
-        self.driver._retypes.places._places._waiting.acquire()
+        self.driver._retypes.places._places._free.take('b')
+        self.driver._retypes.places._places._waiting.take('b')
         self.assertFalse(self._retype(volume, rbd_object_size='1M'))
         target = self.new_volume(migration_status=f'target:{volume.id}')
         # The request of its migration, with the same object.
