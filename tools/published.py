@@ -33,7 +33,7 @@ def _paragraph(text: str) -> str:
     return '\n       '.join(lines)
 
 
-def _table() -> str:
+def table() -> str:
     """Return the table of keys for the documentation."""
     rows = [
         f'   * - ``{keys.PREFIX}{name}``\n'
@@ -57,7 +57,6 @@ def definitions() -> dict[str, str]:
 def included() -> dict[str, str]:
     """Return the text of each file that pages include, by its path."""
     return {
-        'doc/source/user/keys-table.inc': _table(),
         'doc/source/api/options.json': _text(published.response_schema()),
         'doc/source/api/keys.json': _text(published.keys_schema()),
     }

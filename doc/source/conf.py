@@ -10,14 +10,13 @@ from cliff import sphinxext
 sys.path.append(str(pathlib.Path(__file__).parents[1] / 'ext'))
 sys.path.append(str(pathlib.Path(__file__).parents[2] / 'tools'))
 
-import published
-
 project = 'RBD volume options'
 copyright = 'RBD volume options contributors'
 
 extensions = [
     'cliff.sphinxext',
     'openstackdocstheme',
+    'options_table',
     'oslo_config.sphinxconfiggen',
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
@@ -122,5 +121,4 @@ class ProgramCommands(sphinxext.AutoprogramCliffDirective):
 
 def setup(app):
     """Have Sphinx call what is defined here."""
-    published.write(published.included())
     app.add_directive('program-commands', ProgramCommands)

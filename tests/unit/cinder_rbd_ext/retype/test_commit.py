@@ -99,7 +99,10 @@ class CommitTest(copying.CopyingTestCase):
         """Cinder would copy the former image, and delete the new one."""
         volume = self.requested()
         with mock.patch.object(
-            retypes.Retypes, 'complete', side_effect=ValueError('made to fail')
+            retypes.Retypes,
+            'complete',
+            autospec=True,
+            side_effect=ValueError('made to fail'),
         ):
             self.assertTrue(self.run_request(volume))
         self.assertEqual(self.row().name, volume.name)
@@ -113,6 +116,7 @@ class CommitTest(copying.CopyingTestCase):
         with mock.patch.object(
             self.driver._settlement,
             'remove_former',
+            autospec=True,
             side_effect=self.librbd.ImageBusy('made to fail'),
         ):
             self.assertTrue(self.run_request(volume))
@@ -185,7 +189,9 @@ class CommitTest(copying.CopyingTestCase):
 
         with (
             mock.patch.object(commit, '_PAUSE', 0),
-            mock.patch.object(commit, 'outcome', side_effect=RuntimeError),
+            mock.patch.object(
+                commit, 'outcome', autospec=True, side_effect=RuntimeError
+            ),
             mock.patch.object(objects.Volume, 'conditional_update', update),
         ):
             self.assertFalse(self.run_request(volume))
@@ -216,7 +222,9 @@ class CommitTest(copying.CopyingTestCase):
         volume = self.requested(is_migrated)
         other = self.another_service()
         with (
-            mock.patch.object(marker, 'has_service', return_value=True),
+            mock.patch.object(
+                marker, 'has_service', autospec=True, return_value=True
+            ),
             self._before_commit(other._recovery.recover_all),
         ):
             other.host = 'other_host'
