@@ -55,12 +55,16 @@ SERVICES = ('service 1', 'service 2')
 #: What each kind of faults is drawn from.
 TARGETS = {
     'kill': PROGRAMS,
+    # SIGTERM, as each upgrade sends it.
+    'terminate': PROGRAMS,
     'stop': PROGRAMS,
     'cluster': CLUSTER,
     'clock': ('ceph-osd', 'ceph-mon', 'cinder-volume'),
     'cut': ('ceph-osd', 'ceph-mon'),
     'service': SERVICES,
 }
+# Signals that end a program, which its supervisor starts again.
+_ENDING = {'kill': signal.SIGKILL, 'terminate': signal.SIGTERM}
 _LATEST = 2.5
 _STARTED = 60.0
 _DOWN = {'osd down': 'ceph-osd', 'monitor down': 'ceph-mon'}
@@ -89,7 +93,7 @@ class Fault(NamedTuple):
     :ivar kind: a key of :data:`TARGETS`
     :ivar target: a program, or the name of a fault of the cluster, or one of
         two volume services of a cluster, which starts again afterwards
-    :ivar seconds: its duration; a killed program starts again by itself
+    :ivar seconds: its duration; a program that ended starts again by itself
     :ivar delay: seconds between the first request and the fault; if it is
         negative, between the fault and the first request
     :ivar changes: if it is not 0, the fault waits instead until the images of
@@ -127,7 +131,8 @@ def offered(
 
     :param servers: whether servers use the volumes
     """
-    of_servers = dict.fromkeys(('kill', 'stop'), SERVER_PROGRAMS)
+    kinds_of_programs = ('kill', 'terminate', 'stop')
+    of_servers = dict.fromkeys(kinds_of_programs, SERVER_PROGRAMS)
     every = {**TARGETS, **(of_servers if servers else {})}
     targets = {
         kind: [each for each in every[kind] if not only or each in only]
@@ -141,7 +146,7 @@ def drawn(rng: random.Random, targets: Mapping[str, Sequence[str]]) -> Fault:
     kind = rng.choice(list(targets))
     # Most requests take less than a second.
     delay = -1.0 if rng.random() < 0.15 else _LATEST * rng.random() ** 2
-    seconds = 0 if kind == 'kill' else rng.choice((5, 5, 10, 20))
+    seconds = 0 if kind in _ENDING else rng.choice((5, 5, 10, 20))
     changes = rng.randint(1, 6) if delay > 0 and rng.random() < 0.5 else 0
     target, side = rng.choice(targets[kind]), rng.randrange(2)
     return Fault(kind, target, seconds, delay, changes, side)
@@ -167,8 +172,8 @@ class Injector:
 
     def inject(self, fault: Fault) -> None:
         """Cause a fault, and end it after its duration."""
-        if fault.kind == 'kill':
-            self._signal(fault.target, signal.SIGKILL)
+        if fault.kind in _ENDING:
+            self._signal(fault.target, _ENDING[fault.kind])
         elif fault.kind == 'service':
             service = self._services[SERVICES.index(fault.target)]
             service.kill()

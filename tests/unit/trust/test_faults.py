@@ -24,7 +24,7 @@ _KINDS = ('kill', 'stop', 'cluster', 'clock')
 class DrawnTestCase(base.TestCase):
     def test_qemu_and_libvirt_fail_only_if_servers_use_volumes(self) -> None:
         within = {'qemu', 'libvirtd', 'libvirtd2'}
-        for kind in ('kill', 'stop'):
+        for kind in ('kill', 'terminate', 'stop'):
             self.assertFalse(within & {*faults.offered([kind])[kind]})
             offered = faults.offered([kind], within, servers=True)
             self.assertEqual(within, {*offered[kind]})
