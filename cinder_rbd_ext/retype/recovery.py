@@ -140,7 +140,7 @@ class Recovery:
     def _each(
         self,
         volume_ids: Iterable[str],
-        settle: Callable[[str], bool],
+        settle: Callable[[str, locks.Exclusive], bool],
         counts_used: bool = False,
     ) -> bool:
         """Settle volumes, each under its lock; return whether some are left.
@@ -152,8 +152,8 @@ class Recovery:
             try:
                 with locks.exclusive(
                     self._driver, record.stored_volume(volume_id), wait=0
-                ):
-                    is_left |= not settle(volume_id)
+                ) as held:
+                    is_left |= not settle(volume_id, held)
             except locks.VolumeLocked:
                 LOG.debug('Volume %s is in use', volume_id)
                 is_left |= counts_used
@@ -199,7 +199,7 @@ class Recovery:
         age = timeutils.utcnow() - since
         return bool(age.total_seconds() >= LOST)
 
-    def _return(self, volume_id: str) -> bool:
+    def _return(self, volume_id: str, _held: locks.Exclusive) -> bool:
         """Return a volume to its former status if its request was lost.
 
         :returns: whether that is certain
@@ -231,12 +231,18 @@ class Recovery:
             _end(volume)
         return True
 
-    def _recover(self, volume_id: str) -> bool:
+    def _recover(self, volume_id: str, held: locks.Exclusive) -> bool:
         """Settle the marker of a volume; return whether it is settled."""
         volume = record.stored_volume(volume_id)
         mark = marker.read(volume.admin_metadata)
         if mark is None:
             return True
+        if mark.left and volume.name_id == mark.image:
+            # The other back end has the volume, and may be using it.
+            held.add(mark.image_id, mark.pool)
+            volume = record.stored_volume(volume_id)
+            if marker.read(volume.admin_metadata) != mark:
+                return False
         if marker.is_requested(volume, mark):
             if self._settlement.is_alive(mark):
                 return False

@@ -205,10 +205,11 @@ class DriverTestCase(test.TestCase):
         volume: Any,
         kind: advisory_locks.Kind = advisory_locks.Kind.EXCLUSIVE,
         name: str = locks._IMAGE,
+        pool: str = 'volumes',
     ) -> Iterator[advisory_locks.Lock]:
         """Have another service hold a lock of the image of a volume."""
-        with self.cluster.connected() as ioctx:
-            image_id = self.cluster.stored(volume.name).ident
+        with self.cluster.connected(pool) as ioctx:
+            image_id = self.cluster.stored(volume.name, pool).ident
             key = advisory_locks.HEADER + image_id
             lock = advisory_locks.Lock(
                 self.cluster.rados, ioctx, key, name, kind

@@ -231,6 +231,19 @@ class CommitTest(copying.CopyingTestCase):
             self.assertTrue(self.run_request(volume))
         self.assertNotEqual(self.former, self.row().name)
 
+    def test_start_of_the_source_waits_for_the_next_migration(self) -> None:
+        """The volume is on another back end, where it is locked."""
+        volume = self.requested(is_migrated=True)
+        self.assertTrue(self.run_request(volume))
+        self.save_row(migration_status='migrating')
+        source = self.another_service()
+        with self.locked(volume, pool='volumes2'):
+            source._recovery.recover_all()
+            self.assertEqual('migrating', self.row().migration_status)
+        source._recovery.recover_all()
+        self.assertEqual('success', self.row().migration_status)
+        self.check_settled()
+
     @_BOTH
     def test_use_of_the_image_after_the_lock_was_lost_ends_the_request(
         self, is_migrated: bool
