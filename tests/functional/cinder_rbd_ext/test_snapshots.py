@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Snapshots of images that are being replaced or migrated."""
+"""Snapshots of images that an operator migrates."""
 
 from cinder import exception
 from cinder import objects
-from cinder.db import api as db
 
 from cinder_rbd_ext import exceptions
-from rbd_volume_options import wire
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -19,24 +16,6 @@ class SnapshotsTest(base.DriverTestCase):
         self.snapshot = objects.Snapshot.get_by_id(
             self.admin, self.new_snapshot(self.volume).id
         )
-
-    def test_snapshot_of_an_image_without_its_name_is_kept(self) -> None:
-        """A retype was interrupted while its two images change names."""
-        mark = {wire.RECORD_CONVERSION: '{}'}
-        db.volume_admin_metadata_update(
-            self.admin, self.volume.id, mark, False
-        )
-        name, other = self.volume.name, f'{self.volume.name}.other'
-        self.rbd('mv', f'volumes/{name}', f'volumes/{other}')
-        self.assertRaises(
-            exception.SnapshotIsBusy,
-            self.driver.delete_snapshot,
-            self.snapshot,
-        )
-        self.rbd('mv', f'volumes/{other}', f'volumes/{name}')
-        self.driver.delete_snapshot(self.snapshot)
-        left = self.rbd('snap', 'ls', f'volumes/{name}')
-        self.assertNotIn(self.snapshot.name, left)
 
     def test_live_migration_by_an_operator_ends_no_service(self) -> None:
         """librbd aborts the process that removes the snapshot."""
