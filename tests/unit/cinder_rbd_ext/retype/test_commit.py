@@ -310,7 +310,10 @@ class CommitTest(copying.CopyingTestCase):
         volume = self.requested()
         target = self.new_volume(migration_status=f'target:{volume.id}')
         busy = mock.patch.object(
-            entries, 'discard', side_effect=self.librbd.ImageBusy('busy')
+            entries,
+            'discard',
+            autospec=True,
+            side_effect=self.librbd.ImageBusy('busy'),
         )
         removed = mock.Mock(side_effect=commit.CopyFailed(reason='made up'))
 
