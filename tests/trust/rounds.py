@@ -40,9 +40,6 @@ _RECOVERY = 150.0
 # Seconds until a volume is requested again: RabbitMQ loses requests.
 _REQUEST_AGAIN = 20.0
 _DELETED = 60.0
-# Seconds until a deleted image is gone: the purger of a killed service keeps
-# its lease for 60 seconds, and the next one looks at the trash each 10.
-_PURGED = 90.0
 _UNCHANGED = 15.0
 # The longest time to wait for changes in a pool.
 _CHANGES = 8.0
@@ -444,7 +441,7 @@ class Rounds:
 
     def _find_leaked(self, told: str, fault: str = 'the end') -> None:
         """Count what no record explains, once."""
-        deadline = time.monotonic() + _PURGED
+        deadline = time.monotonic() + 20
         while True:
             self._cluster.purge_trash('images')
             objects = self._cluster.everything()
