@@ -150,12 +150,12 @@ class Uploads:
         self._places = Places(UPLOADS, UPLOADS_WAITING)
 
     @contextlib.contextmanager
-    def place(self, project: str) -> Iterator[None]:
-        """Wait for a place of a project, and keep it.
+    def place(self, volume: protocols.Volume) -> Iterator[None]:
+        """Wait for a place of the project of a volume, and keep it.
 
         :raises TooManyUploads: if there is none in time
         """
-        with self._places.place(project) as is_free:
+        with self._places.place(volume.project_id) as is_free:
             if not is_free:
                 raise exceptions.TooManyUploads
             yield

@@ -381,7 +381,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Upload a volume to Glance."""
         self.configurations.follow(volume)
         with (
-            self._uploads.place(volume.project_id),
+            self._uploads.place(volume),
             volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
         ):
             return super().copy_volume_to_image(

@@ -27,6 +27,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import phrases
 from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import request
@@ -233,11 +234,17 @@ def check_applied(
         return
     if host and key in host.keys:
         return
-    software = (host.software if host else '') or 'no active plug-in'
+    software = (host.software if host else '') or phrases.Phrase(
+        'no active plug-in'
+    )
     raise errors.OptionError(
         key,
         str(choice.value),
-        f'requires {option.requires}; the compute host has {software}',
+        phrases.Phrase(
+            'requires {required}; the compute host has {software}',
+            required=option.requires,
+            software=software,
+        ),
         str(option.without_plug_in or 'no value'),
         choice.origin,
     )

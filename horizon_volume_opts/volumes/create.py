@@ -127,6 +127,9 @@ class CreateForm(group.GroupedForm):
         volume = self._volume(self._first_values())
         shown = volume.form_fields()
         self.fields.update(shown)
+        for name in shown:
+            # Django keeps the former field if the page has shown its error.
+            self._bound_fields_cache.pop(name, None)
         field.shown = tuple(shown)
         field.context = _context(volume, self.data.get(_CHOICE))
 

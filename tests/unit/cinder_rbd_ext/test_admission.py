@@ -93,9 +93,10 @@ class PlacesTest(base.DriverTestCase):
         uploads._places = admission.Places(1, 1)
         self._patch(f'{admission.__name__}.LONGEST', 0)
         uploads._places._waiting.take('b')
-        with uploads.place('a'):
+        volume = mock.Mock(project_id='a')
+        with uploads.place(volume):
             self.assertRaises(
-                exceptions.TooManyUploads, uploads.place('a').__enter__
+                exceptions.TooManyUploads, uploads.place(volume).__enter__
             )
 
 

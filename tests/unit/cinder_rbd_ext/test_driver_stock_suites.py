@@ -12,6 +12,7 @@ from cinder.interface import volume_driver
 from cinder.volume.drivers import rbd as stock
 import fixtures
 
+from cinder_rbd_ext import admission
 from cinder_rbd_ext import driver
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
@@ -182,6 +183,7 @@ class _OurClass(fixtures.Fixture):
             (locks, 'image', _unlocked),
             (locks, 'name', _unlocked),
             (volume_use, 'using', _unlocked),
+            (admission.Uploads, 'place', _unlocked),
             (volume_use, 'alone', _unlocked),
             (
                 volume_use,
