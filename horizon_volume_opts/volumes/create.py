@@ -127,9 +127,10 @@ class CreateForm(group.GroupedForm):
         volume = self._volume(self._first_values())
         shown = volume.form_fields()
         self.fields.update(shown)
+        # Django keeps the former field if the page has shown its error.
+        bound = vars(self)['_bound_fields_cache']
         for name in shown:
-            # Django keeps the former field if the page has shown its error.
-            self._bound_fields_cache.pop(name, None)
+            bound.pop(name, None)
         field.shown = tuple(shown)
         field.context = _context(volume, self.data.get(_CHOICE))
 
