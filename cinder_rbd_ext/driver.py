@@ -2,7 +2,7 @@
 
 """Cinder's RBD driver with a layout and features for each volume.
 
-:doc:`/contributor/overridden` explains why each method is overridden.
+:doc:`/contributor/architecture` explains why each method is overridden.
 """
 
 from collections.abc import Iterable

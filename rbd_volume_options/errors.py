@@ -16,7 +16,7 @@ MAX_SHOWN = 64
 class Origin(enum.IntEnum):
     """Where a value was set, highest precedence first.
 
-    The order is that of :doc:`/user/precedence`: the metadata of a volume
+    The order is that of :doc:`/user/keys`: the metadata of a volume
     overrides all other origins, and the Ceph configuration comes last. The
     page also lists the parts of a source volume that are inherited.
     """

@@ -5,7 +5,8 @@
 Only the QEMU process of a server has a cache mode, and no other client may be
 refused because of one. Cinder's manager calls ``initialize_connection`` in the
 same way for both, so Cinder's record of the volume, read again from the
-database, decides. The page :doc:`/admin/handshake` lists all clients.
+database, decides. The page
+:doc:`/admin/cache-modes` lists all clients.
 
 ``UNKNOWN`` occurs if a server and Cinder connect within about a second. The
 connection is not refused, gets no mode, and the driver logs a warning.

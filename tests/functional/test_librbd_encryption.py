@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why librbd does not encrypt volumes: doc/source/admin/not-offered.rst.
+"""Why librbd does not encrypt volumes: doc/source/admin/works-with.rst.
 
 If these tests fail, librbd has changed, and the page has to be changed.
 """

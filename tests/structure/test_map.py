@@ -12,7 +12,7 @@ import ddt
 from tests.unit import base
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
-_PAGE = (_ROOT / 'doc/source/contributor/map.rst').read_text()
+_PAGE = (_ROOT / 'doc/source/contributor/architecture.rst').read_text()
 _PICTURE = _ROOT / 'doc/source/_static/map.svg'
 
 # package.module:Class.method
@@ -31,7 +31,7 @@ _ITEM = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Assign
 
 def _rows(title: str) -> list[list[str]]:
     """Return the cells of a section's table, without its heading."""
-    parts = re.split(r'^(\S.*)\n=+\n', _PAGE, flags=re.MULTILINE)
+    parts = re.split(r'^(\S.*)\n[=-]+\n', _PAGE, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     rows = re.split(r'^   \* - ', sections[title], flags=re.MULTILINE)
     return [

@@ -20,7 +20,7 @@ from rbd_volume_tools.audit import scan
 from tests import tree
 from tests.functional.maintenance import object_map_case
 
-_PAGE = tree.ROOT / 'doc' / 'source' / 'admin' / 'capabilities.rst'
+_PAGE = tree.ROOT / 'doc' / 'source' / 'admin' / 'security.rst'
 
 
 def documented_caps(user: str) -> list[str]:
