@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write the files that are derived from the definitions of the options.
+"""What pages include that is derived from the definitions of the options."""
 
-The metadata definitions are in git, because services load them from a
-checkout. The pages include the others, which Sphinx's configuration writes.
-"""
-
-import json
-import pathlib
-import sys
 import textwrap
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import compiled
 
-from rbd_volume_options import keys  # noqa: E402
-from rbd_volume_options import published  # noqa: E402
-from rbd_volume_options import registry  # noqa: E402
+from rbd_volume_options import keys
+from rbd_volume_options import published
+from rbd_volume_options import registry
 
 _TABLE = """.. list-table::
    :header-rows: 1
@@ -44,31 +36,11 @@ def table() -> str:
     return _TABLE + ''.join(rows)
 
 
-def _text(document: object) -> str:
-    return json.dumps(document, indent=2) + '\n'
-
-
-def definitions() -> dict[str, str]:
-    """Return the text of each file that git has, by its path."""
-    path = 'etc/metadefs/rbd-volume-options.json'
-    return {path: _text(published.metadefs())}
-
-
-def included() -> dict[str, str]:
-    """Return the text of each file that pages include, by its path."""
-    return {
-        'doc/source/api/options.json': _text(published.response_schema()),
-        'doc/source/api/keys.json': _text(published.keys_schema()),
-    }
-
-
-def write(documents: dict[str, str]) -> None:
-    """Write files that do not have their text yet."""
-    for name, text in documents.items():
-        path = ROOT / name
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
-
-
-if __name__ == '__main__':
-    write(definitions())
+def write() -> None:
+    """Write the schemas that pages include."""
+    for name, document in (
+        ('options', published.response_schema()),
+        ('keys', published.keys_schema()),
+    ):
+        path = compiled.ROOT / f'doc/source/api/{name}.json'
+        compiled.replace(path, compiled.text_of(document).encode())

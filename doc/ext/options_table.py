@@ -22,6 +22,6 @@ class OptionsTable(docutils.SphinxDirective):
 
 def setup(app):
     """Add the directive, and write the files that pages include."""
-    published.write(published.included())
+    published.write()
     app.add_directive('options-table', OptionsTable)
     return {'parallel_read_safe': True}

@@ -21,6 +21,7 @@ extensions = [
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
     'oslo_policy.sphinxpolicygen',
+    'plots',
     'support_matrix',
 ]
 

@@ -58,7 +58,7 @@ class BenchmarksTest(base.TestCase):
         self.assertEqual(0, done.returncode, done.stdout)
         return done.stdout
 
-    def test_driver_benchmark_is_drawn(self) -> None:
+    def test_driver_benchmark(self) -> None:
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'j'
         shown = self._run(
             'performance.rst',
@@ -76,19 +76,8 @@ class BenchmarksTest(base.TestCase):
             requests = measured['counts']['stock'][step]
             self.assertGreater(requests['osd'] + requests['monitor'], 0)
         self.assertEqual([], ceph.shared_cluster().names('volumes'))
-        self.assertIn('>initialize_connection<', self._drawn('calls', target))
 
-    def _drawn(self, kind: str, results: object) -> str:
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        command = [sys.executable, 'benchmarks/plots.py', kind, str(results)]
-        subprocess.run(
-            [*command, '--output', str(folder / 'plot.svg')],
-            cwd=tree.ROOT,
-            check=True,
-        )
-        return (folder / 'plot.svg').read_text()
-
-    def test_deletion_benchmark_is_drawn(self) -> None:
+    def test_deletion_benchmark(self) -> None:
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'j'
         shown = self._run(
             'performance.rst',
@@ -96,7 +85,6 @@ class BenchmarksTest(base.TestCase):
             *('--sizes', '1', '--written', '0', '4', '--at-once', '1', '2'),
             *('--json', str(target)),
         )
-        self.assertIn('>invalid object map<', self._drawn('deletion', target))
         for object_map in ('none', 'valid', 'invalid'):
             line = rf'(?m)^1 +4 +2 +{object_map} +[\d.]+ +[\d.]+ +[\d.]+$'
             self.assertRegex(shown, line)

@@ -17,7 +17,7 @@ from tests import distribution
 from tests import tree
 
 #: Pages to exclude when the man pages are built.
-_OTHER_PAGES = 'admin,api,configuration,contributor,install,user'
+_OTHER_PAGES = 'admin,api,configuration,contributor,install,user,why.rst'
 # Read before any test: each test deletes its temporary folder, but all tests
 # share the build.
 _OUTSIDE = tempfile.gettempdir()

@@ -17,6 +17,7 @@ import zipfile
 from docutils import core
 import fixtures
 
+from rbd_volume_options import published
 from tests import distribution
 from tests import tree
 from tests.structure import built
@@ -42,9 +43,10 @@ print(json.dumps(result))
 """
 
 
+#: A build makes it.
+_METADEFS = 'rbd-volume-options.json'
 #: Folders of the tree that are installed below the prefix, and their targets.
 _DATA = {
-    'etc/metadefs': 'share/rbd-volume-options/metadefs',
     'etc/monitoring': 'share/rbd-volume-options/monitoring',
     'etc/systemd': 'lib/systemd/system',
 }
@@ -79,7 +81,8 @@ class BuiltTestCase(base.TestCase):
 
     def _in_wheel(self) -> set[str]:
         """Return the files of the packages, and those for the prefix."""
-        return self._in_packages() | {
+        made = f'share/rbd-volume-options/metadefs/{_METADEFS}'
+        return {made, *self._in_packages()} | {
             f'{target}/{pathlib.PurePath(name).name}'
             for folder, target in _DATA.items()
             for name in tree.files()
@@ -95,11 +98,8 @@ class BuiltTestCase(base.TestCase):
     def test_wheel_holds_metadata_definitions(self) -> None:
         """The definitions are installed below the environment's prefix."""
         (data,) = self.built.installed.glob('*.data/data')
-        name = 'rbd-volume-options.json'
-        self.assertEqual(
-            (tree.ROOT / 'etc/metadefs' / name).read_text(),
-            (data / 'share/rbd-volume-options/metadefs' / name).read_text(),
-        )
+        path = data / 'share/rbd-volume-options/metadefs' / _METADEFS
+        self.assertEqual(published.metadefs(), json.loads(path.read_text()))
 
     def test_description_needs_no_repository(self) -> None:
         """The description on a package index cannot link to files."""

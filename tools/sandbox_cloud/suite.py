@@ -31,7 +31,6 @@ _TOOLS = (
 _BUILD_FILES = (
     *('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in'),
     *('requirements.txt', 'DESCRIPTION.rst', 'LICENSE', 'tools/compiled.py'),
-    'etc/metadefs/rbd-volume-options.json',
 )
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import json
-import pathlib
-import sys
 
 import jsonschema
 
@@ -13,19 +11,8 @@ from rbd_volume_options import published
 from rbd_volume_options import registry
 from tests.unit import base
 
-_ROOT = pathlib.Path(__file__).resolve().parents[3]
-
 
 class PublishedTestCase(base.TestCase):
-    def test_files_are_those_of_the_definitions(self) -> None:
-        """Run ``python tools/published.py`` after a change."""
-        sys.path.insert(0, str(_ROOT / 'tools'))
-        self.addCleanup(sys.path.remove, str(_ROOT / 'tools'))
-        import published as tool
-
-        for path, text in tool.definitions().items():
-            self.assertEqual(text, (_ROOT / path).read_text(), path)
-
     def test_schema_of_responses_is_valid_and_refuses_incomplete_ones(
         self,
     ) -> None:

@@ -10,7 +10,6 @@ from typing import ClassVar
 from sandbox_cloud.contract import CatalogEntry
 from sandbox_cloud.contract import Service
 from sandbox_cloud.program import Program
-from sandbox_cloud.state import CHECKOUT
 
 
 class Glance(Service):
@@ -64,7 +63,8 @@ class Glance(Service):
         """Load the keys for Horizon's metadata editor."""
         manage = self.runtime.venv.program('glance-manage')
         conf = ('--config-file', str(self.conf))
-        folder = str(CHECKOUT / 'etc' / 'metadefs')
+        share = self.runtime.venv.path / 'share' / 'rbd-volume-options'
+        folder = str(share / 'metadefs')
         self.runtime.execute(
             'glance-manage', manage, *conf, 'db_load_metadefs', folder
         )
