@@ -29,7 +29,7 @@ def text_of(document: object) -> str:
 
 def write() -> None:
     """Write the metadata definitions, and compile new catalogues (``.po``)."""
-    METADEFS.parent.mkdir(exist_ok=True)
+    METADEFS.parent.mkdir(parents=True, exist_ok=True)
     replace(METADEFS, text_of(published.metadefs()).encode())
     for path in ROOT.glob('*/locale/*/LC_MESSAGES/*.po'):
         target = path.with_suffix('.mo')
