@@ -2,7 +2,8 @@
 
 """Cinder's RBD driver with a layout and features for each volume.
 
-:doc:`/contributor/architecture` explains why each method is overridden.
+:doc:`/contributor/architecture` lists the overridden methods and intercepted
+calls.
 """
 
 from collections.abc import Iterable

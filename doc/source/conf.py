@@ -15,6 +15,7 @@ copyright = 'RBD volume options contributors'
 
 extensions = [
     'cliff.sphinxext',
+    'code_tables',
     'openstackdocstheme',
     'options_table',
     'oslo_config.sphinxconfiggen',

@@ -4,8 +4,6 @@
 
 import re
 
-import ddt
-
 from tests import tree
 from tests.unit import base
 
@@ -18,24 +16,8 @@ _JOINED = re.compile(
 )
 
 
-@ddt.ddt
 class DescribedTestCase(base.TestCase):
-    """Tables of modules, and the functions that are replaced in memory."""
-
-    def _rows(self) -> str:
-        text = (_DOC / 'contributor/architecture.rst').read_text()
-        return '\n'.join(re.findall(r'^   \* - .*$', text, re.M))
-
-    @ddt.data('rbd_volume_options', 'cinder_rbd_ext')
-    def test_architecture_page_lists_all_modules(self, package: str) -> None:
-        rows = self._rows()
-        folder = tree.ROOT / package
-        names = [each.parent.name for each in folder.glob('*/__init__.py')]
-        if package == 'rbd_volume_options':
-            names = [each.stem for each in folder.glob('[a-z]*.py')]
-        self.assertGreater(len(names), 5)
-        for name in names:
-            self.assertIn(f'``{name}``', rows)
+    """Functions that are replaced in memory, and commands on pages."""
 
     def test_wrapped_functions_of_horizon(self) -> None:
         section = (_DOC / 'install/run-time.rst').read_text()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables of modules and of methods, from their docstrings."""
+
+import ast
+import pathlib
+
+from sphinx.util import docutils
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _summary(node):
+    return (ast.get_docstring(node) or '').split('\n\n')[0].replace('\n', ' ')
+
+
+def modules(package):
+    """Return the summaries of a package's sub-packages and modules."""
+    paths = [
+        *(ROOT / package).glob('*/__init__.py'),
+        *(ROOT / package).glob('[a-z]*.py'),
+    ]
+    summaries = {}
+    for path in paths:
+        name = path.parent.name if path.stem == '__init__' else path.stem
+        summaries[name] = _summary(ast.parse(path.read_text()))
+    return {name: text for name, text in sorted(summaries.items()) if text}
+
+
+def methods(module, name):
+    """Return the summaries of the methods of a class."""
+    tree = ast.parse((ROOT / module).read_text())
+    (cls,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name == name
+    )
+    return {
+        node.name: _summary(node)
+        for node in cls.body
+        if isinstance(node, ast.FunctionDef) and _summary(node)
+    }
+
+
+class Modules(docutils.SphinxDirective):
+    """A row for each module of the package that it names."""
+
+    required_arguments = 1
+    make = staticmethod(modules)
+    title = 'Module'
+
+    def run(self):
+        """Return the table."""
+        lines = ['.. list-table::', '   :header-rows: 1', '   :widths: 30 70']
+        rows = {self.title: 'Subject', **self.make(*self.arguments)}
+        lines.append('')
+        for name, text in rows.items():
+            shown = name if name == self.title else f'``{name}``'
+            lines += [f'   * - {shown}', f'     - {text}']
+        return self.parse_text_to_nodes('\n'.join(lines))
+
+
+class Methods(Modules):
+    """A row for each method of the class that it names, with its file."""
+
+    required_arguments = 2
+    make = staticmethod(methods)
+    title = 'Method'
+
+
+def setup(app):
+    """Add the directives."""
+    app.add_directive('modules', Modules)
+    app.add_directive('methods', Methods)
+    return {'parallel_read_safe': True}
