@@ -10,7 +10,6 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from rbd_volume_options import errors
 from rbd_volume_options import registry
@@ -27,8 +26,6 @@ def of_volume(
 ) -> Iterator[None]:
     """Tell the tenant of an ``OptionError`` and raise one of Cinder's.
 
-    The reason of a refused creation is also recorded with the volume.
-
     A Glance image that Cinder cannot use is such a reason, too: Cinder tries
     another back end, and tells that there is none.
 
@@ -37,7 +34,6 @@ def of_volume(
     try:
         yield
     except (exception.ImageUnacceptable, exception.ImageCopyFailure) as error:
-        record.refused(volume.id, error.msg)
         user_messages.refused(volume, operation, error.msg)
         raise
     except errors.OptionError as error:
@@ -45,26 +41,8 @@ def of_volume(
             'Volume %(id)s on back end %(backend)s: %(error)s',
             {'id': volume.id, 'backend': backend, 'error': error},
         )
-        if operation is user_messages.Operation.CREATION:
-            recorded(volume, error, told_by_cinder)
-        else:
-            user_messages.refused(volume, operation, error, told_by_cinder)
+        user_messages.refused(volume, operation, error, told_by_cinder)
         raise exceptions.VolumeOptionRefused(reason=str(error)) from error
-
-
-def recorded(
-    volume: protocols.Volume,
-    error: errors.OptionError,
-    told_by_cinder: bool = False,
-) -> None:
-    """Record why a volume could not be created, and tell its tenant.
-
-    The names of pools are hidden.
-    """
-    record.refused(volume.id, str(error.for_tenants()))
-    user_messages.refused(
-        volume, user_messages.Operation.CREATION, error, told_by_cinder
-    )
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ never a changed field of an object of Cinder's: a ``save`` of its manager would
 write an old record.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from cinder.db import api as db
+from oslo_db import api as oslo_db_api
 from oslo_log import log as logging
 from sqlalchemy import orm
 
@@ -106,8 +108,8 @@ def stored_rows(volume_ids: Collection[str]) -> list[Row]:
 
 
 def items_of(volume_id: str) -> dict[str, str]:
-    """Return a volume's admin metadata; empty for a deleted volume."""
-    return dict(stored(volume_id).admin_metadata)
+    """Return the items of a volume; none for a deleted volume."""
+    return image_record.unpacked(stored(volume_id).admin_metadata)
 
 
 def stored_volume(volume_id: str) -> Any:
@@ -166,7 +168,14 @@ def replace(
     volume.provider_id = text
     # The object must not save it later.
     volume.obj_reset_changes(['provider_id'])
-    write(volume.id, *image_record.of_image(accepted, configuration, disk))
+    entries, stale = image_record.of_image(accepted, configuration, disk)
+
+    def change(items: Mapping[str, str]) -> dict[str, str]:
+        items = image_record.without_reason(items, [wire.REASON_CREATION])
+        kept = {k: v for k, v in items.items() if k not in stale}
+        return {**kept, **entries}
+
+    _change(volume.id, change)
 
 
 def update(volume_id: str, **changes: Any) -> bool:
@@ -268,13 +277,58 @@ def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
 
 
 def write(
-    volume_id: str, entry: Mapping[str, str], stale: Iterable[str] = ()
+    volume_id: str, entries: Mapping[str, str], stale: Iterable[str] = ()
 ) -> None:
-    """Write entries of the admin metadata, and remove others if they exist."""
+    """Write items of the admin metadata, and remove others if they exist.
+
+    :raises VolumeNotFound: if the volume was deleted
+    """
+    names = set(stale)
+    _change(
+        volume_id,
+        lambda items: {
+            **{k: v for k, v in items.items() if k not in names},
+            **entries,
+        },
+    )
+
+
+@oslo_db_api.wrap_db_retry(max_retries=5, retry_on_deadlock=True)
+def _change(
+    volume_id: str, change: Callable[[dict[str, str]], Mapping[str, str]]
+) -> None:
+    """Change the items of the admin metadata of a volume.
+
+    The API and the driver write items that share a row, so the row of the
+    volume is locked meanwhile.
+    """
     admin = context.get_admin_context()
-    stored = db.volume_admin_metadata_update(admin, volume_id, entry, False)
-    for name in sorted(set(stale) & set(stored)):
-        db.volume_admin_metadata_delete(admin, volume_id, name)
+    volume = objects.Volume.model
+    with releases.database().main_context_manager.writer.using(admin):
+        admin.session.query(volume.id).filter(
+            volume.id == volume_id
+        ).with_for_update().first()
+        rows = db.volume_admin_metadata_get(admin, volume_id)
+        new = image_record.packed(change(image_record.unpacked(rows)))
+        changed = dict(new.items() - rows.items())
+        if changed:
+            db.volume_admin_metadata_update(admin, volume_id, changed, False)
+        for name in sorted(rows.keys() - new.keys()):
+            db.volume_admin_metadata_delete(admin, volume_id, name)
+
+
+def forget_reason(volume_id: str, *operations: str) -> None:
+    """Remove the reason of the last refusal, if it is of an operation.
+
+    A failure is logged.
+    """
+    try:
+        _change(
+            volume_id,
+            lambda items: image_record.without_reason(items, operations),
+        )
+    except Exception:
+        LOG.exception('Could not remove a reason of volume %s', volume_id)
 
 
 def moved(
@@ -306,16 +360,9 @@ def forget(volume_id: str) -> None:
     kept = {*wire.MARKER_RECORDS, *image_record.keys_of(definitions.Kind.DISK)}
     try:
         row = stored(volume_id)
-        write(volume_id, {}, options.ours(row.admin_metadata).keys() - kept)
+        items = image_record.unpacked(row.admin_metadata)
+        write(volume_id, {}, options.ours(items).keys() - kept)
         if image_record.is_record(row.provider_id):
             _write(volume_id, None, {'provider_id': row.provider_id})
     except Exception:
         LOG.exception('Could not remove the record of volume %s', volume_id)
-
-
-def refused(volume_id: str, text: str) -> None:
-    """Record why a volume could not be created; a failure is logged."""
-    try:
-        write(volume_id, *image_record.of_refusal(text))
-    except Exception:
-        LOG.exception('Could not record the refusal of volume %s', volume_id)

@@ -4,8 +4,8 @@
 
 Cinder's messages have fixed texts. The reason of a refusal is therefore stored
 in the admin metadata of the volume with the ID of the request, and the API
-extension appends it (:mod:`cinder_rbd_ext.api.messages`). A volume keeps its
-last reason only.
+extension appends it (:mod:`cinder_rbd_ext.api.messages`), and shows it as an
+attribute of the volume. A volume keeps its last reason only.
 
 A user can repeat a refused request endlessly, and Cinder keeps messages for 30
 days. A refusal within :data:`_REPEATED` seconds after a message of the same
@@ -18,7 +18,6 @@ from cinder import context
 from cinder.db import api as db
 from cinder.message import api as message_api
 from cinder.message import message_field
-from cinder.objects import fields
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
@@ -44,9 +43,9 @@ _SCHEDULE = _Action.SCHEDULE_ALLOCATE_VOLUME, _Detail.NO_BACKEND_AVAILABLE
 class Operation(enum.Enum):
     """What was refused, with the nearest action and detail of Cinder."""
 
-    CREATION = ('creation', *_CREATE)
+    CREATION = (wire.REASON_CREATION, *_CREATE)
     ATTACHMENT = (
-        'attachment',
+        wire.REASON_ATTACHMENT,
         _Action.UPDATE_ATTACHMENT,
         _Detail.ATTACH_ERROR,
     )
@@ -61,7 +60,7 @@ class Operation(enum.Enum):
         _Action.EXTEND_VOLUME,
         _Detail.DRIVER_FAILED_EXTEND,
     )
-    RETYPE = ('retype', *_SCHEDULE)
+    RETYPE = (wire.REASON_RETYPE, *_SCHEDULE)
     MIGRATION = ('migration', *_SCHEDULE)
     #: Keys of a backup that do not match the volume.
     RESTORE = (
@@ -70,7 +69,7 @@ class Operation(enum.Enum):
         _Detail.BACKUP_RESTORE_ERROR,
     )
     #: A change of layout that was started and has failed.
-    LAYOUT = ('change of layout', *_CREATE)
+    LAYOUT = (wire.REASON_LAYOUT, *_CREATE)
 
     def __init__(self, label: str, action: _Field, detail: _Field) -> None:
         self.label = label
@@ -96,7 +95,9 @@ def refused(
     reason: errors.OptionError | str,
     told_by_cinder: bool = False,
 ) -> None:
-    """Create a user message about a refusal; a failure is only logged.
+    """Record why an operation was refused, and create a user message.
+
+    A failure is only logged.
 
     :param reason: for tenants. A text must not have names of hosts, pools or
         types that they cannot see. The pools of an error are hidden here.
@@ -117,14 +118,13 @@ def refused(
             repeated = _repeated(request, volume, operation)
         if isinstance(reason, errors.OptionError):
             reason = reason.for_tenants()
-        text = image_record.shortened(f'{operation.label} refused: {reason}')
-        record.write(
-            volume.id,
-            {
-                wire.RECORD_MESSAGE: text,
-                wire.RECORD_MESSAGE_REQUEST: repeated or request.request_id,
-            },
+        recorded = image_record.Reason(
+            operation.label,
+            f'{timeutils.utcnow().isoformat()}Z',
+            repeated or request.request_id,
+            str(reason),
         )
+        record.write(volume.id, *recorded.rows())
         if not told_by_cinder and repeated is None:
             message_api.API().create(
                 request,
@@ -154,42 +154,3 @@ def _repeated(
         if not timeutils.is_older_than(each['created_at'], _REPEATED):
             return str(each['request_id'])
     return None
-
-
-def tell_attachment_refused(
-    volume: protocols.Volume, reason: errors.OptionError
-) -> None:
-    """Tell the tenant why a volume is not attached; a failure is logged.
-
-    The reason is also recorded with the volume, if no server has the volume
-    then: a refused live migration leaves it attached to its server.
-
-    :param volume: as in the database, with the context of the request
-    """
-    refused(volume, Operation.ATTACHMENT, reason)
-    if any(
-        each.instance_uuid
-        and each.attach_status == fields.VolumeAttachStatus.ATTACHED
-        for each in volume.volume_attachment
-    ):
-        return
-    entry = {
-        wire.RECORD_ATTACH_REFUSED: image_record.shortened(str(reason)),
-        wire.RECORD_ATTACH_REFUSED_AT: f'{timeutils.utcnow().isoformat()}Z',
-    }
-    try:
-        record.write(volume.id, entry)
-    except Exception:
-        LOG.exception('Could not record why volume %s was refused', volume.id)
-
-
-def forget_refused_attachment(volume_id: str) -> None:
-    """Remove the record of a refusal; a failure is logged."""
-    names = wire.RECORD_ATTACH_REFUSED, wire.RECORD_ATTACH_REFUSED_AT
-    try:
-        record.write(volume_id, {}, names)
-    except Exception:
-        LOG.exception(
-            'Could not remove the refusal from the record of volume %s',
-            volume_id,
-        )

@@ -5,8 +5,12 @@
 What was created is in the column ``provider_id`` of the volume's own row,
 which RBD does not use and Cinder's API shows to administrators only: one text
 with the id of the image. Cinder's migrations copy and swap the column, so a
-record of another image does not count. What exists only for a time, such as
-limits, and the disk of the data are items of the admin metadata.
+record of another image does not count.
+
+Limits, accepted values and the disk of the data are items of the admin
+metadata. Cinder joins that with the metadata of the tenant, row by row, in
+each administrator's query, so these items share one row
+(:func:`packed`). What exists only for a time has rows of its own.
 """
 
 from collections.abc import Collection
@@ -15,12 +19,13 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import itertools
 import json
-import re
 from typing import Any
 from typing import NamedTuple
 from typing import Protocol
+import urllib.parse
 
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -50,6 +55,19 @@ _ORIGINS = {letter: origin for origin, letter in _LETTERS.items()}
 
 #: Length of the database columns.
 MAX_VALUE = 255
+
+# Prefixes of the short names of items that share a row, and of the items.
+_PREFIXES = {
+    '': keys.PREFIX,
+    '.': wire.RECORD_ACCEPTED,
+    '_': wire.RECORD_QOS,
+}
+# The same for a value that is in force as it was accepted.
+_BOTH = '-'
+_MARKS = '._-'
+# Length of accepted values. A longer one is checked again where it takes
+# effect.
+_LONGEST_ACCEPTED = 32
 
 
 class Volume(Protocol):
@@ -112,8 +130,8 @@ class Record:
     def text(self, image: str) -> str:
         """Return the record of an image, as the column has it.
 
-        A name of a back end that does not fit loses its first characters:
-        the section at its end is what counts.
+        A name of a back end that does not fit is a digest, of its host or
+        also of its section (:func:`is_same_section`).
 
         :param image: the id in the name of the image
         :raises OptionError: for a data pool whose name is too long. Keys and
@@ -126,7 +144,7 @@ class Record:
                 _LETTERS[origin] if origin else '-' for origin in chosen
             )
         image_layout = self.state.layout
-        for first in range(len(self.backend) + 1):
+        for backend in _forms(self.backend):
             values = (
                 _VERSION,
                 image_layout.object_size,
@@ -134,7 +152,7 @@ class Record:
                 image_layout.stripe_count,
                 features.to_mask(self.state.image_features),
                 letters,
-                self.backend[first:],
+                backend,
                 self.state.data_pool or '',
             )
             text = json.dumps(
@@ -267,19 +285,94 @@ def _with_items(
     )
 
 
+def _forms(backend: str) -> tuple[str, str, str]:
+    """Return how a record can name a back end, the whole name first."""
+    host, _, section = backend.rpartition('@')
+    short = _digest(host)
+    return backend, f'{short}@{section}', f'{short}@{_digest(section)}'
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def is_same_back_end(recorded: str, backend: str) -> bool:
+    """Return whether a back end is the one that a record names."""
+    return recorded in _forms(backend)
+
+
 def is_same_section(recorded: str, backend: str) -> bool:
     """Return whether two back ends have the same section of cinder.conf.
 
-    :param recorded: the back end of a record, perhaps without its beginning
+    :param recorded: the back end of a record
     """
-    _, is_whole, section = recorded.rpartition('@')
-    other = backend.rpartition('@')[2]
-    return section == other if is_whole else other.endswith(section)
+    section = backend.rpartition('@')[2]
+    return recorded.rpartition('@')[2] in (section, _digest(section))
+
+
+def packed(items: Mapping[str, str]) -> dict[str, str]:
+    """Return admin metadata as it is stored, with few rows.
+
+    The items that exist for as long as their volume become one text, which
+    continues in further rows if it is too long for one.
+    """
+    rows = dict(items)
+    pairs: dict[str, str] = {}
+    for short, option in _packable().items():
+        for prefix, start in _PREFIXES.items():
+            value = rows.pop(f'{start}{option.name}', None)
+            if value is None:
+                continue
+            if prefix == '.' and pairs.get(short) == value:
+                prefix = _BOTH
+                del pairs[short]
+            pairs[f'{prefix}{short}'] = value
+    return rows | in_rows(wire.RECORD_ITEMS, urllib.parse.urlencode(pairs))
+
+
+def unpacked(admin_metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the items of stored admin metadata."""
+    items = dict(admin_metadata)
+    text = ''.join(items.pop(row, '') for row in wire.RECORD_ITEMS)
+    options = _packable() if text else {}
+    for name, value in urllib.parse.parse_qsl(text, keep_blank_values=True):
+        option = options.get(name.lstrip(_MARKS))
+        if option is not None:
+            for prefix in ('', '.') if name[0] == _BOTH else (name[0],):
+                start = _PREFIXES.get(prefix, keys.PREFIX)
+                # A row of its own was written by an operator.
+                items.setdefault(f'{start}{option.name}', value)
+    return items
+
+
+def in_rows(names: Collection[str], text: str) -> dict[str, str]:
+    """Return a text as the values of one row or more; it is cut at the end."""
+    parts = range(0, len(text), MAX_VALUE)
+    return {
+        name: text[start : start + MAX_VALUE]
+        for name, start in zip(names, parts, strict=False)
+    }
+
+
+def _packable() -> dict[str, definitions.Option]:
+    """Return the options whose values are recorded, by their short names."""
+    options = {
+        *registry.changeable(),
+        *registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION),
+        *registry.of_kind(definitions.Kind.DISK),
+    }
+    return {_short(each.name): each for each in options}
+
+
+def _short(name: str) -> str:
+    return ''.join(word[0] for word in name.split('_'))
 
 
 def has_disk(admin_metadata: Mapping[str, str]) -> bool:
     """Return whether properties of the disk of a volume are recorded."""
-    return not keys_of(definitions.Kind.DISK).isdisjoint(admin_metadata)
+    return not keys_of(definitions.Kind.DISK).isdisjoint(
+        unpacked(admin_metadata)
+    )
 
 
 def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -289,19 +382,21 @@ def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
 
     :raises OptionError: for a record that was edited and is invalid
     """
+    items = unpacked(admin_metadata)
     return {
-        key: registry.OPTIONS[key].parse(admin_metadata[key])
+        key: registry.OPTIONS[key].parse(items[key])
         for key in keys_of(definitions.Kind.DISK)
-        if key in admin_metadata
+        if key in items
     }
 
 
 def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return the configuration that the driver gave an image, by key."""
+    items = unpacked(admin_metadata)
     values = {}
     for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
         with contextlib.suppress(KeyError, errors.OptionError):
-            values[option.key] = option.parse(admin_metadata[option.key])
+            values[option.key] = option.parse(items[option.key])
     return values
 
 
@@ -346,7 +441,7 @@ def of_image(
     """
     entries = as_texts({**(configuration or {}), **(disk or {})})
     entries |= _accepted(accepted or {})
-    stale = {*wire.RECORD_REFUSED}
+    stale = set()
     if accepted is not None:
         stale |= _names_accepted(registry.OPTIONS)
     if configuration is not None:
@@ -364,29 +459,30 @@ def of_configuration(configuration: Mapping[str, Any]) -> Update:
     return Update(entries, frozenset(stale - entries.keys()))
 
 
-def of_qos(entries: Mapping[str, Any]) -> Update:
+def of_qos(values: Mapping[str, Any]) -> Update:
     """Return the record of what QoS specs set on an image.
 
-    :param entries: the values by the name of Ceph's option
+    :param values: by the name of Ceph's option
     """
-    numbers = {}
+    entries = {}
+    names = set()
     for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
+        name = f'{wire.RECORD_QOS}{option.name}'
+        names.add(name)
         # Not with a unit, which the image has as it is.
         with contextlib.suppress(errors.OptionError, KeyError):
-            numbers[option.name] = option.parse(str(entries[option.item]))
-    text = ','.join(f'{name}={number}' for name, number in numbers.items())
-    if not 0 < len(text) <= MAX_VALUE:
-        return Update({}, frozenset({wire.RECORD_QOS}))
-    return Update({wire.RECORD_QOS: text})
+            entries[name] = str(option.parse(str(values[option.item])))
+    return Update(entries, frozenset(names - entries.keys()))
 
 
-def _qos_in(admin_metadata: Mapping[str, str]) -> dict[str, int]:
+def _qos_in(items: Mapping[str, str]) -> dict[str, int]:
     """Return the recorded values of QoS specs, by key."""
-    words = admin_metadata.get(wire.RECORD_QOS, '').split(',')
     return {
-        f'{keys.PREFIX}{name}': int(number)
-        for name, _, number in (word.partition('=') for word in words)
-        if re.fullmatch('[0-9]{1,20}', number)
+        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_QOS)}': int(number)
+        for name, number in items.items()
+        if name.startswith(wire.RECORD_QOS)
+        and number.isascii()
+        and number.isdigit()
     }
 
 
@@ -399,7 +495,9 @@ def of_accepted(
     them can change in between. Removed values are checked again if somebody
     sets them.
     """
-    return Update(_accepted(metadata), frozenset(_names_accepted(removed)))
+    entries = _accepted(metadata)
+    stale = _names_accepted({*removed, *metadata})
+    return Update(entries, frozenset(stale - entries.keys()))
 
 
 def of_restore(metadata: Mapping[str, str]) -> dict[str, str]:
@@ -423,22 +521,11 @@ def before_restore(admin_metadata: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def of_refusal(text: str) -> Update:
-    """Return the record of why a volume could not be created."""
-    text = shortened(text, MAX_VALUE * len(wire.RECORD_REFUSED))
-    parts = range(0, len(text), MAX_VALUE)
-    entries = {
-        name: text[start : start + MAX_VALUE]
-        for name, start in zip(wire.RECORD_REFUSED, parts, strict=False)
-    }
-    return Update(entries, frozenset(wire.RECORD_REFUSED) - entries.keys())
-
-
 def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
     return {
         f'{wire.RECORD_ACCEPTED}{option.name}': metadata[option.key]
         for option in registry.changeable()
-        if metadata.get(option.key)
+        if 0 < len(metadata.get(option.key, '')) <= _LONGEST_ACCEPTED
     }
 
 
@@ -463,7 +550,7 @@ def values_accepted(admin_metadata: Mapping[str, str]) -> dict[str, str]:
     """Return the values of changeable keys that were accepted, by key."""
     return {
         f'{keys.PREFIX}{name.removeprefix(wire.RECORD_ACCEPTED)}': value
-        for name, value in admin_metadata.items()
+        for name, value in unpacked(admin_metadata).items()
         if name.startswith(wire.RECORD_ACCEPTED)
     }
 
@@ -472,35 +559,73 @@ def is_accepted(
     admin_metadata: Mapping[str, str], key: str, value: str
 ) -> bool:
     """Return whether the value of a changeable key was accepted."""
-    name = registry.OPTIONS[key].name
-    return admin_metadata.get(f'{wire.RECORD_ACCEPTED}{name}') == value
+    return values_accepted(admin_metadata).get(key) == value
 
 
-def refusal(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return why a volume could not be created; None for no failure."""
-    parts = (admin_metadata.get(name, '') for name in wire.RECORD_REFUSED)
-    return ''.join(itertools.takewhile(bool, parts)) or None
+class Reason(NamedTuple):
+    """Why the last refused operation on a volume was refused.
+
+    :ivar operation: one of ``wire.REASON_``, or another word for people
+    :ivar at: time in ISO 8601, UTC
+    :ivar request: the id of the request
+    :ivar text: for tenants
+    """
+
+    operation: str
+    at: str
+    request: str
+    text: str
+
+    def rows(self) -> Update:
+        """Return the record of the reason, whose text may be shortened."""
+        text = '\n'.join(self)
+        longest = MAX_VALUE * len(wire.RECORD_REASON)
+        rows = in_rows(wire.RECORD_REASON, shortened(text, longest))
+        return Update(rows, frozenset(wire.RECORD_REASON) - rows.keys())
+
+
+def reason(admin_metadata: Mapping[str, str], *of: str) -> Reason | None:
+    """Return the recorded reason; None without one.
+
+    :param of: the only operations whose reason counts
+    """
+    text = ''.join(admin_metadata.get(row, '') for row in wire.RECORD_REASON)
+    fields = text.split('\n', 3)
+    if len(fields) < 4 or (of and fields[0] not in of):
+        return None
+    return Reason(*fields)
+
+
+def without_reason(
+    items: Mapping[str, str], operations: Collection[str]
+) -> dict[str, str]:
+    """Return admin metadata without the reason, if it is of an operation."""
+    if not reason(items, *operations):
+        return dict(items)
+    return {k: v for k, v in items.items() if k not in wire.RECORD_REASON}
 
 
 def message_reason(
     admin_metadata: Mapping[str, str], request_id: str | None
 ) -> str | None:
     """Return the reason for the message of a request; None if not stored."""
-    stored = admin_metadata.get(wire.RECORD_MESSAGE_REQUEST)
-    if not stored or stored != request_id:
+    stored = reason(admin_metadata)
+    if not stored or not stored.request or stored.request != request_id:
         return None
-    return admin_metadata.get(wire.RECORD_MESSAGE)
+    return f'{stored.operation} refused: {stored.text}'
 
 
 def refused_attachment(
     admin_metadata: Mapping[str, str],
 ) -> dict[str, str] | None:
     """Return the reason and the time (ISO 8601, UTC) of the last refusal."""
-    reason = admin_metadata.get(wire.RECORD_ATTACH_REFUSED)
-    at = admin_metadata.get(wire.RECORD_ATTACH_REFUSED_AT)
-    if not reason or not at:
+    stored = reason(admin_metadata, wire.REASON_ATTACHMENT)
+    if stored is None:
         return None
-    return {wire.ATTACH_REFUSED_REASON: reason, wire.ATTACH_REFUSED_AT: at}
+    return {
+        wire.ATTACH_REFUSED_REASON: stored.text,
+        wire.ATTACH_REFUSED_AT: stored.at,
+    }
 
 
 def shortened(text: str, length: int = MAX_VALUE) -> str:
@@ -527,7 +652,7 @@ def _attributes(
     items: frozenset[tuple[str, str]],
     shows_pools: bool,
 ) -> dict[str, Any]:
-    admin_metadata = dict(items)
+    admin_metadata = unpacked(dict(items))
     recorded = _parsed(text)
     if recorded and not is_same_section(recorded.backend, backend):
         recorded = None
@@ -555,10 +680,11 @@ def _attributes(
             value = None
         shown[option.attribute] = definitions.as_json(value)
     by_part = recorded.origins if recorded else None
+    creation = reason(admin_metadata, wire.REASON_CREATION)
     return {
         **shown,
         wire.ATTRIBUTE_ORIGINS: None if by_part is None else _labels(by_part),
-        wire.ATTRIBUTE_REFUSED: refusal(admin_metadata),
+        wire.ATTRIBUTE_REFUSED: creation.text if creation else None,
         wire.ATTRIBUTE_ATTACH_REFUSED: refused_attachment(admin_metadata),
     }
 

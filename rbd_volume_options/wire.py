@@ -221,37 +221,31 @@ CONNECTION_DISCARD_GRANULARITY = 'discard_granularity'
 # (:mod:`rbd_volume_options.image_record`). Limits, hints and the disk have the
 # names of their keys.
 
-#: The reason why the volume could not be created. A longer text continues in
-#: the next entry. It is not in the image metadata, because tenants can write
-#: that and Cinder clears it if a creation from an image fails.
-RECORD_REFUSED = (
-    'rbd:refused',
-    'rbd:refused_2',
-    'rbd:refused_3',
-    'rbd:refused_4',
-)
-#: The reason and the time of the last refused attachment, removed by the next
-#: successful one. They are not in the image metadata, because that is copied
-#: to snapshots, copies and Glance images.
-RECORD_ATTACH_REFUSED = 'rbd:attach_refused'
-RECORD_ATTACH_REFUSED_AT = 'rbd:attach_refused_at'
+#: The rows that hold, as one text, the items that exist for as long as their
+#: volume; most volumes need the first one only.
+RECORD_ITEMS = ('rbd:items', *(f'rbd:items_{n}' for n in range(2, 17)))
+#: The last refusal: operation, time, request and reason, one a line. A longer
+#: text continues in the next row. It is not in the image metadata, because
+#: tenants can write that, and it is copied to snapshots and Glance images.
+RECORD_REASON = ('rbd:reason', *(f'rbd:reason_{n}' for n in range(2, 5)))
+# Operations of a reason that attributes of a volume show.
+REASON_CREATION = 'creation'
+REASON_ATTACHMENT = 'attachment'
+REASON_RETYPE = 'retype'
+REASON_LAYOUT = 'change of layout'
 #: Prefix of the names of changeable keys; their value in the volume's metadata
 #: that the API extension or the driver accepted last. A value without this
 #: mark was set past the API extension.
 RECORD_ACCEPTED = 'rbd:accepted_'
-#: What QoS specs have set on the image, by the names of the keys
-#: (``iops_limit=70,iops_burst=100``). A key replaces those of its family.
-RECORD_QOS = 'rbd:qos'
+#: Prefix of the names of keys; what QoS specs have set on the image. A key
+#: replaces those of its family.
+RECORD_QOS = 'rbd:qos_'
 #: Indicates that the configuration of the image is being changed, or that this
 #: was interrupted. The record may differ from the image.
 RECORD_CONFIGURING = 'rbd:configuring'
 #: The header of a response: the driver has compared the image with the keys.
 #: An API service without the extension does not send it.
 HEADER_COMPARED = 'OpenStack-RBD-Compared'
-#: The reason of the last refusal, for the user message about it, and the ID of
-#: the request that was refused.
-RECORD_MESSAGE = 'rbd:message'
-RECORD_MESSAGE_REQUEST = 'rbd:message_request'
 #: The marker of a retype: its progress, and what is required to complete it.
 #: Removed at its end.
 RECORD_CONVERSION = 'rbd:conversion'
@@ -264,8 +258,6 @@ RECORD_MARKED = 'rbd:marked'
 MARKED = 'marked'
 #: All items of a marker.
 MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED)
-#: The reason why the last retype could not convert the image.
-RECORD_CONVERSION_REFUSED = 'rbd:conversion_refused'
 #: During a restore: indicates that the keys of the volume were copied.
 RECORD_RESTORING = 'rbd:restoring'
 #: During a restore: prefix of the name of each copy; the key follows.

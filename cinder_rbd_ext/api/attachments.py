@@ -101,7 +101,9 @@ class _ConnectorController(controller.Controller):
                 'error': refusal,
             },
         )
-        user_messages.tell_attachment_refused(volume, refusal)
+        user_messages.refused(
+            volume, user_messages.Operation.ATTACHMENT, refusal
+        )
         with refusals.bad_request():
             raise refusal
 

@@ -24,6 +24,7 @@ def of_volume(
 ) -> dict[str, Any]:
     """Return the attributes of a volume; None for what is not recorded."""
     recorded: Mapping[str, str] = {}
+    attached = any(each.instance_uuid for each in _attached(volume))
     if volume.obj_attr_is_set('admin_metadata'):
         recorded = volume.admin_metadata or {}
     return {
@@ -34,6 +35,8 @@ def of_volume(
         },
         wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: _in_force(volume),
         wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
+        # The refusal of a migration leaves a volume attached to its server.
+        **({wire.ATTRIBUTE_ATTACH_REFUSED: None} if attached else {}),
     }
 
 
@@ -60,8 +63,10 @@ def _conversion(
         if shows_type:
             shown[wire.CONVERSION_NEW_TYPE] = running.type_id
         return shown
-    reason = marker.refusal(recorded)
-    return {**shown, wire.CONVERSION_REASON: reason} if reason else None
+    refused = image_record.reason(
+        recorded, wire.REASON_RETYPE, wire.REASON_LAYOUT
+    )
+    return {**shown, wire.CONVERSION_REASON: refused.text} if refused else None
 
 
 def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.attach import cache_mode
@@ -66,7 +67,7 @@ def items(
             override = _cache_override(driver, volume)
             attempt.check_override(agreed.requested, agreed.strict, override)
         if image_record.refused_attachment(current.admin_metadata):
-            user_messages.forget_refused_attachment(volume.id)
+            record.forget_reason(volume.id, wire.REASON_ATTACHMENT)
         if mode is not None:
             result[wire.CONNECTION_CACHE_MODE] = mode.value
     recorded = image_record.read(current)
@@ -218,7 +219,7 @@ def _effect(obstacle: errors.OptionError, host: agreement.Host) -> str:
 def _refusal(
     volume: protocols.Volume, error: errors.OptionError
 ) -> exceptions.AttachmentRefused:
-    user_messages.tell_attachment_refused(volume, error)
+    user_messages.refused(volume, user_messages.Operation.ATTACHMENT, error)
     return exceptions.AttachmentRefused(reason=f'not attached: {error}')
 
 

@@ -653,8 +653,10 @@ def _forget(volume_id: str, deleted: protocols.Volume) -> None:
     # Our driver on the target would have written a record of its own.
     maker = recorded.backend if recorded else ''
     here = image_record.backend_of(volume)
-    if volume.project_id != deleted.project_id or here.endswith(
-        maker or image_record.backend_of(deleted)
+    if volume.project_id != deleted.project_id or (
+        image_record.is_same_back_end(
+            maker or image_record.backend_of(deleted), here
+        )
     ):
         return
     names = sorted(options.ours(volume.metadata))

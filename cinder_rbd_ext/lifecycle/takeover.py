@@ -15,9 +15,9 @@ from cinder.volume import volume_utils
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
-from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import changes
@@ -95,7 +95,7 @@ def _check(
         if contradiction:
             raise contradiction
     except errors.OptionError as error:
-        option_errors.recorded(volume, error)
+        user_messages.refused(volume, user_messages.Operation.CREATION, error)
         raise exception.ManageExistingVolumeTypeMismatch(
             reason=str(error)
         ) from error

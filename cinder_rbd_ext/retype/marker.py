@@ -16,15 +16,12 @@ from cinder import context
 from cinder import exception
 from cinder import objects
 from oslo_config import cfg
-from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import image_record
 from rbd_volume_options import wire
-
-LOG = logging.getLogger(__name__)
 
 #: Status of a volume in a retype.
 RETYPING = 'retyping'
@@ -38,9 +35,6 @@ MIGRATED = ('available', MAINTENANCE, RETYPING)
 # Values of ``migration_status`` after a migration has ended, or before the
 # first one.
 _ENDED = (None, 'success', 'error', 'deleting')
-
-# Length of a value of the metadata.
-_LENGTH = 255
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,8 +137,7 @@ def write(volume_id: str, mark: Marker) -> Marker:
     mark = dataclasses.replace(mark, at=now)
     fields = {k: v for k, v in dataclasses.asdict(mark).items() if v}
     text = json.dumps(fields, separators=(',', ':'))
-    pieces = [text[i : i + _LENGTH] for i in range(0, len(text), _LENGTH)]
-    items = dict(zip(wire.MARKER_TEXTS, pieces, strict=False))
+    items = image_record.in_rows(wire.MARKER_TEXTS, text)
     items[wire.RECORD_MARKED] = mark.left or wire.MARKED
     record.write(volume_id, items, set(wire.MARKER_TEXTS) - items.keys())
     return mark
@@ -236,24 +229,3 @@ def marked_volumes(driver: protocols.Driver) -> list[str]:
         )
         for volume in objects.VolumeList.get_all(admin, filters=filters)
     ]
-
-
-def refusal(admin_metadata: Mapping[str, str]) -> str | None:
-    """Return why the last retype did not convert the image, or None."""
-    return admin_metadata.get(wire.RECORD_CONVERSION_REFUSED) or None
-
-
-def refuse(volume_id: str, reason: str) -> None:
-    """Record for the requester why a conversion is not possible.
-
-    A failure is logged and not raised.
-    """
-    try:
-        record.write(
-            volume_id,
-            {wire.RECORD_CONVERSION_REFUSED: image_record.shortened(reason)},
-        )
-    except Exception:
-        LOG.exception(
-            'Could not record why volume %s was not converted', volume_id
-        )

@@ -144,7 +144,9 @@ class Retypes:
         with self._settlement.requested(
             volume, mark, lock, ('status', 'name_id')
         ) as held:
-            record.write(volume.id, {}, [wire.RECORD_CONVERSION_REFUSED])
+            record.forget_reason(
+                volume.id, wire.REASON_RETYPE, wire.REASON_LAYOUT
+            )
             marker.write(volume.id, mark)
             done = self._retype(volume, new_type, stock, mark, held)
             if not done[0]:
@@ -435,7 +437,6 @@ class Retypes:
 
 def refuse(volume: protocols.Volume, reason: str) -> None:
     """Tell the owner of a volume why its image was not converted."""
-    marker.refuse(volume.id, reason)
     user_messages.refused(volume, user_messages.Operation.LAYOUT, reason)
 
 

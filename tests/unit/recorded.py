@@ -64,10 +64,11 @@ def rows_of(items: Mapping[str, str]) -> dict[str, str]:
 def items_of(volume: Any) -> dict[str, str]:
     """Return the record of a volume and its admin metadata as items."""
     record = image_record.read(volume)
+    items = image_record.unpacked(volume.admin_metadata)
     if record is None:
-        return dict(volume.admin_metadata)
+        return items
     items = {
-        **volume.admin_metadata,
+        **items,
         **image_record.as_texts(record.state.values()),
     }
     if record.backend:
@@ -78,3 +79,15 @@ def items_of(volume: Any) -> dict[str, str]:
             for part, origin in record.origins.items()
         )
     return items
+
+
+def reason_of(volume: Any) -> str:
+    """Return the last recorded reason, as a user message shows it."""
+    reason = image_record.reason(volume.admin_metadata)
+    return f'{reason.operation} refused: {reason.text}' if reason else ''
+
+
+def refused(admin_metadata: Mapping[str, str], *operations: str) -> str | None:
+    """Return the reason of the last refusal, if it is of an operation."""
+    reason = image_record.reason(admin_metadata, *operations)
+    return reason.text if reason else None

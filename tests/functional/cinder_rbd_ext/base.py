@@ -30,7 +30,6 @@ from cinder_rbd_ext import opts
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from rbd_volume_options import image_handles
-from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests.functional import ceph
@@ -262,9 +261,13 @@ class DriverTestCase(test.TestCase):
         """Return the record of a volume, and its admin metadata."""
         return recorded.items_of(record.stored(volume.id))
 
+    def told(self, volume: Any) -> str:
+        """Return the last reason, as a user message shows it."""
+        return recorded.reason_of(record.stored(volume.id))
+
     def reason(self, volume: Any) -> str | None:
         """Return the reason for a refusal that is shown to the tenant."""
-        return image_record.refusal(self.recorded(volume))
+        return recorded.refused(self.recorded(volume), 'creation')
 
     def rbd(self, *args: str) -> str:
         """Run ``rbd`` as an operator would."""

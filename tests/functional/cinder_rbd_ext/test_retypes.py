@@ -36,6 +36,7 @@ from rbd_volume_options import keys
 from tests import rbd_content
 from tests.functional import filling
 from tests.functional.cinder_rbd_ext import base
+from tests.unit import recorded
 
 _STRIPED = {
     'rbd_stripe_unit': '64K',
@@ -154,10 +155,8 @@ class RetypeTestCase(base.DriverTestCase):
         self.assertEqual(layout, self.layout_of(volume))
         self.assertEqual(sums, self.sums(volume))
         self.assertEqual(images, (self.trashed(), self.cluster.names()))
-        recorded = self.recorded(volume)
-        self.assertIsNone(marker.read(recorded))
-        self.assertIn(reason, marker.refusal(recorded) or '')
-        self.assertIn(reason, recorded['rbd:message'])
+        self.assertIsNone(marker.read(self.recorded(volume)))
+        self.assertIn(reason, self.told(volume))
 
     def trashed(self) -> list[str]:
         """Return the names of the images in the trash."""
@@ -306,7 +305,9 @@ class CopyTest(RetypeTestCase):
         sums = self.sums(volume)
         self.assertTrue(self.retype(volume, **_STRIPED))
         self.check_copied(volume, sums)
-        self.assertIsNone(marker.refusal(self.recorded(volume)))
+        self.assertIsNone(
+            recorded.refused(self.recorded(volume), 'change of layout')
+        )
 
     def test_keys_that_a_client_writes_back_are_removed(self) -> None:
         """A client replaces all metadata that it read before the retype."""
@@ -571,7 +572,7 @@ class InterruptedTest(RetypeTestCase):
 
     def test_copy_is_removed_before_the_commit(self) -> None:
         self.recovered(is_new=False)
-        self.assertIn('interrupted', self.recorded(self.volume)['rbd:message'])
+        self.assertIn('interrupted', self.told(self.volume))
 
     def test_partial_copy_is_removed(self) -> None:
         """librbd had created the name of the copy and nothing else."""

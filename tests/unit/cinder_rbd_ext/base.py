@@ -272,6 +272,10 @@ class DriverTestCase(test.TestCase):
         """Return the record of a volume, and its admin metadata."""
         return recorded.items_of(record.stored(volume.id))
 
+    def told(self, volume: Any) -> str:
+        """Return the last reason, as a user message shows it."""
+        return recorded.reason_of(record.stored(volume.id))
+
     def raised(self, call: Callable[..., Any], *args: Any) -> Exception:
         """Return the exception of a call, without references to its frames."""
         try:

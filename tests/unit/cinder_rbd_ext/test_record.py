@@ -18,12 +18,14 @@ import sqlalchemy
 
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import precedence
+from rbd_volume_options import registry
 
 _PLAIN = plan.ImageState(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
@@ -50,11 +52,11 @@ class RecordTestCase(test.TestCase):
 
     def recorded(self) -> dict[str, str]:
         """Return the volume's admin metadata."""
-        return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
+        return image_record.unpacked(self.rows())
 
-    def reason(self) -> str | None:
-        """Return the reason that is shown to the tenant."""
-        return image_record.refusal(self.recorded())
+    def rows(self) -> dict[str, str]:
+        """Return the rows of the volume's admin metadata."""
+        return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
 
 
 class ReplaceTest(RecordTestCase):
@@ -188,7 +190,7 @@ class ForgetTest(RecordTestCase):
         record.forget(self.volume.id)
         row = record.stored(self.volume.id)
         self.assertIsNone(row.provider_id)
-        self.assertEqual({keys.SECTOR_SIZE: '4096'}, row.admin_metadata)
+        self.assertEqual({keys.SECTOR_SIZE: '4096'}, self.recorded())
 
     def test_what_another_driver_wrote_is_kept(self) -> None:
         foreign = {'provider_id': 'of another driver'}
@@ -199,52 +201,118 @@ class ForgetTest(RecordTestCase):
         )
 
 
-class RefusedTest(RecordTestCase):
-    def test_tenant_can_read_it(self) -> None:
-        record.refused(self.volume.id, 'the reason')
-        self.assertEqual('the reason', self.reason())
+class ReasonTest(RecordTestCase):
+    def _record(self, operation: str, text: str = 'the reason') -> None:
+        reason = image_record.Reason(operation, 'now', 'req-1', text)
+        record.write(self.volume.id, *reason.rows())
 
-    def test_later_refusal_replaces_the_earlier(self) -> None:
-        record.refused(self.volume.id, 'x' * 600)
-        record.refused(self.volume.id, 'a shorter one')
-        self.assertEqual('a shorter one', self.reason())
-        self.assertEqual(1, len(self.recorded()))
+    def _reason(self) -> str | None:
+        reason = image_record.reason(self.recorded())
+        return reason.text if reason else None
 
-    def test_made_after_all(self) -> None:
-        record.refused(self.volume.id, 'x' * 600)
+    def test_later_reason_replaces_the_earlier(self) -> None:
+        self._record('creation', 'x' * 600)
+        self._record('creation', 'a shorter one')
+        self.assertEqual('a shorter one', self._reason())
+        self.assertEqual(1, len(self.rows()))
+
+    def test_image_that_is_made_ends_the_reason_of_its_creation(self) -> None:
+        self._record('creation', 'x' * 600)
         record.replace(self.volume, image_record.Record(_PLAIN))
-        self.assertEqual({}, self.recorded())
-        self.assertIsNone(self.reason())
+        self.assertEqual({}, self.rows())
+        self._record('attachment')
+        record.replace(self.volume, image_record.Record(_PLAIN))
+        self.assertEqual('the reason', self._reason())
 
-    def test_long_text(self) -> None:
-        """A long text is split to fit the column."""
-        record.refused(self.volume.id, 'x' * 600)
-        self.assertEqual('x' * 600, self.reason())
-        self.assertEqual(255, max(map(len, self.recorded().values())))
-        record.refused(self.volume.id, 'x' * 5000)
-        self.assertEqual('x' * 1017 + '...', self.reason())
+    def test_long_text_has_several_rows_and_is_shortened(self) -> None:
+        self._record('creation', 'x\n' * 300)
+        self.assertEqual('x\n' * 300, self._reason())
+        self.assertEqual(255, max(map(len, self.rows().values())))
+        self._record('creation', 'x' * 5000)
+        self.assertTrue((self._reason() or '').endswith('xxx...'))
 
-    def test_image_metadata_is_left_alone(self) -> None:
-        """Tenants can change it, and Cinder clears it on failed creation."""
-        record.refused(self.volume.id, 'the reason')
-        self.assertRaises(
-            exception.GlanceMetadataNotFound,
-            db.volume_glance_metadata_get,
-            self.admin,
+    def test_only_the_reason_of_a_named_operation_is_removed(self) -> None:
+        self._record('attachment')
+        record.forget_reason(self.volume.id, 'retype')
+        self.assertEqual('the reason', self._reason())
+        record.forget_reason(self.volume.id, 'retype', 'attachment')
+        self.assertEqual({}, self.rows())
+
+    def test_failure_of_the_database_is_only_logged(self) -> None:
+        self._record('attachment')
+        self.patch(
+            'cinder.db.api.volume_admin_metadata_delete', side_effect=OSError
+        )
+        record.forget_reason(self.volume.id, 'attachment')
+        self.assertIn('Could not remove a reason', self.log.output)
+
+
+class RowsTest(RecordTestCase):
+    """Cinder joins these rows with each item of the tenant's metadata."""
+
+    def test_all_limits_of_a_volume_share_one_row(self) -> None:
+        limits = {
+            option.key: str(10**6 + number)[: 1 if 'sec' in option.key else 7]
+            for number, option in enumerate(
+                registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION)
+            )
+            if option.is_item
+        }
+        self.assertEqual(18, len(limits))
+        record.accepted(self.volume.id, limits)
+        record.write(
             self.volume.id,
+            *image_record.of_configuration(
+                {key: int(value) for key, value in limits.items()}
+            ),
+        )
+        self.assertEqual(['rbd:items'], list(self.rows()))
+        row = record.stored(self.volume.id)
+        for key, value in limits.items():
+            self.assertTrue(
+                image_record.is_accepted(row.admin_metadata, key, value)
+            )
+        self.assertEqual(
+            {key: int(value) for key, value in limits.items()},
+            image_record.configuration_in(row.admin_metadata),
         )
 
-    def test_database_that_is_down(self) -> None:
-        """A database failure is logged and not raised."""
-        with mock.patch.object(
-            db,
-            'volume_admin_metadata_update',
-            autospec=True,
-            side_effect=RuntimeError('down'),
-        ):
-            record.refused(self.volume.id, 'the reason')
-        self.assertIn('Could not record', self.log.output)
-        self.assertIn('down', self.log.output)
+    def test_volume_with_a_layout_only_has_no_row(self) -> None:
+        record.replace(
+            self.volume,
+            image_record.Record(_STRIPED),
+            accepted={'rbd:object_size': '1M'},
+            configuration={},
+        )
+        self.assertEqual({}, self.rows())
+
+    def test_writers_of_one_row_do_not_lose_items(self) -> None:
+        record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
+        record.write(self.volume.id, {'rbd:iops_limit': '500'})
+        record.limited(self.volume.id, {'rbd_qos_bps_limit': 9})
+        record.write(self.volume.id, {'rbd:sector_size': '4096'})
+        self.assertEqual(
+            {
+                'rbd:accepted_cache_mode': 'none',
+                'rbd:iops_limit': '500',
+                'rbd:qos_bps_limit': '9',
+                'rbd:sector_size': '4096',
+            },
+            self.recorded(),
+        )
+        self.assertEqual(1, len(self.rows()))
+
+    def test_longest_values_are_complete_or_not_recorded(self) -> None:
+        names = [option.key for option in registry.changeable()]
+        record.accepted(
+            self.volume.id,
+            {key: f'{"0" * 31}{n % 10}' for n, key in enumerate(names)},
+        )
+        values = image_record.values_accepted(self.rows())
+        self.assertEqual(sorted(names), sorted(values))
+        self.assertEqual({32}, set(map(len, values.values())))
+        record.accepted(self.volume.id, dict.fromkeys(names, '0' * 33))
+        self.assertEqual({}, image_record.values_accepted(self.rows()))
 
 
 class AcceptedTest(RecordTestCase):

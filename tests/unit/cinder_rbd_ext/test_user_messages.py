@@ -116,11 +116,13 @@ class RefusedTest(test_record.RecordTestCase):
         user_messages.refused(self.volume, _Operation.MIGRATION, error)
         self.assertNotIn('secret', self._reason(self.context.request_id) or '')
 
-    def test_long_reason_is_shortened(self) -> None:
-        user_messages.refused(self.volume, _Operation.RETYPE, 'x' * 300)
-        reason = self._reason(self.context.request_id) or ''
-        self.assertEqual(255, len(reason))
-        self.assertTrue(reason.endswith('...'))
+    def test_reason_is_one_item_with_operation_and_time(self) -> None:
+        user_messages.refused(self.volume, _Operation.CREATION, 'no')
+        user_messages.refused(self.volume, _Operation.RETYPE, 'never')
+        reason = image_record.reason(self.recorded())
+        self.assertEqual(('retype', 'never'), (reason.operation, reason.text))
+        self.assertRegex(reason.at, r'^\d{4}-\d\d-\d\dT.*Z$')
+        self.assertEqual(1, len(self.rows()))
 
     def test_failure_does_not_hide_the_refusal(self) -> None:
         db.volume_destroy(self.admin, self.volume.id)

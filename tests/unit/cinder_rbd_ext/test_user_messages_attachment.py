@@ -1,40 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from collections.abc import Callable
-from unittest import mock
-
 from cinder import exception
 from cinder.db import api as db
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
+from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import test_record
 
 
 class AttachRefusedTest(test_record.RecordTestCase):
     def _tell(self, reason: str) -> None:
         error = errors.OptionError(keys.CACHE_MODE, 'none', reason, 'another')
-        user_messages.tell_attachment_refused(
-            requester.current(self.volume), error
+        user_messages.refused(
+            requester.current(self.volume),
+            user_messages.Operation.ATTACHMENT,
+            error,
         )
 
     def _refusal(self) -> str:
-        refusal = image_record.refused_attachment(self.recorded())
+        volume = record.stored_volume(self.volume.id)
+        refusal = attributes.of_volume(volume)[wire.ATTRIBUTE_ATTACH_REFUSED]
         return refusal['reason'] if refusal else ''
 
     def test_last_reason_is_recorded_until_forgotten(self) -> None:
-        before = self.recorded()
         for reason in ('the reason', 'a later one'):
             self._tell(reason)
             self.assertIn(reason, self._refusal())
-        user_messages.forget_refused_attachment(self.volume.id)
-        left = self.recorded()
-        for name in ('rbd:message', 'rbd:message_request'):
-            del left[name]
-        self.assertEqual(before, left)
+        record.forget_reason(self.volume.id, 'attachment')
+        self.assertEqual({}, self.recorded())
 
     def test_refusal_is_told_with_a_user_message(self) -> None:
         self._tell('the reason')
@@ -61,7 +60,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
     def test_never_refused(self) -> None:
         self.assertIsNone(image_record.refused_attachment({}))
         self.assertIsNone(
-            image_record.refused_attachment({'rbd:attach_refused': 'edited'})
+            image_record.refused_attachment({'rbd:reason': 'edited'})
         )
 
     def test_no_part_of_what_the_image_passes_on(self) -> None:
@@ -74,15 +73,9 @@ class AttachRefusedTest(test_record.RecordTestCase):
         )
 
     def test_failure_of_the_database_is_only_logged(self) -> None:
-        acts: dict[str, Callable[[], None]] = {
-            'volume_admin_metadata_update': lambda: self._tell('the reason'),
-            'volume_admin_metadata_delete': lambda: (
-                user_messages.forget_refused_attachment(self.volume.id)
-            ),
-        }
-        for name, act in acts.items():
-            with mock.patch.object(
-                db, name, autospec=True, side_effect=RuntimeError('down')
-            ):
-                act()
-            self.assertIn('down', self.log.output)
+        self.patch(
+            'cinder.db.api.volume_admin_metadata_update',
+            side_effect=RuntimeError('down'),
+        )
+        self._tell('the reason')
+        self.assertIn('down', self.log.output)

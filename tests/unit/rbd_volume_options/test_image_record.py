@@ -84,18 +84,30 @@ class RecordTest(base.TestCase):
         self.assertIsNone(image_record.origins(_volume(text)))
         self.assertFalse(image_record.layout_requested(_volume(text)))
 
-    def test_longest_values_fit_and_keep_the_section(self) -> None:
-        text = _LONGEST.text(_IMAGE)
+    @ddt.data('host@section', f'{"h" * 200}@section', f'h@{"s" * 200}')
+    def test_longest_values_fit_and_tell_back_ends_apart(
+        self, backend: str
+    ) -> None:
+        written = dataclasses.replace(_LONGEST, backend=backend)
+        text = written.text(_IMAGE)
         self.assertLessEqual(len(text), 255)
-        backend = _LONGEST.backend[-42:]
-        self.assertEqual(
-            dataclasses.replace(_LONGEST, backend=backend),
-            image_record.parse(text, _IMAGE),
-        )
-        self.assertTrue(
-            image_record.is_same_section(backend, _LONGEST.backend)
-        )
-        self.assertFalse(image_record.is_same_section(backend, 'h@other'))
+        read = image_record.parse(text, _IMAGE)
+        self.assertEqual(written, dataclasses.replace(read, backend=backend))
+        section = backend.rpartition('@')[2]
+        self.assertTrue(image_record.is_same_back_end(read.backend, backend))
+        for other, is_same in (
+            (backend, True),
+            (f'other@{section}', True),
+            (f'{backend}2', False),
+            ('', False),
+        ):
+            self.assertEqual(
+                is_same, image_record.is_same_section(read.backend, other)
+            )
+        for other in (f'other@{section}', f'{backend}2', ''):
+            self.assertFalse(
+                image_record.is_same_back_end(read.backend, other)
+            )
 
     def test_data_pool_that_does_not_fit_is_refused(self) -> None:
         """Only ceph.conf can set one; keys and options are shorter."""

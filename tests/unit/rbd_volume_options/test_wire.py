@@ -110,16 +110,21 @@ _CONTRACT = {
     'CONNECTION_CACHE_MODE': 'cache_mode',
     'CONNECTION_CACHE_MODE_IN_FORCE': 'cache_mode_in_force',
     'CONNECTION_NOT_APPLIED': 'rbd_not_applied',
-    'RECORD_REFUSED': (
-        'rbd:refused',
-        'rbd:refused_2',
-        'rbd:refused_3',
-        'rbd:refused_4',
+    'RECORD_ITEMS': (
+        'rbd:items',
+        *(f'rbd:items_{number}' for number in range(2, 17)),
     ),
-    'RECORD_ATTACH_REFUSED': 'rbd:attach_refused',
+    'RECORD_REASON': (
+        'rbd:reason',
+        *(f'rbd:reason_{number}' for number in range(2, 5)),
+    ),
+    'REASON_CREATION': 'creation',
+    'REASON_ATTACHMENT': 'attachment',
+    'REASON_RETYPE': 'retype',
+    'REASON_LAYOUT': 'change of layout',
     'RECORD_ACCEPTED': 'rbd:accepted_',
     'RECORD_CONFIGURING': 'rbd:configuring',
-    'RECORD_QOS': 'rbd:qos',
+    'RECORD_QOS': 'rbd:qos_',
     'POLICY_SET_COMPRESSION_HINT': (
         'volume_extension:rbd_volume_options:set_compression_hint'
     ),
@@ -147,9 +152,6 @@ _CONTRACT = {
     'ATTRIBUTE_SECTOR_SIZE': 'os-rbd-volume-options:sector_size',
     'CONNECTION_LOGICAL_BLOCK_SIZE': 'logical_block_size',
     'CONNECTION_PHYSICAL_BLOCK_SIZE': 'physical_block_size',
-    'RECORD_MESSAGE': 'rbd:message',
-    'RECORD_MESSAGE_REQUEST': 'rbd:message_request',
-    'RECORD_ATTACH_REFUSED_AT': 'rbd:attach_refused_at',
     'RECORD_CONVERSION': 'rbd:conversion',
     'MARKER_TEXTS': (
         'rbd:conversion',
@@ -160,7 +162,6 @@ _CONTRACT = {
         *(f'rbd:conversion_{number}' for number in range(4)),
         'rbd:marked',
     ),
-    'RECORD_CONVERSION_REFUSED': 'rbd:conversion_refused',
     'RECORD_RESTORING': 'rbd:restoring',
     'RECORD_BEFORE_RESTORE': 'rbd:before_restore:',
     'AUDIT_VERSION': 'version',

@@ -20,6 +20,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import wire
+from tests.unit import recorded
 from tests.unit.cinder_rbd_ext.api import base
 
 _SERVER = '11111111-2222-4333-8444-555555555555'
@@ -111,8 +112,7 @@ class AttachmentsTestCase(base.ApiTestCase):
 
     def refusal(self, volume: Any) -> str:
         """Return the reason that the user message about a volume has."""
-        admin_metadata = requester.current(volume).admin_metadata
-        return str(admin_metadata.get(wire.RECORD_MESSAGE, ''))
+        return recorded.reason_of(requester.current(volume))
 
     def check_refused(
         self, volume: Any, words: str, request: Request, app: Any = None

@@ -173,7 +173,7 @@ class AttributesTest(base.ApiTestCase):
         at = timeutils.parse_isotime(told['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
         marker.forget(volume.id)
-        marker.refuse(volume.id, 'in use')
+        user_messages.refused(volume, user_messages.Operation.LAYOUT, 'in use')
         self.assertEqual(
             {
                 'percent': None,

@@ -16,7 +16,6 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import image_record
-from rbd_volume_options import wire
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
@@ -69,7 +68,7 @@ class AttachingTestCase(base.DriverTestCase):
         error = self.assertRaises(
             exceptions.AttachmentRefused, self.data, volume, connector
         )
-        told = self.recorded(volume)[wire.RECORD_MESSAGE]
+        told = self.told(volume)
         for word in words:
             for text in (str(error), self.log.output, told):
                 self.assertIn(word, text)
@@ -231,7 +230,7 @@ class LenientTest(AttachingTestCase):
         text = "to host 'compute-1' without a requested option: "
         self.assertIn(text, self.log.output)
         self.assertIsNone(self.refusal(volume))
-        told = self.recorded(volume)[wire.RECORD_MESSAGE]
+        told = self.told(volume)
         self.assertIn("rbd:cache_mode = 'writeback'", told)
         self.assertIn(effect, told)
         self.assertNotIn('compute-1', told)
@@ -411,7 +410,7 @@ class AbilityTest(AttachingTestCase):
         ).create()
         data = self.data(self.volume, _PLAIN)
         self.assertEqual(65536, data['discard_granularity'])
-        told = self.recorded(self.volume)[wire.RECORD_MESSAGE]
+        told = self.told(self.volume)
         self.assertIn('The server gets the volume without it.', told)
 
 
@@ -453,7 +452,7 @@ class MoveTest(AttachingTestCase):
             self.detach()
         data = self.data(self.volume, connector)
         self.assertEqual('writeback', data['cache_mode'])
-        told = self.recorded(self.volume).get(wire.RECORD_MESSAGE, '')
+        told = self.told(self.volume)
         self.assertIs(connector is not _PLUGGED, 'The ' in told)
 
     def test_mode_that_is_no_longer_allowed_is_kept(self) -> None:

@@ -19,6 +19,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from tests import feature_bits
 from tests.fakes import fake_images
+from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
 
@@ -147,8 +148,8 @@ class EveryWayTest(base.DriverTestCase):
 
     def _reason(self, volume: Any) -> str | None:
         admin = context.get_admin_context()
-        return image_record.refusal(
-            db.volume_admin_metadata_get(admin, volume.id)
+        return recorded.refused(
+            db.volume_admin_metadata_get(admin, volume.id), 'creation'
         )
 
     @ddt.data(

@@ -10,8 +10,8 @@ from cinder.image import image_utils
 import ddt
 from oslo_concurrency import processutils
 
-from rbd_volume_options import image_record
 from tests.fakes import fake_images
+from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import creation_paths
 
@@ -97,7 +97,7 @@ class ReasonTest(FailureTestCase):
             self.assertIs(unusable, self.raised(path.make))
         self.assertIn(
             'it has 0 bytes',
-            image_record.refusal(self.recorded(path.volume)) or '',
+            recorded.refused(self.recorded(path.volume), 'creation') or '',
         )
 
 
@@ -177,7 +177,7 @@ class LastStepTest(FailureTestCase):
         path = way(self)
         down = DatabaseDown()
         with mock.patch.object(
-            db, 'volume_admin_metadata_update', autospec=True, side_effect=down
+            db, 'volume_admin_metadata_get', autospec=True, side_effect=down
         ):
             self.assertIs(down, self._fails(path))
 
@@ -228,7 +228,7 @@ class UndoFailsTest(FailureTestCase):
             self.driver.delete_volume(path.volume)
         self.cluster.fail('RBD.remove', self.fault)
         with mock.patch.object(
-            db, 'volume_admin_metadata_update', autospec=True, side_effect=down
+            db, 'volume_admin_metadata_get', autospec=True, side_effect=down
         ):
             self.assertIs(down, self.cause(path.make))
         self.assertIn(path.volume.name, self.cluster.names())
@@ -246,7 +246,7 @@ class UndoFailsTest(FailureTestCase):
 
         with mock.patch.object(
             db,
-            'volume_admin_metadata_update',
+            'volume_admin_metadata_get',
             autospec=True,
             side_effect=lose_connection,
         ):

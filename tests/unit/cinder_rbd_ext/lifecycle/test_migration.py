@@ -234,7 +234,7 @@ class MigrateTest(copying.CopyingTestCase):
         self.assertRaises(commit.CopyFailed, self._moved, volume, **target)
         self.assertEqual(
             f'retype refused: {admission.TOO_MANY}',
-            self.recorded(volume)[wire.RECORD_MESSAGE],
+            self.told(volume),
         )
         self.assertIsNone(marker.of_volume(volume.id))
         places._free.give_back('b')

@@ -8,7 +8,6 @@ from cinder.db import api as db
 
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 _CONNECTOR = {'host': 'backup'}
@@ -40,7 +39,7 @@ class RestoringTest(base.DriverTestCase):
             db.volume_metadata_update(self.admin, self.volume.id, came, False)
             self.driver.terminate_connection(self.volume, _CONNECTOR)
             self.assertEqual(base.ASKED, self._keys())
-            told = self.recorded(self.volume).get(wire.RECORD_MESSAGE, '')
+            told = self.told(self.volume)
             self.assertEqual(is_told, 'could not read' in told)
 
     def test_attachment_after_an_interrupted_restore_has_own_keys(

@@ -20,6 +20,7 @@ from rbd_volume_options import keys
 from rbd_volume_options.precedence import Part
 from tests import feature_bits
 from tests.fakes import fake_images
+from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
 
 _LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
@@ -90,7 +91,7 @@ class ManageTest(base.DriverTestCase):
             exception.ManageExistingVolumeTypeMismatch, self._manage, volume
         )
         self.assertIn(next(iter(metadata)), str(error))
-        told = image_record.refusal(self.recorded(volume))
+        told = recorded.refused(self.recorded(volume), 'creation')
         self.assertIn(next(iter(metadata)), told or '')
         self.assertEqual(['found'], self.cluster.names())
 
@@ -119,7 +120,7 @@ class ManageTest(base.DriverTestCase):
     def test_undone_when_it_can_not_be_recorded(self) -> None:
         down = RuntimeError('down')
         with mock.patch.object(
-            db, 'volume_admin_metadata_update', autospec=True, side_effect=down
+            db, 'volume_admin_metadata_get', autospec=True, side_effect=down
         ):
             self.assertIs(down, self.raised(self._manage, self.new_volume()))
         self.assertEqual(['found'], self.cluster.names())
@@ -135,7 +136,7 @@ class ManageTest(base.DriverTestCase):
 
         with mock.patch.object(
             db,
-            'volume_admin_metadata_update',
+            'volume_admin_metadata_get',
             autospec=True,
             side_effect=lose_connection,
         ):

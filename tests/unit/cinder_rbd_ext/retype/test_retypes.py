@@ -28,6 +28,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 from tests import feature_bits
+from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
 
 _LOCK, _MAP = feature_bits.LOCK, feature_bits.MAP
@@ -90,7 +91,8 @@ class RetypeTest(base.DriverTestCase):
         )
         self.assertFalse(moved)
         self.assertEqual(
-            image_handles.IN_USE, marker.refusal(record.items_of(volume.id))
+            image_handles.IN_USE,
+            recorded.refused(record.items_of(volume.id), 'change of layout'),
         )
 
     def test_layout_that_does_not_fit_the_size_is_refused(self) -> None:
@@ -244,7 +246,8 @@ class RetypeTest(base.DriverTestCase):
         self.assertEqual((False, None), done)
         self.assertIn(
             "total_iops_sec = '1e3', which is not a whole number",
-            marker.refusal(record.items_of(volume.id)) or '',
+            recorded.refused(record.items_of(volume.id), 'change of layout')
+            or '',
         )
 
     def test_copy_whose_comparison_a_limit_of_the_owner_makes_slow(
@@ -260,7 +263,7 @@ class RetypeTest(base.DriverTestCase):
         started.assert_not_called()
         self.assertEqual(
             'these limits make it slow: rbd:bps_limit. Remove them first',
-            marker.refusal(record.items_of(volume.id)),
+            recorded.refused(record.items_of(volume.id), 'change of layout'),
         )
         # Newer releases do not limit the comparison.
         self.cluster.config['rbd_qos_exclude_ops'] = '0'
