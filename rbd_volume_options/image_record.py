@@ -304,10 +304,11 @@ def is_same_back_end(recorded: str, backend: str) -> bool:
 def is_same_section(recorded: str, backend: str) -> bool:
     """Return whether two back ends have the same section of cinder.conf.
 
-    :param recorded: the back end of a record
+    :param recorded: the back end of a record; empty for any
     """
     section = backend.rpartition('@')[2]
-    return recorded.rpartition('@')[2] in (section, _digest(section))
+    named = recorded.rpartition('@')[2]
+    return not named or named in (section, _digest(section))
 
 
 def packed(items: Mapping[str, str]) -> dict[str, str]:

@@ -176,7 +176,7 @@ class _OurClass(fixtures.Fixture):
             (record, 'moved', mock.Mock(spec_set=record.moved)),
             (record, 'forget', mock.Mock(spec_set=record.forget)),
             (record, 'stored', lambda volume_id: record.Row(*[volume_id] * 2)),
-            (record, 'refused', mock.Mock(spec_set=record.refused)),
+            (record, 'write', mock.Mock(spec_set=record.write)),
             # The volumes of the suites are not in a database.
             (locks, 'shared', _unlocked),
             (locks, 'exclusive', _alone),

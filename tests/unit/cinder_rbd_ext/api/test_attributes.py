@@ -11,6 +11,7 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 _NAMES = (
@@ -141,7 +142,9 @@ class AttributesTest(base.ApiTestCase):
 
     def test_refused_creation(self) -> None:
         volume = self.volume()
-        record.refused(volume.id, 'x' * 300)
+        user_messages.refused(
+            volume, user_messages.Operation.CREATION, 'x' * 300
+        )
         self.assertEqual('x' * 300, self.shown_of(volume)['refused'])
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertEqual('x' * 300, self.attributes(shown)['refused'])
@@ -149,13 +152,14 @@ class AttributesTest(base.ApiTestCase):
     def test_refused_attachment(self) -> None:
         volume = self.volume()
         error = errors.OptionError('rbd:cache_mode', 'none', 'x' * 300, 'no')
-        user_messages.tell_attachment_refused(volume, error)
+        user_messages.refused(
+            volume, user_messages.Operation.ATTACHMENT, error
+        )
         refused = self.shown_of(volume)['attach_refused']
-        self.assertEqual(255, len(refused['reason']))
-        self.assertTrue(refused['reason'].endswith('xx...'))
+        self.assertIn('x' * 300, refused['reason'])
         at = timeutils.parse_isotime(refused['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
-        user_messages.forget_refused_attachment(volume.id)
+        record.forget_reason(volume.id, wire.REASON_ATTACHMENT)
         (shown,) = self.ok('GET', '/volumes/detail')['volumes']
         self.assertIsNone(self.attributes(shown)['attach_refused'])
 
