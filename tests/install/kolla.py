@@ -7,6 +7,7 @@ Dockerfiles, and of Kolla-Ansible's roles only those tasks run that merge
 configuration files, into a folder.
 """
 
+import json
 import pathlib
 import shutil
 from typing import Any
@@ -27,9 +28,30 @@ _IMAGES = ('cinder', 'glance', 'nova', 'horizon')
 _BELOW = ('base', 'openstack-base')
 #: The folder in which Kolla-Ansible looks for an operator's files.
 _ETC = '/etc/kolla/config/'
+#: The file for the images.
+_BUILD = '/etc/kolla/kolla-build.conf'
 _MERGE = 'merge_configs'
 #: The variable with the folder to write to, in /etc by default.
 _TARGET = 'node_config_directory'
+
+# Kolla downloads plug-ins when it builds an image, which is not done here.
+_PLUGINS = """
+import json, sys
+from oslo_config import cfg
+from kolla.common import config
+from kolla.image import kolla_worker
+conf = cfg.ConfigOpts()
+config.parse(conf, sys.argv[1:], prog='kolla-build')
+worker = kolla_worker.KollaWorker(conf)
+worker.setup_working_dir()
+worker.find_dockerfiles()
+worker.create_dockerfiles()
+worker.build_image_list()
+print(json.dumps({
+    image.name: [plugin['source'] for plugin in image.plugins]
+    for image in worker.images
+}))
+"""
 
 # A deployment on one machine with an external Ceph and unused addresses.
 _GLOBALS = {
@@ -86,6 +108,7 @@ class Kolla(fresh.Environment):
         self.execute(
             'kolla-build',
             '--template-only',
+            *('--config-file', str(self._build_configuration())),
             *('--template-override', str(path)),
             *('--work-dir', str(work)),
             *_IMAGES,
@@ -95,6 +118,25 @@ class Kolla(fresh.Environment):
             for file in work.rglob('Dockerfile')
         }
 
+    def _build_configuration(self) -> pathlib.Path:
+        (block,) = (x for x in pages.blocks(_PAGE, 'ini') if x.file == _BUILD)
+        path = self._folder / 'kolla-build.conf'
+        path.write_text(block.text)
+        return path
+
+    def plugins(self) -> dict[str, list[str]]:
+        """Return the sources of the plug-ins that Kolla adds, by image."""
+        work = self._folder / 'plugins'
+        work.mkdir()
+        shown = self.execute(
+            *(self.program('python'), '-c', _PLUGINS, '--template-only'),
+            *_IMAGES,
+            *('--config-file', str(self._build_configuration())),
+            *('--work-dir', str(work)),
+        )
+        plugins: dict[str, list[str]] = json.loads(shown.splitlines()[-1])
+        return plugins
+
     def merged(self) -> dict[str, pathlib.Path]:
         """Return Kolla-Ansible's files merged with the documented ones.
 
@@ -103,6 +145,8 @@ class Kolla(fresh.Environment):
         ansible = self.path / 'share' / 'kolla-ansible' / 'ansible'
         place = self._folder / 'deployment'
         for block in pages.blocks(_PAGE, 'ini'):
+            if not block.file.startswith(_ETC):
+                continue
             file = place / 'config' / block.file.removeprefix(_ETC)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text)

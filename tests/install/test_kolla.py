@@ -19,8 +19,11 @@ from tests.install import kolla
 from tests.structure import built
 from tests.unit import base
 
-#: The images that get the suite; the images of a service are based on them.
-_IMAGES = ('cinder-base', 'glance-base', 'nova-base', 'horizon')
+#: The images that get the wheel; the images of a service are based on them.
+_IMAGES = ('cinder-base', 'glance-base')
+#: The images that get the source archive as a plug-in of Kolla.
+_PLUGGED = ('nova-base', 'horizon')
+_ARCHIVE = 'https://WEB-SERVER/rbd_volume_options-VERSION.tar.gz'
 _PIP = re.compile(r'python3 -m pip .*\binstall\b.*')
 #: The page's placeholders for the operator's values.
 _WHEEL = 'https://WEB-SERVER/rbd_volume_options-VERSION-py3-none-any.whl'
@@ -73,15 +76,13 @@ class KollaTest(base.TestCase):
     def test_kolla_files_are_valid_for_the_release(self, release: str) -> None:
         files = self.useFixture(kolla.Kolla(release))
         self._check_images(files.dockerfiles())
+        plugged = {x for x, y in files.plugins().items() if _ARCHIVE in y}
+        self.assertEqual(set(_PLUGGED), plugged)
         if files.has_ansible:
             self._check_configuration(files.merged())
 
     def _check_images(self, files: dict[str, str]) -> None:
-        having = {
-            image
-            for image, text in files.items()
-            if 'rbd_volume_options' in text
-        }
+        having = {image for image, text in files.items() if _WHEEL in text}
         self.assertEqual(set(_IMAGES), having)
         for image in _IMAGES:
             (pip,) = (
@@ -93,7 +94,7 @@ class KollaTest(base.TestCase):
         # The suite's commands need this client.
         self.assertIn(' python-openstackclient ', files['openstack-base'])
         before, _, footer = files['horizon'].partition(_FOOTER)
-        self.assertIn(_WHEEL, before)
+        self.assertIn(' /plugins/*', before)
         self.assertIn(_ENABLED, footer)
         # The step runs as root, as the steps before it.
         self.assertNotIn('\nUSER', before)
@@ -136,21 +137,21 @@ class KollaTest(base.TestCase):
 
     def test_steps_of_the_image(self) -> None:
         """Run the suite's Dockerfile steps in a virtual environment."""
-        wheel = self.useFixture(built.BuiltDistribution()).built.wheel
-        venv = self.useFixture(fresh.FreshVenv('horizon', wheel))
+        build = self.useFixture(built.BuiltDistribution()).built
+        venv = self.useFixture(fresh.FreshVenv('horizon', build.wheel))
         before = venv.distributions()
         # The base image has this link for any version of Python.
         (venv.path / 'lib/python3').symlink_to(venv.site.parent.name)
         release = os.environ.get(fresh.RELEASE, state.releases()[-1])
         text = self.useFixture(kolla.Kolla(release)).dockerfiles()['horizon']
-        (pip,) = (line for line in _PIP.findall(text) if _WHEEL in line)
+        (pip,) = (line for line in _PIP.findall(text) if '/plugins/*' in line)
         upper = tree.ROOT / 'constraints' / f'{release}.txt'
         for image, here in (
             ('python3 -m pip', 'pip'),
             (_UPPER, str(upper)),
-            (' /horizon ', ' horizon '),
-            (_WHEEL, str(wheel)),
+            ('/plugins/*', str(build.sdist)),
             ('\\', ''),
+            (';', ''),
         ):
             pip = pip.replace(image, here)
         footer = text.partition(_FOOTER)[2].replace(_VENV, str(venv.path))

@@ -129,6 +129,16 @@ def _packages() -> pathlib.Path:
     return folder
 
 
+def _autopkgtests(package: str) -> list[str]:
+    """Return the commands by which Debian would test a package."""
+    text = (tree.ROOT / 'packages/debian/tests/control').read_text()
+    return [
+        test.partition('\n')[0].removeprefix('Test-Command: ')
+        for test in text.split('\n\n')
+        if f'{package}\n' in test
+    ]
+
+
 class Packaged(fixtures.TestWithFixtures):
     """Installs packages as documented, and removes them."""
 
@@ -156,8 +166,12 @@ class Packaged(fixtures.TestWithFixtures):
             self.purge()
 
     def install(self, **environ: str) -> None:
-        """Run the documented commands for the package."""
+        """Run the documented commands for the package, and its tests."""
         self._in_folder(*_installation(self.package), **environ)
+        commands = _autopkgtests(self.package)
+        self.assertNotEqual([], commands)
+        for command in commands:
+            self.fresh.execute('sh', '-euxc', command)
 
     def _in_folder(self, *commands: str, **environ: str) -> None:
         script = '\n'.join((f'cd {self.built}', *commands))
