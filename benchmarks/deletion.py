@@ -4,7 +4,7 @@
 
     python3 benchmarks/deletion.py --conf /etc/ceph/ceph.conf \\
         --user admin --pool volumes [--sizes 1 100 1024] [--written 0 256] \\
-        [--at-once 1 16] [--maps none valid invalid] [--json FILE]
+        [--at-once 1 16] [--csv FILE]
 
 The images are empty or have data at their start. Cinder's driver and ours
 delete the same number of images of each kind. The ratio is that of the time
@@ -17,9 +17,9 @@ import driver  # isort: skip
 import argparse
 from collections.abc import Iterator
 import concurrent.futures
+import csv
 import dataclasses
 import itertools
-import json
 import pathlib
 import sys
 import time
@@ -34,6 +34,7 @@ _MIB, _GIB = 1 << 20, 1 << 30
 _PLAIN = features.to_mask({features.LAYERING})
 _MAP = features.to_mask(features.MAP_ON)
 MAPS = ('none', 'valid', 'invalid')
+_SHOWN = ('no', 'valid', 'invalid')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +89,7 @@ def measured(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
             args.sizes, args.written, args.at_once
         ):
             baseline = 0.0
-            for object_map in args.maps:
+            for object_map in MAPS:
                 kind = Kind(size, written, object_map)
                 took = {
                     name: delete(backend, kind, ioctx, at_once)
@@ -109,6 +110,20 @@ def measured(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 }
 
 
+def write(path: pathlib.Path, rows: list[dict[str, Any]]) -> None:
+    """Write the seconds of one deletion as the page shows them."""
+    table = [['Size, data', *(f'{x.capitalize()} map' for x in _SHOWN)]]
+    alone = [row for row in rows if row['at_once'] == 1]
+    for (size, written), group in itertools.groupby(
+        alone, lambda row: (row['size'], row['written'])
+    ):
+        data = f'{written} MiB' if written else 'empty'
+        seconds = [f'{row["seconds"]["ours"]:.2g}' for row in group]
+        table.append([f'{size} GiB, {data}', *seconds])
+    with path.open('w', newline='') as file:
+        csv.writer(file, lineterminator='\n').writerows(table)
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -118,13 +133,12 @@ def main() -> None:
     parser.add_argument('--sizes', type=int, nargs='+', default=[1, 100, 1024])
     parser.add_argument('--written', type=int, nargs='+', default=[0, 256])
     parser.add_argument('--at-once', type=int, nargs='+', default=[1])
-    parser.add_argument('--maps', choices=MAPS, nargs='+', default=MAPS)
-    parser.add_argument('--json', type=pathlib.Path, help='for the results')
+    parser.add_argument('--csv', type=pathlib.Path, help='for the table')
     args = parser.parse_args()
     with driver.database(None):
         rows = list(measured(args))
-    if args.json:
-        args.json.write_text(json.dumps(rows, indent=2) + '\n')
+    if args.csv:
+        write(args.csv, rows)
 
 
 if __name__ == '__main__':

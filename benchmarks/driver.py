@@ -4,19 +4,18 @@
 
     python3 benchmarks/driver.py --conf /etc/ceph/ceph.conf \
         --user admin --pool volumes [--runs 20] [--workers 1 16 64] \
-        [--database mysql+pymysql://...] [--json FILE]
+        [--database mysql+pymysql://...] [--csv FOLDER]
 
 Both drivers in one run, in turns, on one cluster and one database (SQLite in
 a temporary file unless you name one; its tables are created): only the ratios
 and the counts mean anything on another machine. With ``--workers 16``, 16
 calls of an operation run at once, and the time is that of all divided by 16.
 ``ratio`` is the median of stock to that of ours: more than 1 is faster.
-``to bare`` is the median of ours to that of the calls of librbd which the
-operation needs, and one write to the database, see ``bare.py``.
 
 The counts are of one call of each operation, see ``counts.py``: contexts,
 connections, opens, statements, commands, and operations of OSDs and monitors
-from the performance counters of librados.
+from the performance counters of librados. ``--csv`` writes the two tables that
+the page about performance shows.
 """
 
 # As cinder-volume does, before anything else is imported.
@@ -36,7 +35,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import concurrent.futures
 import contextlib
-import json
+import csv
 import pathlib
 import statistics
 import sys
@@ -44,7 +43,6 @@ import tempfile
 import time
 from typing import Any
 
-import bare
 from cinder import objects
 from cinder import utils
 from cinder.db import api as db
@@ -66,6 +64,26 @@ DRIVERS = {'stock': stock_rbd.RBDDriver, 'ours': our_driver.RBDExtDriver}
 _CONNECTOR = {'host': 'bench', 'ip': '192.0.2.1', 'initiator': 'iqn.bench'}
 #: What an operation is measured by: its name and the call.
 Step = tuple[str, Callable[[], Any]]
+#: The operations, and the counts that the tables have.
+_TITLES = {
+    'create': 'Create',
+    'snapshot': 'Create a snapshot',
+    'volume from snapshot': 'Volume from a snapshot',
+    'clone': 'Clone a volume',
+    'extend': 'Extend',
+    'initialize_connection': '``initialize_connection``',
+    'retype in place': 'Retype in place, same features',
+    'statistics': 'Statistics',
+    'delete a clone': 'Delete a clone',
+    'delete': 'Delete',
+}
+_COUNTED = {
+    'contexts': 'Connections',
+    'opens': 'Opens',
+    'statements': 'Statements',
+    'osd': 'OSDs',
+    'monitor': 'Monitors',
+}
 #: Milliseconds by operation and driver.
 Times = dict[str, dict[str, list[float]]]
 
@@ -141,9 +159,7 @@ class Backend:
         yield 'delete', lambda: driver.delete_volume(plain)
 
 
-def measure(
-    backend: Backend | bare.Bare, workers: int = 1
-) -> list[tuple[str, float]]:
+def measure(backend: Backend, workers: int = 1) -> list[tuple[str, float]]:
     """Return the milliseconds of each operation.
 
     Several workers do the same operation at the same time. The result is the
@@ -185,7 +201,7 @@ def counted(
 
 
 def timed(
-    backends: Mapping[str, Backend | bare.Bare], workers: int, runs: int
+    backends: Mapping[str, Backend], workers: int, runs: int
 ) -> dict[str, Any]:
     """Measure the drivers in turns with a number of workers."""
     times: Times = {}
@@ -232,10 +248,8 @@ def _summary(row: Mapping[str, list[float]]) -> dict[str, Any]:
         if len(values) > 1:
             low, middle, high = statistics.quantiles(values, n=4)
         summary[name] = {'median': middle, 'low': low, 'high': high}
-    ours = summary['ours']['median']
-    summary['ratio'] = summary['stock']['median'] / ours
-    if 'bare' in summary:
-        summary['to_bare'] = ours / summary['bare']['median']
+    medians = [summary[name]['median'] for name in DRIVERS]
+    summary['ratio'] = medians[0] / medians[1]
     return summary
 
 
@@ -243,16 +257,14 @@ def show(results: Mapping[str, Any]) -> None:
     """Print ratios, times in milliseconds, and counts."""
     for workers, rows in results['times'].items():
         heading = f'{workers} at once'
-        print(f'\n{heading:23} ratio  to bare  milliseconds (middle half)')
+        print(f'\n{heading:23} ratio  milliseconds (middle half)')
         for step, row in rows.items():
             shown = '   '.join(
                 f'{name} {row[name]["median"]:.1f} '
                 f'({row[name]["low"]:.1f}-{row[name]["high"]:.1f})'
-                for name in (*DRIVERS, 'bare')
-                if name in row
+                for name in DRIVERS
             )
-            least = f'{row["to_bare"]:.2f}' if 'to_bare' in row else ''
-            print(f'{step:22} {row["ratio"]:6.2f}  {least:>7}  {shown}')
+            print(f'{step:22} {row["ratio"]:6.2f}  {shown}')
     row = results['first attachments']
     print(
         f'\nfirst attachments, ms: stock {row["stock"]["median"]:.1f}, ours '
@@ -266,6 +278,26 @@ def show(results: Mapping[str, Any]) -> None:
             f'{f"{row[name]} / {ours[name]}":^{len(name)}}' for name in names
         )
         print(f'{step:22} {shown}')
+
+
+def write(folder: pathlib.Path, results: Mapping[str, Any]) -> None:
+    """Write the ratios and the counts as the page shows them."""
+    times = results['times']
+    at_once = ['One call' if x == '1' else f'{x} at once' for x in times]
+    calls = [['Operation', *at_once]]
+    requests = [["Operation, Cinder's driver / ours", *_COUNTED.values()]]
+    for step, title in _TITLES.items():
+        # Cinder's driver does not retype in place.
+        if step != 'retype in place':
+            ratios = [rows[step]['ratio'] for rows in times.values()]
+            calls.append([title, *(f'{x:.3g}' for x in ratios)])
+        if step != 'delete a clone':
+            stock, ours = (results['counts'][x][step] for x in DRIVERS)
+            both = [f'{stock[x]} / {ours[x]}' for x in _COUNTED]
+            requests.append([title, *both])
+    for name, table in (('calls', calls), ('requests', requests)):
+        with (folder / f'driver-{name}.csv').open('w', newline='') as file:
+            csv.writer(file, lineterminator='\n').writerows(table)
 
 
 @contextlib.contextmanager
@@ -331,24 +363,23 @@ def main() -> None:
     parser.add_argument('--runs', type=int, default=20)
     parser.add_argument('--workers', type=int, nargs='+', default=[1, 16, 64])
     parser.add_argument('--database', help='URL for SQLAlchemy')
-    parser.add_argument('--json', type=pathlib.Path, help='for the results')
+    parser.add_argument('--csv', type=pathlib.Path, help='for the tables')
     args = parser.parse_args()
     with database(args.database), pool(args) as ioctx:
         backends = {name: Backend(name, args) for name in DRIVERS}
-        measured = {**backends, 'bare': bare.Bare('bare', args)}
         with removing_renamed(backends, ioctx):
-            for each in measured.values():
+            for each in backends.values():
                 measure(each)
             results = {
                 'counts': counted(args, ioctx),
                 'first attachments': attached(backends, min(args.runs, 5)),
                 'times': {
-                    str(n): timed(measured, n, args.runs) for n in args.workers
+                    str(n): timed(backends, n, args.runs) for n in args.workers
                 },
             }
     show(results)
-    if args.json:
-        args.json.write_text(json.dumps(results, indent=2) + '\n')
+    if args.csv:
+        write(args.csv, results)
 
 
 if __name__ == '__main__':

@@ -11,12 +11,6 @@ The best of several runs counts, because other load can only make a run slower.
 Each transfer runs in a separate process; the growth of its memory is the
 memory that the transfer used.
 
-The third in turn is the limit, the minimal work of any store. An upload
-computes the two hashes of as many bytes, each on its own thread, and writes as
-many bytes as are not zeros. A download only reads. ``of at most`` is the time
-of the stock store divided by that of the limit. The first lines show how fast
-the machine computes hashes, and how fast ``rbd bench`` writes to the pool.
-
 With ``--at-once``, each process runs this number of transfers of ``--size`` at
 the same time.
 """
@@ -33,9 +27,8 @@ import time
 
 from glance_store import exceptions
 import single_transfer
-import transfer_limits
 
-KINDS = (*single_transfer.STORES, 'limit')
+KINDS = tuple(single_transfer.STORES)
 #: Seconds for which Ceph keeps the watch of a client that was killed, and a
 #: margin.
 WATCH = 45
@@ -121,10 +114,7 @@ def compare(what: str, args: argparse.Namespace) -> None:
         for key in ('seconds', 'memory', 'cpu')
     }
     total = args.size * args.at_once
-    ratios = [
-        best['stock', 'seconds'] / best[kind, 'seconds']
-        for kind in ('ours', 'limit')
-    ]
+    ratio = best['stock', 'seconds'] / best['ours', 'seconds']
     print(
         f'{what:28}'
         + ''.join(
@@ -133,7 +123,7 @@ def compare(what: str, args: argparse.Namespace) -> None:
             f'+{best[kind, "memory"]:4.0f} MiB   '
             for kind in KINDS
         )
-        + f'ratio {ratios[0]:.2f} of at most {ratios[1]:.2f}',
+        + f'ratio {ratio:.2f}',
         flush=True,
     )
 
@@ -159,7 +149,6 @@ def main() -> None:
         return
     # SIGTERM also removes the images.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit('terminated'))
-    transfer_limits.show(args)
     for what in (
         'upload',
         'upload-unknown',

@@ -6,7 +6,9 @@ import argparse
 import collections
 from collections.abc import Callable
 import concurrent.futures
+import functools
 import pathlib
+import random
 import resource
 import time
 from typing import Any
@@ -14,14 +16,19 @@ from typing import Any
 from glance_store import location
 from glance_store._drivers import rbd as stock
 from oslo_config import cfg
-import transfer_limits
 
 from glance_store_objmap import store
 
-MIB = transfer_limits.MIB
+MIB = 1 << 20
 STORES = {'stock': stock.Store, 'ours': store.Store}
 #: The bytes of zeros, and of data, that alternate in a sparse body.
 RUN = 8 * MIB
+
+
+@functools.cache
+def block(size: int) -> bytes:
+    """Return random bytes, which concurrent transfers share."""
+    return random.Random(1).randbytes(size)  # noqa: S311
 
 
 class Body:
@@ -31,7 +38,7 @@ class Body:
     """
 
     def __init__(self, size: int, sparse: bool) -> None:
-        self._block = transfer_limits.block(64 * MIB)
+        self._block = block(64 * MIB)
         self._zeros = bytes(64 * MIB)
         self._at = 0
         self._size = size
@@ -84,9 +91,6 @@ def images(image: str, args: argparse.Namespace) -> list[str]:
 def prepared(args: argparse.Namespace, image: str) -> Callable[[], object]:
     """Prepare a transfer; return a function that runs it."""
     what, kind = args.transfer.split(':')
-    if kind == 'limit':
-        limit = transfer_limits.Limit(what, image, args)
-        return limit.download if what == 'download' else limit.upload
     made = make(kind, args, 'thin' in what)
     size = args.size * MIB
     place = location.Location(

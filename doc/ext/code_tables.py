@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of modules and of methods, from their docstrings."""
+"""Tables of modules, methods and metrics, from the code."""
 
 import ast
 import pathlib
+import sys
 
 from sphinx.util import docutils
 
@@ -47,12 +48,12 @@ class Modules(docutils.SphinxDirective):
 
     required_arguments = 1
     make = staticmethod(modules)
-    title = 'Module'
+    title, text = 'Module', 'Subject'
 
     def run(self):
         """Return the table."""
         lines = ['.. list-table::', '   :header-rows: 1', '   :widths: 30 70']
-        rows = {self.title: 'Subject', **self.make(*self.arguments)}
+        rows = {self.title: self.text, **self.make(*self.arguments)}
         lines.append('')
         for name, text in rows.items():
             shown = name if name == self.title else f'``{name}``'
@@ -65,11 +66,33 @@ class Methods(Modules):
 
     required_arguments = 2
     make = staticmethod(methods)
-    title = 'Method'
+    title, text = 'Method', 'What it does'
+
+
+def metrics():
+    """Return the labels and the meaning of the exporter's metrics."""
+    sys.path.insert(0, str(ROOT))
+    from rbd_volume_tools.exporter import metrics as exported
+
+    return {
+        metric.name: f'{metric.text} [{", ".join(metric.labels)}]'
+        if metric.labels
+        else metric.text
+        for metric in exported.METRICS
+    }
+
+
+class Metrics(Modules):
+    """A row for each metric of ``cinder-rbd-ext exporter``."""
+
+    required_arguments = 0
+    make = staticmethod(metrics)
+    title, text = 'Metric', 'Meaning [labels]'
 
 
 def setup(app):
     """Add the directives."""
     app.add_directive('modules', Modules)
     app.add_directive('methods', Methods)
+    app.add_directive('metrics', Metrics)
     return {'parallel_read_safe': True}
