@@ -31,8 +31,7 @@ HOOKS: tuple[str, ...] = (
     'horizon_volume_opts.volumes.retype.use_form',
     'horizon_volume_opts.volumes.notes.use_forms',
     'horizon_volume_opts.volumes.table.extend_tables',
-    'horizon_volume_opts.type_specs.forms.use_forms',
-    'horizon_volume_opts.type_specs.deletion.use_table',
+    'horizon_volume_opts.volume_types.add_form',
 )
 
 #: Functions that return what is missing on a page, or None; see `watch`.

@@ -125,6 +125,12 @@ FEATURES: dict[str, Any] = {
     ),
 }
 
+#: Names for all keys of a kind, in the list of those that tenants may set.
+FAMILIES: dict[str, Any] = {
+    'rbd:layout': _('Layout'),
+    'rbd:limits': _('Limits on reads and writes'),
+}
+
 ORIGINS: dict[str | None, Any] = {
     errors.Origin.VOLUME_METADATA.code: _('requested for this volume'),
     errors.Origin.VOLUME_TYPE.code: _('set by the volume type'),

@@ -19,7 +19,6 @@ ADD_INSTALLED_APPS = ['horizon_volume_opts']
 ADD_JS_FILES: list[str] = [
     'horizon_volume_opts/js/group.js',
     'horizon_volume_opts/js/form-errors.js',
-    'horizon_volume_opts/js/type-specs.js',
     'horizon_volume_opts/images/images.module.js',
     'horizon_volume_opts/images/options.controller.js',
 ]

@@ -214,8 +214,8 @@ class ManageTest(browser.BrowserTestCase):
             )
 
 
-class ExtraSpecsTest(browser.BrowserTestCase):
-    """Tests for the suite's fields in the stock forms for extra specs."""
+class TypeOptionsTest(browser.BrowserTestCase):
+    """Tests for the form *RBD Options* of volume types."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -226,7 +226,7 @@ class ExtraSpecsTest(browser.BrowserTestCase):
             for each in answer['volume_types']
             if each['name'] == self.name
         )
-        self.page = f'/admin/volume_types/{self.type}/extras/'
+        self.page = f'/admin/volume_types/{self.type}/rbd_options/'
         self.login('admin')
 
     def specs(self) -> dict[str, str]:
@@ -235,54 +235,20 @@ class ExtraSpecsTest(browser.BrowserTestCase):
         specs = self.request('GET', path, cloud=self.operator)['extra_specs']
         return {k: v for k, v in specs.items() if k.startswith('rbd:')}
 
-    def fill_in(self, key: str, value: str) -> None:
-        """Open the form from the table and fill it in."""
-        self.open(self.page)
-        self.click('#extras__action_create')
-        self.fill('#id_key', key)
-        self.fill('#id_value', value)
+    def open_form(self) -> None:
+        """Open the form from the table of volume types."""
+        self.open('/admin/volume_types/')
+        row = f'#volume_types__row__{self.type}'
+        self.click(f'{row} .dropdown-toggle')
+        self.click(f'[id$="row_{self.type}__action_rbd_options"]')
+        self.find('.modal.in #id_rbd_object_size')
 
     def submit(self) -> None:
-        self.click('.modal.in input[type="submit"]')
+        self.click('input[type="submit"]')
 
     def refusal(self, field: str) -> str:
         """Return the error message at a field."""
-        group = f'.has-error:has(#id_{field})'
-        return self.text(f'{group} span.help-block:last-child')
-
-    def test_a_pair_in_one_go(self) -> None:
-        self.fill_in('rbd:stripe_unit', '64K')
-        # The help is visible without hovering over an icon.
-        self.assertIn('Contiguous bytes', self.text('[id$="_help"] p'))
-        self.assertIn('must be set together', self.text('#id_partner_help'))
-        self.screenshot('extra-spec')
-        self.fill('#id_partner', '8')
-        self.submit()
-        pair = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}
-        self.until_true(lambda: self.specs() == pair)
-        # Deleting one key of the pair deletes the other one, and says so.
-        self.open(self.page)
-        self.click('#extras__row__rbd\\:stripe_count .themable-checkbox label')
-        self.click('#extras__action_delete')
-        both = 'rbd:stripe_count and rbd:stripe_unit'
-        self.assertIn(both, self.text('#modal_wrapper .modal-body'))
-        self.click('#modal_wrapper .btn-danger')
-        self.until_true(lambda: self.specs() == {})
-        self.until_true(lambda: both in self.text('.alert-success'))
-        self.check_quiet()
-
-    def test_features_are_boxes(self) -> None:
-        self.fill_in('rbd:features', '')
-        self.click('.rbd-feature-boxes [value="object-map"]')
-        self.check_accessible('.rbd-feature-boxes')
-        self.screenshot('extra-spec-features')
-        self.submit()
-        self.until_true(
-            lambda: (
-                self.specs()
-                == {'rbd:features': 'layering,exclusive-lock,object-map'}
-            )
-        )
+        return self.text(f'#id_rbd_{field}_error')
 
     def until_pools_are_known(self) -> None:
         """Wait until the back end has reported its data pools."""
@@ -295,95 +261,63 @@ class ExtraSpecsTest(browser.BrowserTestCase):
 
         self.until(reported)
 
-    def test_data_pools_are_a_list(self) -> None:
+    def test_all_options_are_saved_together(self) -> None:
         self.until_pools_are_known()
-        self.fill_in('rbd:data_pool', '')
-        pools = select.Select(self.find('.rbd-data-pools select'))
+        self.open_form()
+        self.fill('#id_rbd_object_size', '3M')
+        self.submit()
+        self.assertIn('a power of two', self.refusal('object_size'))
+        active = 'return document.activeElement.id'
+        self.until_true(
+            lambda: self.driver.execute_script(active) == 'id_rbd_object_size'
+        )
+        self.fill('#id_rbd_object_size', '1M')
+        self.fill('#id_rbd_stripe_unit', '64K')
+        # Valid for librbd, but not allowed by the type's back ends.
+        self.fill('#id_rbd_stripe_count', '100000')
+        for box in ('layering', 'exclusive-lock', 'object-map'):
+            self.click(f'#id_rbd_features [value="{box}"]')
+        for box in ('rbd:limits', 'rbd:object_map'):
+            self.click(f'#id_rbd_tenant_options [value="{box}"]')
+        pools = select.Select(self.find('#id_rbd_data_pool'))
         names = [option.text for option in pools.options]
         self.assertIn('volumes-data', names)
         self.assertNotIn('volumes', names)
-        self.assertIn(
-            'Do not use the pool of another service',
-            self.text('[id$="_pools_help"]'),
-        )
         pools.select_by_visible_text('volumes-data')
-        value = self.find('#id_value').get_property('value')
-        self.assertEqual('volumes-data', value)
-        self.check_accessible('.rbd-data-pools')
-        self.screenshot('extra-spec-data-pool')
         self.submit()
-        self.until_true(
-            lambda: self.specs() == {'rbd:data_pool': 'volumes-data'}
-        )
-        self.check_quiet()
-
-    def test_extra_spec_forms_are_accessible(self) -> None:
-        self.until_pools_are_known()
-        for key, part in (
-            ('rbd:stripe_unit', '#id_partner_help'),
-            ('rbd:features', '.rbd-feature-boxes'),
-            ('rbd:data_pool', '.rbd-data-pools'),
-        ):
-
-            def prepare(key: str = key, part: str = part) -> None:
-                self.fill('#id_key', key)
-                self.click('.rbd-keys summary')
-                self.find(part)
-
-            self.check_everywhere(
-                f'{self.page}create/',
-                'form:has(#id_key) fieldset',
-                prepare,
-                f'extra-spec-{key.partition(":")[2]}',
-            )
-        self.fill_in('rbd:features', 'layering')
-        self.submit()
-        self.until_true(self.specs)
-        self.check_everywhere(
-            f'{self.page}rbd:features/edit/',
-            'form:has(#id_value) fieldset',
-            lambda: self.find('.rbd-feature-boxes'),
-            'extra-spec-edit',
-        )
-
-    def test_what_is_wrong_stands_at_its_field(self) -> None:
-        self.fill_in('rbd:object_size', '3M')
-        self.assertFalse(self.shown('#id_partner'))
-        self.submit()
-        self.assertIn('a power of two', self.refusal('value'))
-        value = self.find('#id_value')
-        self.assertEqual('3M', value.get_property('value'))
-        # The form moves to the field and links its error.
-        active = 'return document.activeElement.id'
-        self.until_true(
-            lambda: self.driver.execute_script(active) == 'id_value'
-        )
-        described = value.get_attribute('aria-describedby') or ''
-        self.assertIn('id_value_error_0', described.split())
-        # Valid for librbd, but not allowed by the type's back ends.
-        self.fill('#id_key', 'rbd:stripe_unit')
-        self.fill('#id_value', '64K')
-        self.fill('#id_partner', '100000')
-        self.submit()
-        self.assertIn('1 to 64', self.refusal('partner'))
-        self.screenshot('extra-spec-refused')
+        self.assertIn('1 to 64', self.refusal('stripe_count'))
         self.assertEqual({}, self.specs())
-
-    def test_an_edit_that_is_refused(self) -> None:
-        self.fill_in('rbd:cache_mode', 'none')
+        self.screenshot('type-options-refused')
+        self.fill('#id_rbd_stripe_count', '8')
         self.submit()
-        # The page is reloaded when the extra spec is saved.
-        self.until_true(lambda: 'rbd:cache_mode' in self.text('#extras'))
-        self.open(f'{self.page}rbd:cache_mode/edit/')
-        self.fill('#id_value', 'fast')
-        self.click('input[type="submit"]')
-        self.assertIn('not a cache mode', self.refusal('value'))
-        self.fill('#id_value', 'writeback')
-        self.click('input[type="submit"]')
-        self.until_true(
-            lambda: self.specs() == {'rbd:cache_mode': 'writeback'}
-        )
+        saved = {
+            'rbd:object_size': '1M',
+            'rbd:stripe_unit': '64K',
+            'rbd:stripe_count': '8',
+            'rbd:features': 'layering,exclusive-lock,object-map',
+            'rbd:tenant_options': 'rbd:limits,rbd:object_map',
+            'rbd:data_pool': 'volumes-data',
+        }
+        self.until_true(lambda: self.specs() == saved)
+        self.open_form()
+        self.screenshot('type-options')
+        self.click('#id_rbd_features [value="object-map"]')
+        for field in ('stripe_unit', 'stripe_count'):
+            self.find(f'#id_rbd_{field}').clear()
+        self.submit()
+        del saved['rbd:stripe_unit'], saved['rbd:stripe_count']
+        saved['rbd:features'] = 'layering,exclusive-lock'
+        self.until_true(lambda: self.specs() == saved)
         self.check_quiet()
+
+    def test_form_is_accessible(self) -> None:
+        self.until_pools_are_known()
+        self.check_everywhere(
+            self.page,
+            'form:has(#id_rbd_object_size) fieldset',
+            lambda: self.click('.rbd-volume-options summary'),
+            'type-options',
+        )
 
     def test_the_metadata_editor_offers_them_too(self) -> None:
         self.open('/admin/volume_types/')

@@ -138,6 +138,7 @@ class Cloud:
     """The state of the cloud, its requests, and errors to raise.
 
     :ivar types: the discovery response for each volume type
+    :ivar specs: the extra specs of each type, by its ID
     :ivar faults: exceptions to raise, by the start of "METHOD path"
     :ivar asked: each request as "METHOD path"
     :ivar timeouts: the timeout of each request
@@ -151,6 +152,7 @@ class Cloud:
             offered('rbd'),
             not_offered('lvm'),
         ]
+        self.specs: dict[str, dict[str, str]] = {}
         self.volumes: dict[str, dict[str, Any]] = {}
         self.snapshots: dict[str, dict[str, Any]] = {}
         self.servers: dict[str, dict[str, Any]] = {}
@@ -259,6 +261,26 @@ class Cloud:
         name = self.default_type
         return {'volume_type': {'id': f'id-of-{name}', 'name': name}}
 
+    def _type(self, body: Any, ident: str) -> Any:
+        return {'volume_type': {'id': ident, 'name': ident}}
+
+    def _extra_specs(self, body: Any, ident: str) -> Any:
+        return {'extra_specs': self.specs.setdefault(ident, {})}
+
+    def _set_extra_specs(self, body: Any, ident: str) -> Any:
+        specs = self._extra_specs(body, ident)['extra_specs']
+        _check({**specs, **body['extra_specs']}, keys.Scope.TYPE)
+        specs.update(body['extra_specs'])
+        return body
+
+    def _delete_extra_spec(self, body: Any, ident: str, key: str) -> Any:
+        specs = self.specs[ident]
+        gone = {key, registry.partner(key)}
+        rest = {k: v for k, v in specs.items() if k not in gone}
+        _check(rest, keys.Scope.TYPE)
+        self.specs[ident] = rest
+        return {}
+
     def _create(self, body: Any) -> Any:
         wanted = body['volume']
         _check(wanted['metadata'])
@@ -337,11 +359,13 @@ class Cloud:
         }
 
 
-def _check(metadata: Mapping[str, str]) -> None:
+def _check(
+    items: Mapping[str, str], scope: keys.Scope = keys.Scope.VOLUME
+) -> None:
     """Refuse invalid options as Cinder's API extension does."""
     origin = errors.Origin.VOLUME_METADATA
     try:
-        parsed = options.parse(metadata, keys.Scope.VOLUME, origin)
+        parsed = options.parse(items, scope, origin)
         levels = [precedence.Level(origin, parsed)]
         qos.limits_of(precedence.resolve(levels).plain, sizes.GIB)
     except errors.OptionError as error:
@@ -406,6 +430,16 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     ),
     (rf'GET {_P}/types', Cloud._type_list),
     (rf'GET {_P}/types/default', Cloud._type_default),
+    (rf'GET {_P}/types/(?P<ident>[^/]+)', Cloud._type),
+    (rf'GET {_P}/types/(?P<ident>[^/]+)/extra_specs', Cloud._extra_specs),
+    (
+        rf'POST {_P}/types/(?P<ident>[^/]+)/extra_specs',
+        Cloud._set_extra_specs,
+    ),
+    (
+        rf'DELETE {_P}/types/(?P<ident>[^/]+)/extra_specs/(?P<key>[^/]+)',
+        Cloud._delete_extra_spec,
+    ),
     (rf'GET {_P}/extensions', _fixed({'extensions': []})),
     (rf'GET {_P}/limits', Cloud._limits),
     (rf'GET {_P}/groups/detail', _fixed({'groups': []})),

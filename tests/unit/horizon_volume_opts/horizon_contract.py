@@ -15,8 +15,7 @@ _REQUESTS = f'{_OURS}/requests_to_cinder.py'
 _NOTES = f'{_OURS}/volumes/notes.py'
 _DETAILS = f'{_OURS}/volumes/details.py'
 _SOURCE = f'{_OURS}/source.py'
-_SPECS = f'{_OURS}/type_specs/forms.py'
-_DELETION = f'{_OURS}/type_specs/deletion.py'
+_TYPE_OPTIONS = f'{_OURS}/volume_types.py'
 _MODE = f'{_OURS}/volumes/change_options.py'
 _PANEL = f'{_OURS}/admin_images'
 _REST = f'{_OURS}/rest.py'
@@ -27,7 +26,7 @@ _CINDER = f'{_DASHBOARD}.api.cinder'
 _VOLUMES = f'{_DASHBOARD}.dashboards.project.volumes'
 _INSTANCES = f'{_DASHBOARD}.dashboards.project.instances'
 _ADMIN = f'{_DASHBOARD}.dashboards.admin.volumes'
-_EXTRAS = f'{_DASHBOARD}.dashboards.admin.volume_types.extras'
+_TYPES = f'{_DASHBOARD}.dashboards.admin.volume_types'
 
 #: Forms, tables and tabs, and the attributes that select them.
 PAGES = (
@@ -157,46 +156,15 @@ PAGES = (
     ),
     contract.Clause(f'{_ADMIN}.views', 'VolumesView.table_class', _TABLE),
     contract.Clause(f'{_ADMIN}.tables', 'VolumesTable.Meta.columns', _TABLE),
-    contract.Clause(f'{_EXTRAS}.views', 'IndexView.table_class', _DELETION),
-    contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecsTable.Meta', _DELETION),
-    contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecCreate', _DELETION),
-    contract.Clause(f'{_EXTRAS}.tables', 'ExtraSpecEdit', _DELETION),
     contract.Clause(
-        f'{_EXTRAS}.tables',
-        'ExtraSpecDelete.delete',
-        _DELETION,
-        ('request', 'obj_id'),
-        ('volume_type_extra_delete',),
+        f'{_TYPES}.tables', 'VolumeTypesTable.Meta.row_actions', _TYPE_OPTIONS
     ),
+    contract.Clause(f'{_TYPES}.urls', 'urlpatterns', _TYPE_OPTIONS),
     contract.Clause(f'{_VOLUMES}.tabs', 'VolumeDetailTabs', _ENABLED),
     contract.Clause(
         f'{_DASHBOARD}.dashboards.admin.volumes.tabs',
         'VolumeDetailTabs',
         _ENABLED,
-    ),
-    contract.Clause(f'{_EXTRAS}.views', 'CreateView.form_class', _SPECS),
-    contract.Clause(f'{_EXTRAS}.views', 'EditView.form_class', _SPECS),
-    contract.Clause(f'{_EXTRAS}.views', 'EditView.form_invalid', _SPECS),
-    contract.Clause(
-        f'{_EXTRAS}.forms',
-        'CreateExtraSpec.base_fields',
-        _SPECS,
-        holds=('key', 'value'),
-    ),
-    contract.Clause(
-        f'{_EXTRAS}.forms',
-        'CreateExtraSpec.handle',
-        _SPECS,
-        ('request', 'data'),
-    ),
-    contract.Clause(
-        f'{_EXTRAS}.forms',
-        'EditExtraSpec.base_fields',
-        _SPECS,
-        holds=('value',),
-    ),
-    contract.Clause(
-        f'{_EXTRAS}.forms', 'EditExtraSpec.handle', _SPECS, ('request', 'data')
     ),
 )
 
@@ -252,9 +220,7 @@ CLIENTS = (
                 _REQUESTS,
             ),
             'volume_manage': (('request', 'host'), _NOTES),
-            'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _SPECS),
-            'volume_type_extra_set': ((*_TYPE_ID, 'metadata'), _SPECS),
-            'volume_type_extra_delete': ((*_TYPE_ID, 'keys'), _DELETION),
+            'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _TYPE_OPTIONS),
         }.items()
     ),
     contract.Clause(
@@ -298,7 +264,7 @@ FRAMEWORK = (
         ('request', 'message'),
     ),
     contract.Clause(
-        'horizon.messages', 'success', _SPECS, ('request', 'message')
+        'horizon.messages', 'success', _TYPE_OPTIONS, ('request', 'message')
     ),
     contract.Clause(
         'horizon.messages',
@@ -314,7 +280,7 @@ FRAMEWORK = (
         'ServiceCatalogException',
         f'{_OURS}/discovery.py',
     ),
-    contract.Clause('horizon.forms', 'CharField', _SPECS),
+    contract.Clause('horizon.forms', 'CharField', _TYPE_OPTIONS),
     contract.Clause(
         'horizon.forms', 'SelfHandlingForm.api_error', _CREATE, ('message',)
     ),
@@ -329,7 +295,7 @@ FRAMEWORK = (
         ('handle', 'form_invalid'),
     ),
     contract.Clause(
-        'horizon.forms', 'ModalFormView.form_invalid', _SPECS, ('form',)
+        'horizon.forms', 'ModalFormView.form_invalid', _TYPE_OPTIONS, ('form',)
     ),
     contract.Clause(
         'horizon.tables',
@@ -347,12 +313,6 @@ FRAMEWORK = (
         ('request',),
     ),
     contract.Clause('horizon.tables', 'LinkAction', _TABLE),
-    contract.Clause(
-        'horizon.tables',
-        'BatchAction.update',
-        _DELETION,
-        ('request', 'datum'),
-    ),
     contract.Clause('horizon.forms', 'SelfHandlingForm', _MODE),
     contract.Clause('horizon.forms', 'ModalFormView', _MODE),
     contract.Clause(f'{_DASHBOARD}.policy', 'PolicyTargetMixin', _TABLE),

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The form *RBD Options* of a volume type: all of its keys, saved together.
+
+The stock pages for extra specs stay as they are.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cinderclient import exceptions as cinder_exceptions
+from django import forms
+from django.urls import re_path
+from django.urls import reverse
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+from horizon import exceptions
+from horizon import forms as horizon_forms
+from horizon import messages
+from horizon import tables
+from openstack_dashboard.api import cinder
+from openstack_dashboard.dashboards.admin.volume_types import tables as stock
+from openstack_dashboard.dashboards.admin.volume_types import urls
+
+from horizon_volume_opts import discovery
+from horizon_volume_opts import failures
+from horizon_volume_opts import guard
+from horizon_volume_opts import offers
+from horizon_volume_opts import phrasing
+from horizon_volume_opts import refusals
+from horizon_volume_opts import wording
+from horizon_volume_opts.volumes import fields
+from horizon_volume_opts.volumes import group
+from horizon_volume_opts.volumes import table
+from rbd_volume_options import definitions
+from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import lists
+from rbd_volume_options import options
+from rbd_volume_options import registry
+from rbd_volume_options import wire
+
+_NAME = 'rbd_options'
+_TITLE = _('RBD Options')
+#: The box that stands for an empty list of keys.
+_NO_KEYS = 'none'
+_ORIGIN = errors.Origin.VOLUME_TYPE
+_ALLOWED = _('Allowed: %s.')
+_POOLS = _(
+    'Do not select the pool of another service, such as that of Glance images '
+    'or of the disks of instances.'
+)
+
+
+def _options() -> list[definitions.Option]:
+    return [
+        option
+        for option in registry.OPTIONS.values()
+        if keys.Scope.TYPE in option.scopes
+    ]
+
+
+def _help(option: definitions.Option) -> str:
+    """Return what an option is, and its values if they are not in a list."""
+    text = phrasing.sentence(option.summary)
+    if option.key == keys.DATA_POOL:
+        return f'{text} {_POOLS}'
+    if option.choices or option.value_type in (
+        definitions.ValueType.BOOLEAN,
+        definitions.ValueType.FEATURES,
+        definitions.ValueType.KEYS,
+    ):
+        return text
+    try:
+        option.parse(option.invalid)
+    except errors.OptionError as error:
+        allowed = phrasing.in_words(error.allowed)
+        return f'{text} {_ALLOWED % allowed}'
+    return text
+
+
+def _field(
+    option: definitions.Option, offer: offers.UserOffer | None, stored: str
+) -> Any:
+    """Return the field of an option.
+
+    :param offer: the options of the type; None if unknown
+    :param stored: the extra spec; empty if it is not set
+    """
+    key, blank, choices = option.key, str(wording.BLANK), None
+    if offer and (origin := offer.origin(key)) not in (None, _ORIGIN):
+        blank = wording.default(offer.default(key), origin.code, key)
+    if option.value_type in (
+        definitions.ValueType.FEATURES,
+        definitions.ValueType.KEYS,
+    ):
+        field: Any = forms.MultipleChoiceField(
+            label=wording.label(key),
+            required=False,
+            widget=forms.CheckboxSelectMultiple,
+            choices=_boxes(option, stored),
+        )
+        field.rbd_key = key
+    else:
+        if option.value_type is definitions.ValueType.BOOLEAN:
+            choices = [('true', wording.YES), ('false', wording.NO)]
+        elif option.choices:
+            choices = wording.choices(option)
+        elif key == keys.DATA_POOL and offer and offer.data_pools is not None:
+            choices = [(pool, pool) for pool in offer.data_pools]
+        field = fields.of_key(key, blank, choices)
+        field.initial = stored
+    field.help_text = _help(option)
+    return field
+
+
+def _boxes(option: definitions.Option, stored: str) -> list[tuple[str, Any]]:
+    """Return the items of a list; what is stored always has a box."""
+    if option.value_type is definitions.ValueType.FEATURES:
+        boxes = {name: f'{name}: {t}' for name, t in wording.FEATURES.items()}
+    else:
+        families = registry.key_families()
+        boxes = {_NO_KEYS: str(_('no options'))}
+        boxes |= {name: str(wording.FAMILIES[name]) for name in families}
+        boxes |= {
+            key: wording.label(key)
+            for key in registry.volume_keys()
+            if not any(key in own for own in families.values())
+        }
+    for name in lists.split(stored) if stored else ():
+        boxes.setdefault(name, name)
+    return list(boxes.items())
+
+
+class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
+    """All options of a volume type. An empty field removes the extra spec."""
+
+    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        self._stored: Mapping[str, str] = options.ours(self.initial['specs'])
+        self._wanted: dict[str, str] = {}
+        try:
+            offer = discovery.of_ident(request, self.initial['id'])
+        except discovery.Unavailable:
+            offer = None
+        members = {
+            fields.name_of(option.key): _field(
+                option, offer, self._stored.get(option.key, '')
+            )
+            for option in _options()
+        }
+        self.fields.update(members)
+        for key in (keys.FEATURES, keys.TENANT_OPTIONS):
+            if key in self._stored:
+                words = self._stored[key]
+                members[fields.name_of(key)].initial = (
+                    lists.split(words) if words else [_NO_KEYS]
+                )
+        self.group(
+            group.GroupField(
+                members, template='horizon_volume_opts/_type_fields.html'
+            ),
+            after='',
+        )
+
+    def clean(self) -> Any:
+        """Check all values together, as Cinder does."""
+        data = super().clean()
+        self._wanted = {
+            option.key: text
+            for option in _options()
+            if (text := self._text(option, data)) is not None
+        }
+        try:
+            options.parse(self._wanted, keys.Scope.TYPE, _ORIGIN)
+        except errors.OptionError as error:
+            self._show(refusals.of_error(error))
+        return data
+
+    def _text(
+        self, option: definitions.Option, data: Mapping[str, Any]
+    ) -> str | None:
+        """Return the extra spec of an option; None for none."""
+        value = data.get(fields.name_of(option.key))
+        if not isinstance(value, list):
+            return value or None
+        before = self._stored.get(option.key)
+        if before and set(lists.split(before)) == set(value):
+            return before
+        if value == [_NO_KEYS]:
+            return ''
+        if value and option.value_type is definitions.ValueType.FEATURES:
+            value = list(dict.fromkeys([features.LAYERING, *value]))
+        return ','.join(value) or None
+
+    def _show(self, refusal: refusals.Refusal) -> None:
+        name = fields.name_of(refusal.key or '')
+        if name in self.fields:
+            self.add_error(name, refusal.text)
+        else:
+            self.add_error(None, f'{refusal.key or _TITLE}: {refusal.text}')
+
+    def handle(self, request: Any, data: Any) -> bool:
+        """Save what differs; show a refusal of Cinder at its field."""
+        try:
+            _save(request, self.initial['id'], self._stored, self._wanted)
+        except failures.OF_CINDER as error:
+            refusal = (
+                refusals.read(error)
+                if isinstance(error, cinder_exceptions.ClientException)
+                else None
+            )
+            self._show(refusal or refusals.Refusal(None, str(error)))
+            return False
+        messages.success(request, _('Saved the RBD options.'))
+        return True
+
+
+def _save(
+    request: Any,
+    type_id: str,
+    stored: Mapping[str, str],
+    wanted: Mapping[str, str],
+) -> None:
+    """Set the changed extra specs in one request, and delete others.
+
+    Nothing is changed if Cinder refuses a value, unless the new values
+    contradict those that have to be deleted first.
+
+    :raises ClientException: if Cinder refuses it
+    """
+    client = cinder.cinderclient(request).client
+    path = f'/types/{type_id}/extra_specs'
+    changed = {k: v for k, v in wanted.items() if stored.get(k) != v}
+    removed = sorted(
+        option.key
+        for option in _options()
+        if option.key in stored and option.key not in wanted
+    )
+
+    def add() -> None:
+        if changed:
+            client.post(path, body={'extra_specs': changed})
+
+    def remove() -> None:
+        gone: set[str | None] = set()
+        for key in removed:
+            if key not in gone:
+                client.delete(f'{path}/{key}?{wire.WITH_PARTNER}=true')
+                gone.add(registry.partner(key))
+
+    try:
+        options.parse({**stored, **changed}, keys.Scope.TYPE, _ORIGIN)
+    except errors.OptionError:
+        remove()
+        add()
+    else:
+        add()
+        remove()
+
+
+class TypeOptionsView(horizon_forms.ModalFormView):
+    """The page of the form, and the dialog above the table of types."""
+
+    form_class = TypeOptionsForm
+    template_name = 'horizon_volume_opts/type_options.html'
+    page_title = _TITLE
+    submit_label = _('Save')
+    success_url = reverse_lazy('horizon:admin:volume_types:index')
+    cancel_url = success_url
+
+    def get_initial(self) -> dict[str, Any]:
+        """Return the extra specs of the type."""
+        ident, specs = self.kwargs['type_id'], {}
+        try:
+            specs = cinder.volume_type_extra_get(self.request, ident, raw=True)
+        except Exception:
+            exceptions.handle(
+                self.request,
+                _('Cinder did not return the extra specs of the volume type.'),
+                redirect=self.success_url,
+            )
+        return {'id': ident, 'specs': specs}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the address that the form is sent to."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        context['submit_url'] = reverse(
+            f'horizon:admin:volume_types:{_NAME}', kwargs=self.kwargs
+        )
+        return context
+
+
+class ChangeTypeOptions(tables.LinkAction):
+    """Opens the form, for types whose back ends have the options."""
+
+    name = _NAME
+    verbose_name = _TITLE
+    url = f'horizon:admin:volume_types:{_NAME}'
+    classes = ('ajax-modal',)
+    icon = 'pencil'
+    policy_rules = (('volume', 'volume_extension:types_manage'),)
+
+    @guard.otherwise(False)
+    def allowed(self, request: Any, volume_type: Any = None) -> bool:
+        """Return whether the type has the options, as far as is known."""
+        try:
+            return discovery.of_ident(request, volume_type.id) is not None
+        except discovery.Unavailable:
+            return False
+
+
+def add_form() -> None:
+    """Add the page, and its link to the rows of Horizon's table; a hook."""
+    urls.urlpatterns += [
+        re_path(
+            r'^(?P<type_id>[^/]+)/rbd_options/$',
+            TypeOptionsView.as_view(),
+            name=_NAME,
+        )
+    ]
+    table.add_action(stock.VolumeTypesTable, ChangeTypeOptions)
