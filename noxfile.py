@@ -28,7 +28,7 @@ from runner import results
 from sandbox_cloud import packages
 from sandbox_cloud import state
 from sandbox_cloud import venvs
-from tests import alone
+from tests import runs
 from tests import tree
 
 *OLDER, NEWEST = state.releases()
@@ -52,15 +52,6 @@ FIRST = [*RELEASES, TESTS[2]] if RELEASES else TESTS
 CLOUD = ['sandbox', 'sandbox-all', 'sandbox-regex']
 ALL = os.environ.get('RBD_TEST_ALL') == '1'
 INSIDE = bool(os.environ.get('RBD_TEST_INSIDE'))
-# Options of stestr that select tests; the lists contain the reasons. Regular
-# expressions and `tools/test all` override them.
-BUT = f'--exclude-list tests/functional/{"debian-" * INSIDE}exclude.txt'
-NEW_CLOUD = '--exclude-list tests/cloud/exclude.txt'
-OLD_CLOUD = '--exclude-list tests/cloud/oldest-exclude.txt'
-KOLLA = '--exclude-list tests/install/exclude.txt'
-UNITS = '--exclude-list tests/unit/exclude.txt'
-OLD = '--exclude-list tests/oldest-exclude.txt'
-MIDDLE = '--include-list tests/middle-include.txt'
 
 
 def _saved(session: nox.Session, name: str) -> pathlib.Path:
@@ -75,16 +66,18 @@ def _end(session: nox.Session, status: int = 0) -> None:
         session.error(f'{total}; status {status}')
 
 
-def _stestr(
-    session: nox.Session, part: str, lists: str = '', release: str = RELEASE
-) -> None:
-    """Run a folder of tests, then the subfolders that must run alone."""
-    if session.posargs or ALL:
-        lists = ''
+def _stestr(session: nox.Session, part: str, release: str = RELEASE) -> None:
+    """Run a folder of tests, then the subfolders that must run alone.
+
+    Tags select the tests, unless regular expressions do.
+    """
+    run = runs.DEBIAN if INSIDE else runs.DEFAULT
+    run = run if release == RELEASE else runs.RELEASES
     profile = 'functional' if part in ('functional', 'packages') else 'test'
     workers = 2 if part in ('unit', 'devstack') else 1
     venv = venvs.for_tests(release, profile)
     environ = {**venv.environ(), 'RBD_TEST_RELEASE': release}
+    environ[runs.RUN] = '' if session.posargs or ALL else run
     if part == 'clients':
         client_programs.bring()
     if part in ('cloud', 'clients'):
@@ -92,23 +85,15 @@ def _stestr(
     if part in ('install', 'clients'):
         # Tests have their own HOME, without the cache of uv and of programs.
         environ['XDG_CACHE_HOME'] = str(venvs.cache().parent)
-    below = [x for x in alone.FOLDERS if x.startswith(f'tests/{part}/')]
+    below = [x for x in runs.FOLDERS if x.startswith(f'tests/{part}/')]
     for folder in (f'tests/{part}', *below):
         kept = venv.path / 'results' / folder
         kept.mkdir(parents=True, exist_ok=True)
         command = [venv.program('stestr'), '--test-path', folder, '--repo-url']
         command += [str(kept), 'run', '--subunit', f'--concurrency={workers}']
         saved = _saved(session, folder.replace('/', '.'))
-        env = {**environ, alone.FOLDER: folder}
-        chosen = [*lists.split(), *session.posargs]
-        results.follow([*command, *chosen], saved, env=env)
-        if failed := results.to_repeat(saved):
-            session.log('Repeating what failed')
-            listed = saved.with_suffix('.list')
-            listed.write_text('\n'.join(failed))
-            again = saved.with_suffix(results.REPEATED)
-            command[-1] = '--concurrency=1'
-            results.follow([*command, f'--load-list={listed}'], again, env=env)
+        env = {**environ, runs.FOLDER: folder}
+        results.follow([*command, *session.posargs], saved, env=env)
     _end(session)
 
 
@@ -142,19 +127,19 @@ def _quick(session: nox.Session) -> None:
         else:
             session.log(f'{program} is not installed')
     tests = changed.unit_tests(names, ROOT)
-    for folder in ('tests/unit', *alone.FOLDERS):
+    for folder in ('tests/unit', *runs.FOLDERS):
         modules = [x for x in tests if _folder(x) == folder]
         if modules:
             command = [venv.program('python'), '-m', 'subunit.run']
             command += [x[: -len('.py')].replace('/', '.') for x in modules]
             saved = _saved(session, folder.replace('/', '.'))
-            results.follow(command, saved, env={**env, alone.FOLDER: folder})
+            results.follow(command, saved, env={**env, runs.FOLDER: folder})
     _end(session)
 
 
 def _folder(test: str) -> str:
     """Return the folder whose process runs a file of unit tests."""
-    alone_in = (x for x in alone.FOLDERS if test.startswith(f'{x}/'))
+    alone_in = (x for x in runs.FOLDERS if test.startswith(f'{x}/'))
     return next(alone_in, 'tests/unit')
 
 
@@ -264,12 +249,12 @@ _part('quick', [], _quick)
 _part('lint', RELEASES, _hooks, False)
 _part('types', RELEASES, _hooks, True)
 _part('structure', OTHERS and FIRST, _stestr, 'structure')
-_part('install', BESIDE, _stestr, 'install', KOLLA)
-_part('unit', BESIDE, _stestr, 'unit', UNITS)
-_part('functional', TESTS, _stestr, 'functional', BUT)
+_part('install', BESIDE, _stestr, 'install')
+_part('unit', BESIDE, _stestr, 'unit')
+_part('functional', TESTS, _stestr, 'functional')
 _part('javascript', OTHERS and RELEASES, _javascript)
 _part('devstack', OTHERS and FIRST, _stestr, 'devstack')
-_part('cloud', CLOUD, _stestr, 'cloud', NEW_CLOUD)
+_part('cloud', CLOUD, _stestr, 'cloud')
 _part('tempest', CLOUD[::2], _program, 'tests.tempest', 'include.txt')
 # The same sequences in each run: a failure is of the change, not of the draw.
 # Long runs are for other seeds; of an option given twice the last one counts.
@@ -280,9 +265,7 @@ _part('tempest-all', CLOUD[1:2], _program, 'tests.tempest', 'whole.txt')
 _part('cloud-trixie', OTHERS and CLOUD[1:2], _platform, 'trixie')
 _part('cloud-forky', OTHERS and CLOUD[1:2], _platform, 'forky')
 _part('clients', OTHERS and CLOUD[1:2], _stestr, 'clients')
-_part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLD_CLOUD, OLDEST)
-# On the oldest release, cloud-oldest installs the distribution.
-WITH_CEPH = ('functional', OLDEST)
+_part('cloud-oldest', OTHERS and CLOUD, _stestr, 'cloud', OLDEST)
 EVERY = [(x, y) for x in OLDER for y in ('install', 'unit', 'functional')]
 
 
@@ -290,9 +273,9 @@ EVERY = [(x, y) for x in OLDER for y in ('install', 'unit', 'functional')]
 @nox.parametrize(['release', 'part'], EVERY, ids=[' '.join(x) for x in EVERY])
 def matrix(session: nox.Session, release: str, part: str) -> None:
     """Run parts on an older release."""
-    if not (ALL or part == 'unit' or (part, release) == WITH_CEPH):
+    if not (ALL or part == 'unit'):
         session.skip('only tools/test all runs it on this release')
-    _stestr(session, part, OLD if release == OLDEST else MIDDLE, release)
+    _stestr(session, part, release)
 
 
 @nox.session

@@ -5,12 +5,14 @@
 import jsonschema
 
 from rbd_volume_options import published
+from tests import runs
 from tests.cloud import base
 
 _PATH = '/os-rbd-volume-options'
 _SCHEMA = published.response_schema()
 
 
+@runs.tags(runs.RELEASES)
 class DiscoveryTest(base.CloudTestCase):
     """Discovery with two RBD back ends and another back end."""
 
@@ -80,6 +82,7 @@ class DiscoveryTest(base.CloudTestCase):
         self.assertEqual(['rbd:cache_mode'], settable)
 
 
+@runs.tags(runs.RELEASES)
 class AttributesTest(base.CloudTestCase):
     """Attributes of created volumes."""
 

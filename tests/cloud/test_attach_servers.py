@@ -10,6 +10,7 @@ from osc_lib import exceptions
 
 from rbd_volume_tools.client import attach
 from sandbox_cloud import state
+from tests import runs
 from tests.cloud import base
 from tests.cloud import test_cache_modes
 
@@ -71,6 +72,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         """Return the disks of a guest."""
         return list(self.domain(server).iter('disk'))
 
+    @runs.tags(runs.RELEASES)
     def test_guest_gets_the_mode(self) -> None:
         for mode in ('writeback', 'directsync'):
             volume = self.created()
@@ -86,6 +88,7 @@ class AttachTest(test_cache_modes.CacheModeTestCase):
         self.assertIsNone(self._attach(volume)['cache_mode'])
         self.assertEqual('none', self.cache_mode(self.guest, volume))
 
+    @runs.tags(runs.NIGHTLY)
     def test_what_can_not_be_had(self) -> None:
         self._check_back_end()
         self._check_setting_of_the_image()

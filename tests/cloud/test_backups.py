@@ -3,6 +3,7 @@
 """Backups of volumes with keys, and restored volumes."""
 
 from tests import rbd_content
+from tests import runs
 from tests.cloud import base
 from tests.cloud import test_retype
 
@@ -103,6 +104,7 @@ class IncrementalTest(base.CloudTestCase):
             self.assertEqual(written, rbd_content.sums(image)[''])
 
 
+@runs.tags(runs.NIGHTLY)
 class TemporaryVolumeTest(base.CloudTestCase):
     """A backup of a snapshot, for which Cinder makes a temporary volume.
 

@@ -14,6 +14,7 @@ import fixtures
 import openstack
 
 from rbd_volume_tools.bench import images
+from tests import runs
 from tests import tree
 from tests.cloud import base
 
@@ -69,6 +70,8 @@ class _BootImage(fixtures.Fixture):
         self.addCleanup(connection.delete_image, made.id)
 
 
+# Measurements, for minutes.
+@runs.tags(runs.NIGHTLY)
 class GuestBenchmarksTest(base.CloudTestCase):
     timeout = 900
 

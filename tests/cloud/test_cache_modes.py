@@ -9,6 +9,7 @@ from collections.abc import Callable
 import dataclasses
 
 from sandbox_cloud import state
+from tests import runs
 from tests.cloud import librbd_sockets
 from tests.cloud import nova_compute
 from tests.cloud import servers
@@ -90,6 +91,8 @@ class CacheModeTestCase(servers.ServerTestCase):
         self.assertEqual(times, len(lines), str(lines))
 
 
+# Tempest attaches with each mode.
+@runs.tags(runs.NIGHTLY)
 class EachModeTest(CacheModeTestCase):
     """Volumes of one server, with cache modes from different sources."""
 
@@ -179,6 +182,7 @@ class EachModeTest(CacheModeTestCase):
         self.assertEqual('writeback', self.cache_mode(server, volume))
 
 
+@runs.tags(runs.RELEASES)
 class BootTest(CacheModeTestCase):
     def test_boot_from_volume(self) -> None:
         volume = self.volume('writeback', imageRef=self.image())

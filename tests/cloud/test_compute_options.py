@@ -4,6 +4,7 @@
 
 from importlib import metadata
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import test_cache_modes
 
@@ -26,6 +27,8 @@ if _HAS_THREADS:
     _TUNED['iothread'] = '1'
 
 
+# The functional tests of Nova run with these options.
+@runs.tags(runs.NIGHTLY)
 class ComputeOptionsTest(test_cache_modes.CacheModeTestCase):
     def drivers(self, volumes: list[str]) -> list[base.Record]:
         """Return the tested driver attributes of each volume's disk."""

@@ -9,11 +9,13 @@ import time
 from typing import Any
 import uuid
 
+from tests import runs
 from tests.cloud import base
 
 MIB = 2**20
 
 
+@runs.tags(runs.RELEASES)
 class CreateTest(base.CloudTestCase):
     """Empty volumes, and volumes from volumes and snapshots."""
 
@@ -81,6 +83,7 @@ class CreateTest(base.CloudTestCase):
         self.until(lambda: self.show(volume)['status'] == 'error')
 
 
+@runs.tags(runs.RELEASES)
 class ImageTest(base.CloudTestCase):
     """Volumes from Glance images."""
 

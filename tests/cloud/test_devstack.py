@@ -17,6 +17,7 @@ from typing import Any
 
 import fixtures
 
+from tests import runs
 from tests.cloud import base
 from tests.devstack import scratch
 
@@ -64,6 +65,8 @@ print(json.dumps({
 """
 
 
+# The part devstack runs each phase of the plug-in.
+@runs.tags(runs.NIGHTLY)
 class DevStackTest(base.CloudTestCase):
     """Apply the plug-in to the sandbox's files, as DevStack creates them."""
 

@@ -3,6 +3,7 @@
 """Test the properties of disks that a real guest sees."""
 
 from sandbox_cloud import guest
+from tests import runs
 from tests.cloud import servers
 
 # MiB that the guest writes, from the second MiB on, and discards.
@@ -11,6 +12,8 @@ _ZEROES = 'os-rbd-volume-options:detect_zeroes'
 _SECTORS = {'512': '512/512', '512e': '512/4096', '4096': '4096/4096'}
 
 
+# A minute in a guest; functional tests compare the XML of the same disks.
+@runs.tags(runs.NIGHTLY)
 class DiskTestCase(servers.ServerTestCase):
     def sectors(self, server: str, volumes: dict[str, str]) -> dict[str, str]:
         """Return what the guest reports, by the names of the volumes."""

@@ -13,6 +13,7 @@ import uuid
 
 import fixtures
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import documented
 from tests.cloud import servers
@@ -176,6 +177,17 @@ class DocumentedCommandsTest(servers.ServerTestCase):
     }
 
 
+#: Several commands of some seconds each; other tests run them.
+_NIGHTLY = (
+    'dashboard',
+    'doctor',
+    'limits',
+    'monitoring',
+    'retypes',
+    'upgrade',
+)
+
+
 def _add_tests() -> None:
     """Add a test for each page with commands to run."""
     for page in documented.pages():
@@ -186,6 +198,8 @@ def _add_tests() -> None:
         def test(self: DocumentedCommandsTest, name: str = name) -> None:
             self.run_page(name)
 
+        if page.stem in _NIGHTLY:
+            runs.tags(runs.NIGHTLY)(test)
         label = re.sub(r'\W+', '_', name.removesuffix('.rst'))
         setattr(DocumentedCommandsTest, f'test_{label}', test)
 

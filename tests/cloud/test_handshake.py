@@ -11,6 +11,7 @@ from typing import Any
 from typing import ClassVar
 import uuid
 
+from tests import runs
 from tests.cloud import base
 
 _ASKED = {'rbd:cache_mode': 'writeback'}
@@ -79,6 +80,7 @@ class ConnectorTestCase(base.CloudTestCase):
         self.assertEqual({}, shown['os-rbd-volume-options:cache_modes'])
 
 
+@runs.tags(runs.RELEASES)
 class RefusalTest(ConnectorTestCase):
     """Refused attachments."""
 

@@ -9,6 +9,7 @@ from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support import select
 
 from sandbox_cloud import state
+from tests import runs
 from tests.cloud import base
 from tests.cloud import browser
 from tests.cloud import pictures
@@ -70,6 +71,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.addCleanup(report.unlink)
         test_audit.run(self, '--used', '--output', str(report))
 
+    @runs.tags(runs.RELEASES)
     def test_list_of_images(self) -> None:
         name = self.make_type()
         without = {'rbd:features': 'layering,exclusive-lock'}
@@ -132,6 +134,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.check_accessible('.rbd-images')
         self.screenshot('rbd-images-material')
 
+    @runs.tags(runs.NIGHTLY)
     def test_list_is_kept_until_read_again(self) -> None:
         name = self.make_type()
         self.login('admin')
@@ -145,6 +148,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.read_again()
         self.assertIn(name, self.text('.rbd-images-chart'))
 
+    @runs.tags(runs.NIGHTLY)
     def test_in_german(self) -> None:
         volume = self.created(volume_type=self.make_type())
         self.login('admin')
@@ -170,6 +174,7 @@ class ImagesTest(browser.BrowserTestCase):
         self.check_german(_GROUP)
         self.screenshot('create-volume-german')
 
+    @runs.tags(runs.NIGHTLY)
     def test_tenants_have_no_such_panel(self) -> None:
         self.login('demo')
         self.open(_PANEL)
@@ -199,6 +204,7 @@ class ManageTest(browser.BrowserTestCase):
         self.screenshot('manage-refused')
         self.check_quiet()
 
+    @runs.tags(runs.NIGHTLY)
     def test_forms_are_accessible(self) -> None:
         volume = self.created()
         self.login('admin')
@@ -261,6 +267,7 @@ class TypeOptionsTest(browser.BrowserTestCase):
 
         self.until(reported)
 
+    @runs.tags(runs.RELEASES)
     def test_all_options_are_saved_together(self) -> None:
         self.until_pools_are_known()
         self.open_form()
@@ -310,6 +317,7 @@ class TypeOptionsTest(browser.BrowserTestCase):
         self.until_true(lambda: self.specs() == saved)
         self.check_quiet()
 
+    @runs.tags(runs.NIGHTLY)
     def test_form_is_accessible(self) -> None:
         self.until_pools_are_known()
         self.check_everywhere(
@@ -319,6 +327,7 @@ class TypeOptionsTest(browser.BrowserTestCase):
             'type-options',
         )
 
+    @runs.tags(runs.NIGHTLY)
     def test_the_metadata_editor_offers_them_too(self) -> None:
         self.open('/admin/volume_types/')
         row = f'#volume_types__row__{self.type}'

@@ -2,6 +2,7 @@
 
 """The forms that attach a volume, with a cache mode."""
 
+from tests import runs
 from tests.cloud import relay
 from tests.cloud import servers
 from tests.cloud import volume_form
@@ -80,6 +81,7 @@ class AttachTest(volume_form.FormTestCase, servers.ServerTestCase):
         self.assertEqual('writeback', self.cache_mode(server, volume))
 
 
+@runs.tags(runs.RELEASES)
 class SharedTest(volume_form.FormTestCase):
     def test_nothing_for_a_volume_without_a_choice(self) -> None:
         volume = self.created(volume_type='rbd-multiattach')

@@ -5,6 +5,7 @@
 import json
 import uuid
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import relay
 from tests.cloud import volume_form
@@ -15,6 +16,7 @@ _GROUP = '/api/rbd_volume_options/new-volume/'
 _FORM = 3000
 
 
+@runs.tags(runs.NIGHTLY)
 class ScopeTest(volume_form.FormTestCase):
     """Offers are cached for a scope."""
 
@@ -67,6 +69,7 @@ class ScopeTest(volume_form.FormTestCase):
 
 
 class AnswerTest(volume_form.FormTestCase):
+    @runs.tags(runs.NIGHTLY)
     def test_invalid_answer_for_a_type(self) -> None:
         name = f'invalid-{uuid.uuid4().hex[:8]}'
         self.make_type_named(name)

@@ -7,11 +7,13 @@ import uuid
 
 from selenium.webdriver.common import keys
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import volume_form
 
 
 class CreateTest(volume_form.FormTestCase):
+    @runs.tags(runs.RELEASES)
     def test_striped_volume(self) -> None:
         name = f'striped-{uuid.uuid4().hex[:8]}'
         self.open_modal()
@@ -84,6 +86,8 @@ class CreateTest(volume_form.FormTestCase):
         for words in ('4 MiB', 'set by the back end'):
             self.assertIn(words, shown)
 
+    # Jasmine and unit tests have these cases of the form.
+    @runs.tags(runs.NIGHTLY)
     def test_only_for_types_that_offer_options(self) -> None:
         self.open_form()
         self.pick('type', 'rbd')
@@ -107,6 +111,7 @@ class CreateTest(volume_form.FormTestCase):
         self.submit()
         self.assertEqual({}, self.metadata(self.named(name)))
 
+    @runs.tags(runs.NIGHTLY)
     def test_whatever_a_type_is_called(self) -> None:
         mark = uuid.uuid4().hex[:6]
         quoted = f'SSD "fast" & \'safe\' {mark}'
@@ -127,6 +132,7 @@ class CreateTest(volume_form.FormTestCase):
         info = self.info(self.named(f'quoted-{mark}'))
         self.assertEqual(2**20, info['object_size'])
 
+    @runs.tags(runs.NIGHTLY)
     def test_source_says_what_it_has(self) -> None:
         source = self.created(metadata=dict(base.ASKED), name='a source')
         self.open_form()
@@ -146,6 +152,7 @@ class CreateTest(volume_form.FormTestCase):
             (info['object_size'], info['stripe_unit'], info['stripe_count']),
         )
 
+    @runs.tags(runs.NIGHTLY)
     def test_snapshot_as_source(self) -> None:
         volume = self.created(metadata=dict(base.ASKED))
         snapshot = self.snapshot(volume)
@@ -163,6 +170,7 @@ class CreateTest(volume_form.FormTestCase):
             (info['object_size'], info['stripe_unit'], info['stripe_count']),
         )
 
+    @runs.tags(runs.NIGHTLY)
     def test_image_as_source(self) -> None:
         image = self.tenant.image.find_image('tiny', ignore_missing=False)
         self.open_form()
@@ -176,6 +184,7 @@ class CreateTest(volume_form.FormTestCase):
         self.submit()
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])
 
+    @runs.tags(runs.NIGHTLY)
     def test_by_keyboard_and_by_name(self) -> None:
         self.open_form()
         self.pick('type', 'rbd')

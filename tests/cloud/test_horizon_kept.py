@@ -6,6 +6,7 @@ import json
 from urllib import parse
 import uuid
 
+from tests import runs
 from tests.cloud import relay
 from tests.cloud import volume_form
 
@@ -30,6 +31,8 @@ class KeptTestCase(volume_form.FormTestCase):
         self.until_true(lambda: words in self.text(selector))
 
 
+# Jasmine and unit tests have the cases of this module.
+@runs.tags(runs.NIGHTLY)
 class SourceTest(KeptTestCase):
     """A source that Cinder is slow to return, or does not return."""
 
@@ -75,6 +78,7 @@ class SourceTest(KeptTestCase):
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])
 
 
+@runs.tags(runs.NIGHTLY)
 class TypeTest(KeptTestCase):
     """A type that does not allow what was chosen for another one."""
 
@@ -103,6 +107,7 @@ class TypeTest(KeptTestCase):
         self.assertEqual([], answer['volumes'])
 
 
+@runs.tags(runs.NIGHTLY)
 class ImageTest(KeptTestCase):
     """The step of the wizard that creates a volume of a Glance image."""
 
@@ -158,6 +163,7 @@ class ImageTest(KeptTestCase):
         self.assertTrue(self.find(self._FINISH).is_enabled())
 
 
+@runs.tags(runs.NIGHTLY)
 class NavigationTest(KeptTestCase):
     """The form in two tabs, after a step back, and without a session."""
 
@@ -207,6 +213,7 @@ class NavigationTest(KeptTestCase):
         self.assertEqual([], answer['volumes'])
 
 
+@runs.tags(runs.NIGHTLY)
 class ExpressionTest(KeptTestCase):
     """Names and texts from Cinder are not evaluated by Angular."""
 

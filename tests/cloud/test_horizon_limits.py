@@ -4,6 +4,7 @@
 
 import uuid
 
+from tests import runs
 from tests.cloud import relay
 from tests.cloud import volume_form
 
@@ -60,6 +61,7 @@ class LimitsTest(volume_form.FormTestCase):
         self.assertIn('Default: set by the compute host', shown)
         self.check_accessible('#volume_details__rbd_volume_options')
 
+    @runs.tags(runs.NIGHTLY)
     def test_limits_that_follow_from_the_size_and_more_options(self) -> None:
         name = f'by-size-{uuid.uuid4().hex[:8]}'
         self.make_type_named(

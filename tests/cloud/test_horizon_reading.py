@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 
+from tests import runs
 from tests.cloud import browser
 from tests.cloud import relay
 
@@ -35,6 +36,7 @@ def _execute(statement: str) -> str:
     return done.stdout.strip()
 
 
+@runs.tags(runs.NIGHTLY)
 class ContinueTest(browser.BrowserTestCase):
     def copies(self, volume: str, number: int) -> str:
         """Insert newer volumes that are copies of a record; return a name.

@@ -6,6 +6,7 @@ import uuid
 
 import ddt
 
+from tests import runs
 from tests.cloud import relay
 from tests.cloud import test_handshake
 from tests.cloud import volume_form
@@ -16,6 +17,7 @@ class RefusedTest(volume_form.FormTestCase):
     """Show refused values in their fields and keep all input."""
 
     # One case per field; unit tests cover all invalid values.
+    @runs.tags(runs.NIGHTLY)
     @ddt.data(
         ({'object_size': '3M'}, 'object_size', 'not a power of two'),
         ({'stripe_unit': '64K'}, 'stripe_unit', 'without rbd:stripe_count'),
@@ -87,6 +89,7 @@ class RefusedTest(volume_form.FormTestCase):
         self.assertEqual('1M', chosen)
 
 
+@runs.tags(runs.NIGHTLY)
 class KeptTest(volume_form.FormTestCase):
     """The API extension fails after the form was opened."""
 
@@ -136,6 +139,7 @@ class KeptTest(volume_form.FormTestCase):
         self.check_made(self.named(name))
 
 
+@runs.tags(runs.NIGHTLY)
 class LaterTest(volume_form.FormTestCase, test_handshake.ConnectorTestCase):
     """What is refused after Cinder accepted the request."""
 

@@ -5,6 +5,7 @@
 import functools
 import uuid
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import groups
 from tests.cloud import volume_form
@@ -26,6 +27,7 @@ class AccessibleTest(volume_form.FormTestCase):
             '/project/volumes/create/', volume_form.GROUP, prepare, 'create'
         )
 
+    @runs.tags(runs.NIGHTLY)
     def test_of_a_volume(self) -> None:
         volume = self.created(metadata=base.ASKED)
         for page, selector, prepare in (
@@ -55,6 +57,7 @@ class AccessibleTest(volume_form.FormTestCase):
             )
 
 
+@runs.tags(runs.NIGHTLY)
 class ExtendTest(volume_form.FormTestCase):
     def test_sizes_that_the_layout_allows(self) -> None:
         volume = self.created(
@@ -71,6 +74,7 @@ class ExtendTest(volume_form.FormTestCase):
         self.check_quiet()
 
 
+@runs.tags(runs.NIGHTLY)
 class NotesTest(volume_form.FormTestCase, groups.GroupTestCase):
     """Forms that cannot have fields for options; stock tables open them."""
 
@@ -115,6 +119,7 @@ class NotesTest(volume_form.FormTestCase, groups.GroupTestCase):
         self.check_made(volume)
 
 
+@runs.tags(runs.NIGHTLY)
 class ChangeTypeTest(volume_form.FormTestCase):
     def test_what_a_type_does(self) -> None:
         name = f'striped-{uuid.uuid4().hex[:8]}'
@@ -153,6 +158,7 @@ class ImageTest(volume_form.FormTestCase):
         self.click('.ng-wizard button.finish')
         self.assertEqual(2**20, self.info(self.named(name))['object_size'])
 
+    @runs.tags(runs.NIGHTLY)
     def test_image_options_are_accessible(self) -> None:
         def prepare() -> None:
             self.open_image_step()

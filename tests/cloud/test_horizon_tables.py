@@ -15,6 +15,7 @@ import uuid
 import fixtures
 
 from sandbox_cloud import state
+from tests import runs
 from tests.cloud import base
 from tests.cloud import volume_form
 
@@ -25,6 +26,7 @@ ANGULAR_FEATURES = dict.fromkeys(_defaults.ANGULAR_FEATURES, False)
 """
 
 
+@runs.tags(runs.RELEASES)
 class TablesTest(volume_form.FormTestCase):
     def start(self) -> None:
         """Start the second dashboard, and use it until the test ends."""

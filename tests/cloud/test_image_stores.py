@@ -8,6 +8,7 @@ import uuid
 import ddt
 import openstack
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import images
 from tests.cloud.images import BESIDE
@@ -43,6 +44,7 @@ class StoresTestCase(images.ImageTestCase):
 class CopyTest(StoresTestCase):
     """``copy-image``, and the deletion of one copy or of all."""
 
+    @runs.nightly_after(1)
     @ddt.data((FILES, OURS), (OURS, FILES), (STOCK, OURS), (OURS, STOCK))
     @ddt.unpack
     def test_copy_has_layout_of_its_store(
@@ -71,6 +73,7 @@ class CopyTest(StoresTestCase):
         self.assertEqual({STOCK}, self.stores(copied))
         self.check_content(copied, images.content())
 
+    @runs.nightly_after(1)
     @ddt.data(OURS, STOCK)
     def test_delete_with_several_locations(self, first: str) -> None:
         second = STOCK if first == OURS else OURS
@@ -95,6 +98,7 @@ class CopyTest(StoresTestCase):
             self.check_gone(image.id, store)
         self.check_volume(volume)
 
+    @runs.tags(runs.NIGHTLY)
     @ddt.data((OURS, BESIDE), (BESIDE, OURS))
     @ddt.unpack
     def test_copy_on_one_pool(self, source: str, target: str) -> None:
@@ -167,6 +171,7 @@ class ImageOfAnotherStoreTest(StoresTestCase):
         self.check_gone(image.id)
         self.check_volume(volume)
 
+    @runs.nightly_after(1)
     @ddt.data(OURS, BESIDE, STOCK)
     def test_cloned_by_cinder(self, store: str) -> None:
         image = self.upload(images.content(), store)

@@ -14,6 +14,7 @@ import time
 
 import ddt
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import images
 from tests.cloud.images import MIB
@@ -103,6 +104,7 @@ class UploadTest(images.ImageTestCase):
         self.check_gone(image.id)
 
 
+@runs.tags(runs.RELEASES)
 class FullPoolTest(images.ImageTestCase):
     """Requests while the store's pool has reached its quota."""
 

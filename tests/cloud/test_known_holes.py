@@ -13,6 +13,7 @@ import uuid
 
 from rbd_volume_options import wire
 from tests import hostile_images
+from tests import runs
 from tests.cloud import base
 from tests.cloud import images
 from tests.cloud import servers
@@ -165,6 +166,7 @@ class HostileImageTest(images.ImageTestCase):
             self.assertEqual(data, content[: len(data)])
             self.assertEqual(b'', content[len(data) :].strip(b'\0'))
 
+    @runs.tags(runs.NIGHTLY)
     def test_upload_of_a_hostile_image_is_refused_by_glance(self) -> None:
         for data, disk_format in self._hostile():
             image = self.make(disk_format)
@@ -175,6 +177,7 @@ class HostileImageTest(images.ImageTestCase):
             self.discard(image.id)
             self.check_gone(image.id)
 
+    @runs.tags(runs.NIGHTLY)
     def test_new_volume_has_no_file_of_the_host(self) -> None:
         """A raw image in our store is cloned; all others are refused."""
         refused, cloned = [], []
@@ -195,6 +198,7 @@ class HostileImageTest(images.ImageTestCase):
         for volume, at in refused:
             self._refused(volume, at)
 
+    @runs.tags(runs.NIGHTLY)
     def test_raw_image_of_another_store_is_refused(self) -> None:
         """Cinder downloads it, and writes it as it is only if it is raw."""
         for data, disk_format in self._hostile():
@@ -202,6 +206,7 @@ class HostileImageTest(images.ImageTestCase):
                 ident = self._stored(data, disk_format, images.FILES)
                 self._refused(self.create(imageRef=ident))
 
+    @runs.tags(runs.NIGHTLY)
     def test_reimaged_volume_has_no_file_of_the_host(self) -> None:
         volume = self.created(metadata=base.ASKED)
         for data, disk_format in self._hostile():

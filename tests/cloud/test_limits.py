@@ -4,6 +4,7 @@
 
 import time
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import servers
 
@@ -83,6 +84,7 @@ class LimitsTest(servers.ServerTestCase):
         self.check_guest_writes(machine, volume)
         return time.monotonic() - began
 
+    @runs.tags(runs.NIGHTLY)
     def test_limit_is_in_force_in_a_running_guest(self) -> None:
         """A write of 4 MiB at 512 KiB per second takes 7 seconds or more."""
         machine = self.boot()

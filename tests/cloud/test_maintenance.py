@@ -10,6 +10,7 @@ import uuid
 
 import fixtures
 
+from tests import runs
 from tests.cloud import base
 from tests.cloud import documented
 
@@ -43,6 +44,7 @@ class MaintenanceTest(base.CloudTestCase):
         )
         return set(json.loads(shown)['features'])
 
+    @runs.tags(runs.NIGHTLY)
     def test_object_map_of_a_stock_volume(self) -> None:
         stock = self.make_type(volume_backend_name='stock')
         volume = self.created(volume_type=stock)

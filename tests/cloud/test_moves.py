@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import contextlib
 
 from sandbox_cloud import guest
+from tests import runs
 from tests.cloud import servers
 from tests.cloud import test_cache_modes
 
@@ -23,6 +24,7 @@ Modes = dict[str, str]
 Step = tuple[str, Callable[[], object], Modes]
 
 
+@runs.tags(runs.NIGHTLY)
 class MovesTest(test_cache_modes.CacheModeTestCase):
     """A server with a volume of each mode, one of which it boots from."""
 

@@ -9,9 +9,11 @@ extension, are tested with the driver.
 
 import subprocess
 
+from tests import runs
 from tests.cloud import base
 
 
+@runs.tags(runs.RELEASES)
 class RefusalTest(base.CloudTestCase):
     """A refusal shows its reason at once and leaves no volume."""
 

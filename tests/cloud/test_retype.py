@@ -10,6 +10,7 @@ import rados
 import rbd
 
 from tests import rbd_content
+from tests import runs
 from tests.cloud import base
 
 _MADE = 'os-rbd-volume-options:object_size'
@@ -68,6 +69,7 @@ class RetypeTest(base.CloudTestCase):
         self.assertNotIn('striping', info['features'])
         self.assertEqual({}, self.metadata(volume))
 
+    @runs.tags(runs.RELEASES)
     def test_to_a_stock_back_end_and_back(self) -> None:
         """Cinder copies the data to an image that the stock driver creates."""
         volume = self.created(metadata=base.ASKED)
@@ -84,6 +86,7 @@ class RetypeTest(base.CloudTestCase):
         self._check_plain(volume)
         self.assertEqual(4 * 2**20, self.show(volume)[_MADE])
 
+    @runs.tags(runs.NIGHTLY)
     def test_to_a_stock_back_end_by_the_driver(self) -> None:
         volume = self.created(metadata=base.ASKED)
         stock = self.make_type(volume_backend_name='stock')
@@ -166,6 +169,8 @@ class RetypeTest(base.CloudTestCase):
         self.assertNotIn('data_pool', self.info(volume))
 
 
+# The functional tests have this operation.
+@runs.tags(runs.NIGHTLY)
 class MigrateTest(base.CloudTestCase):
     """A host-assisted migration keeps the layout of a volume."""
 

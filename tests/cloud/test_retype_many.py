@@ -15,6 +15,7 @@ import rados
 import rbd
 
 from tests import rbd_content
+from tests import runs
 from tests.cloud import base
 from tests.cloud import documented
 
@@ -74,6 +75,7 @@ class RetypesTest(base.CloudTestCase):
                 self.snapshot(volume)
         return volume
 
+    @runs.tags(runs.NIGHTLY)
     def test_killed_half_way(self) -> None:
         former = self.make_type(rbd_object_map='false')
         target = self.make_type(**_STRIPED)
@@ -122,6 +124,7 @@ class RetypesTest(base.CloudTestCase):
         # A type can be deleted only when no volume has it.
         self.action(volume, self.operator, **detach)
 
+    @runs.tags(runs.NIGHTLY)
     def test_stock_back_end(self) -> None:
         """Only a migration by Cinder moves a volume to another pool."""
         stock = self.make_type(volume_backend_name='stock')

@@ -11,9 +11,13 @@ from collections.abc import Callable
 
 from sandbox_cloud import guest
 from sandbox_cloud import state
+from tests import runs
 from tests.cloud import servers
 
 
+# The functional tests of Nova run these operations without libvirt, and
+# test_servers migrates and evacuates a real server.
+@runs.tags(runs.NIGHTLY)
 class WaysTest(servers.ServerTestCase):
     """Run all operations on one server, one after the other."""
 

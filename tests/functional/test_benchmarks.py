@@ -15,6 +15,7 @@ import time
 import ddt
 import fixtures
 
+from tests import runs
 from tests import tree
 from tests.cloud import documented
 from tests.functional import ceph
@@ -28,6 +29,8 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+# Measurements, for minutes; the page shows what they print.
+@runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class BenchmarksTest(base.TestCase):
     timeout = 600

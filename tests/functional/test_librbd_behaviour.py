@@ -9,6 +9,7 @@ import uuid
 
 import rbd
 
+from tests import runs
 from tests.functional import ceph
 from tests.functional import librbd_clones
 from tests.unit import base
@@ -21,6 +22,7 @@ def _pools() -> tuple[str, str]:
     return f'behaviour-{tag}', f'behaviour-data-{tag}'
 
 
+@runs.tags(runs.DEBIAN)
 class LibrbdBehaviourTest(librbd_clones.Clones, base.TestCase):
     """Tests on separate pools, which are deleted afterwards."""
 

@@ -12,6 +12,7 @@ import subprocess
 import fixtures
 import rbd
 
+from tests import runs
 from tests.functional import ceph
 from tests.unit import base
 
@@ -20,6 +21,8 @@ _SECRET = '0123456789abcdef'
 _LUKS = b'LUKS'
 
 
+# What librbd does with encrypted images, for a page; no code of ours.
+@runs.tags(runs.NIGHTLY)
 class LibrbdEncryptionTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Install the commands alone, with each extra that the pages name."""
 
+from tests import runs
 from tests.install import fresh
 from tests.structure import built
 from tests.unit import base
@@ -30,8 +31,10 @@ class CommandsTest(base.TestCase):
     def test_extra_client_installs_what_its_commands_import(self) -> None:
         self._run('client')
 
+    @runs.tags(runs.NIGHTLY)
     def test_extra_bench_installs_what_its_commands_import(self) -> None:
         self._run('bench')
 
+    @runs.tags(runs.NIGHTLY)
     def test_extra_exporter_installs_what_its_commands_import(self) -> None:
         self._run('exporter')

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from typing import ClassVar
 
+from tests import runs
 from tests.functional import ceph
 from tests.install import base
 from tests.install import pages
@@ -49,6 +50,8 @@ show([status, body, type(store).__module__])
 """
 
 
+# The part packages starts the same service of Debian.
+@runs.tags(runs.NIGHTLY)
 class GlanceTest(base.InstallTestCase):
     service: ClassVar[str] = 'glance'
     ours: ClassVar[tuple[str, ...]] = (

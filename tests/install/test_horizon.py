@@ -3,6 +3,7 @@
 
 from typing import ClassVar
 
+from tests import runs
 from tests.install import base
 
 _PANEL = 'rbd_images'
@@ -35,6 +36,8 @@ show([status, body, [panel.slug for panel in panels]])
 """
 
 
+# The part packages starts the same service of Debian.
+@runs.tags(runs.NIGHTLY)
 class HorizonTest(base.InstallTestCase):
     service: ClassVar[str] = 'horizon'
     ours: ClassVar[tuple[str, ...]] = (

@@ -13,6 +13,7 @@ from typing import Any
 import ddt
 
 from sandbox_cloud import state
+from tests import runs
 from tests import tree
 from tests.install import fresh
 from tests.install import kolla
@@ -72,7 +73,8 @@ print(json.dumps(str(config.CONF.rbd_cache.allowed_modes)))
 class KollaTest(base.TestCase):
     timeout = 900
 
-    @ddt.data(*state.releases())
+    @runs.nightly_after(1)
+    @ddt.data(*reversed(state.releases()))
     def test_kolla_files_are_valid_for_the_release(self, release: str) -> None:
         files = self.useFixture(kolla.Kolla(release))
         self._check_images(files.dockerfiles())
@@ -135,6 +137,7 @@ class KollaTest(base.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
+    @runs.tags(runs.NIGHTLY)
     def test_steps_of_the_image(self) -> None:
         """Run the suite's Dockerfile steps in a virtual environment."""
         build = self.useFixture(built.BuiltDistribution()).built

@@ -3,6 +3,7 @@
 
 from typing import ClassVar
 
+from tests import runs
 from tests.install import base
 
 _CONF = """\
@@ -26,6 +27,8 @@ show(driver.VOLUME_DRIVERS)
 """
 
 
+# The part packages starts the same service of Debian.
+@runs.tags(runs.NIGHTLY)
 class NovaTest(base.InstallTestCase):
     service: ClassVar[str] = 'nova'
     ours: ClassVar[tuple[str, ...]] = ('nova_rbd_cache', 'rbd_volume_options')

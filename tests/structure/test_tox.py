@@ -14,7 +14,7 @@ import yaml
 
 from sandbox_cloud import state
 from sandbox_cloud import venvs
-from tests import alone
+from tests import runs
 from tests import tree
 from tests.unit import base
 
@@ -133,7 +133,7 @@ class ToxTestCase(base.TestCase):
         self.assertNotEqual(set(), folders)
         for folder in folders:
             self.assertTrue((tree.ROOT / folder).is_dir(), folder)
-        alone_here = {f for f in alone.FOLDERS if f.startswith('tests/unit/')}
+        alone_here = {f for f in runs.FOLDERS if f.startswith('tests/unit/')}
         self.assertLessEqual({f'./{each}' for each in alone_here}, folders)
 
     def test_pages_and_samples_are_made(self) -> None:

@@ -117,8 +117,6 @@ def count(reports: Iterable[pathlib.Path]) -> results.Results:
             whole.skipped += counts.skipped
             for test, error in counts.failures.items():
                 whole.failures[f'{name}: {test}'] = error
-            for test, error in counts.repeated.items():
-                whole.repeated[f'{name}: {test}'] = error
     return whole
 
 
@@ -151,8 +149,6 @@ def main(arguments: Sequence[str], folder: pathlib.Path) -> int:
         if (folder / 'sandbox').exists() and os.environ.get('KEEP') != '1':
             subprocess.run([_SANDBOX, 'down', '--keep-venv'])
     counts = count(reports)
-    for test, error in counts.repeated.items():
-        print(f'passed when repeated: {test}: {error}')
     for test, error in counts.failures.items():
         print(f'failed: {test}: {error}')
     print(counts, flush=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import pathlib
-import re
 import subprocess
 import time
 from typing import Any
@@ -14,12 +13,6 @@ from typing import Any
 import subunit
 import testtools
 
-#: The suffix of the stream of tests that were repeated.
-REPEATED = '.repeated'
-#: If more tests of a part failed, it is not for want of time.
-MOST_REPEATED = 5
-# Tests of kills, races and import errors: each failure counts.
-_RARE = re.compile(r'kill|races|_FailedTest|^setUp|^process-returncode')
 _PROGRESS_SECONDS = 10
 # Only the end of a failed test's logs is shown, and long lines, such as
 # answers of a service, are cut. A traceback is shown completely.
@@ -31,16 +24,12 @@ class Results(testtools.StreamToDict):
     """Results of tests; with `show`, failures are printed immediately.
 
     :ivar failures: the error of each failed test
-    :ivar repeated: the first error of each test that passed when it was
-        repeated; it counts as passed
     """
 
     def __init__(self, show: bool = False) -> None:
         super().__init__(self._add)
         self.passed = self.failed = self.skipped = 0
-        self.successes: set[str] = set()
         self.failures: dict[str, str] = {}
-        self.repeated: dict[str, str] = {}
         self._show = show
         self._shown = time.monotonic()
 
@@ -59,7 +48,6 @@ class Results(testtools.StreamToDict):
         status, name = test['status'], str(test['id'])
         if status == 'success':
             self.passed += 1
-            self.successes.add(name)
         elif status in ('skip', 'xfail'):
             self.skipped += 1
             reason = test['details'].get('reason')
@@ -116,35 +104,9 @@ def total(folder: pathlib.Path) -> Results:
     """Count the results in the streams of a folder."""
     sums = Results()
     for path in sorted(folder.glob('*.subunit')):
-        first, second = _stored(path), _stored(path.with_suffix(REPEATED))
-        for name in first.failures.keys() & second.successes:
-            first.repeated[name] = first.failures.pop(name)
-        passed_later = len(first.repeated)
-        sums.passed += first.passed + passed_later
-        sums.failed += first.failed - passed_later
-        sums.skipped += first.skipped
-        sums.failures.update(first.failures)
-        sums.repeated.update(first.repeated)
-    return sums
-
-
-def _stored(path: pathlib.Path) -> Results:
-    stored = Results()
-    if path.exists():
         with path.open('rb') as stream:
-            _read(stream, stored)
-    return stored
-
-
-def to_repeat(saved: pathlib.Path) -> list[str]:
-    """Return the tests of a stream that may run a second time.
-
-    None if many failed, and none that look for what happens rarely.
-    """
-    names = sorted(_stored(saved).failures)
-    if len(names) > MOST_REPEATED or any(map(_RARE.search, names)):
-        return []
-    return names
+            _read(stream, sums)
+    return sums
 
 
 def follow(command: Sequence[str], saved: pathlib.Path, **how: Any) -> None:

@@ -258,13 +258,14 @@ class ImportToEncrypted(CreateEncrypted):
 
 ALL: tuple[type[Path], ...] = (
     Create,
-    CreateEncrypted,
-    CloneFromSnapshot,
     CloneVolume,
+    CloneGlanceImage,
+    CloneFromSnapshot,
     CloneAndFlatten,
     FullCopy,
-    CloneGlanceImage,
     ImportQcow2,
     ImportRaw,
+    # Each takes as long as all others.
+    CreateEncrypted,
     ImportToEncrypted,
 )

@@ -16,6 +16,7 @@ import rados
 import rbd
 
 from cinder_rbd_ext.cluster import advisory_locks
+from tests import runs
 from tests.functional import advisory_lock_behaviour
 from tests.functional import ceph
 from tests.unit import base
@@ -82,6 +83,7 @@ class _Holder:
         self.process.communicate()
 
 
+@runs.tags(runs.DEBIAN)
 @ddt.ddt
 class AdvisoryLocksTest(advisory_lock_behaviour.Behaviour, base.TestCase):
     rados = rados

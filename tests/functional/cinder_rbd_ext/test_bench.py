@@ -19,6 +19,7 @@ import testtools
 from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import report
 from rbd_volume_tools.bench import results
+from tests import runs
 from tests import tree
 from tests.functional import ceph
 from tests.functional import filling
@@ -32,6 +33,8 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The cloud part runs a benchmark, and the unit tests its steps.
+@runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class BenchTest(testtools.TestCase):
     def setUp(self) -> None:

@@ -16,6 +16,7 @@ from rbd_volume_tools.bench import commands
 from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import session
 from tests import feature_bits
+from tests import runs
 from tests import tree
 from tests.functional import ceph
 from tests.functional import filling
@@ -101,6 +102,7 @@ class BenchImagesTest(testtools.TestCase):
         self.images.sweep()
         self.assertEqual([], self.trashed())
 
+    @runs.tags(runs.NIGHTLY)
     def test_killed_removal(self) -> None:
         """librbd lists the image, although it is in the trash.
 

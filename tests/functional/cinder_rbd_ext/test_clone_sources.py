@@ -12,6 +12,7 @@ import fixtures
 import rbd
 
 from cinder_rbd_ext.imaging import open_image
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 
@@ -50,6 +51,7 @@ class CloneSourcesTestCase(base.DriverTestCase):
 class OrderTest(CloneSourcesTestCase):
     """Nothing is left behind, in any order of deletion."""
 
+    @runs.nightly_after(1)
     @ddt.data(*itertools.permutations(range(3)))
     def test_chain_of_three(self, order: tuple[int, ...]) -> None:
         first = self.made_volume()
@@ -59,6 +61,7 @@ class OrderTest(CloneSourcesTestCase):
             self.driver.delete_volume(volumes[index])
         self.assertEqual([], self.cluster.names())
 
+    @runs.nightly_after(1)
     @ddt.data(*itertools.permutations(range(3)))
     def test_two_clones_of_one(self, order: tuple[int, ...]) -> None:
         source = self.made_volume()

@@ -13,6 +13,7 @@ from cinder_rbd_ext import driver as driver_module
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from rbd_volume_options import registry
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
 
@@ -46,6 +47,8 @@ class EveryPathTest(base.DriverTestCase):
         path.check_content(volume)
         return volume
 
+    @runs.tags(runs.DEBIAN)
+    @runs.nightly_after(8)
     @ddt.data(*creation_paths.ALL)
     def test_what_metadata_asks_for(
         self, path: type[creation_paths.Path]
@@ -75,6 +78,8 @@ class EveryPathTest(base.DriverTestCase):
         volume.refresh()
         self.assertEqual(base.ASKED, volume.metadata)
 
+    # Which request applies is decided before librbd is called.
+    @runs.tags(runs.NIGHTLY)
     @ddt.data(*_MOST)
     def test_what_the_type_asks_for(
         self, path: type[creation_paths.Path]
@@ -101,6 +106,7 @@ class EveryPathTest(base.DriverTestCase):
         )
         self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
 
+    @runs.tags(runs.NIGHTLY)
     @ddt.data(*(f for f in _PLAIN if not f.inherits))
     def test_what_the_backend_says(
         self, path: type[creation_paths.Path]
@@ -143,6 +149,7 @@ class EveryPathTest(base.DriverTestCase):
             self.features_of(volume),
         )
 
+    @runs.tags(runs.NIGHTLY)
     @ddt.data(*_PLAIN)
     def test_part_of_the_layout(self, path: type[creation_paths.Path]) -> None:
         """Only an object size is requested: the path sets the rest."""
@@ -156,6 +163,7 @@ class EveryPathTest(base.DriverTestCase):
             self.assertEqual(16 * units.Mi, made['stripe_unit'])
             self.assertEqual(1, made['stripe_count'])
 
+    @runs.tags(runs.NIGHTLY)
     @ddt.data(*creation_paths.ALL)
     def test_bad_input_leaves_nothing(
         self, path: type[creation_paths.Path]
@@ -233,6 +241,7 @@ class EncryptedImageTest(base.DriverTestCase):
 class NothingAskedTest(base.DriverTestCase):
     """Without a request, the image is the same as the stock driver's."""
 
+    @runs.nightly_after(8)
     @ddt.data(*_MOST)
     def test_as_stock(self, path_class: type[creation_paths.Path]) -> None:
         made = {}

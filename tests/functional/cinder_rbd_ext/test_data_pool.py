@@ -10,6 +10,7 @@ import fixtures
 
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 _DATA = 'volumes-data'
@@ -113,6 +114,7 @@ class DataPoolTest(LimitedUserTestCase):
         self.assertEqual(_DATA, driver.settings.options.data_pool)
 
 
+@runs.tags(runs.NIGHTLY)
 class OfferedPoolsTest(LimitedUserTestCase):
     """The pools that the back end reports as possible data pools."""
 

@@ -12,6 +12,7 @@ import fixtures
 import rbd
 
 from rbd_volume_options import image_handles
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 _MAP = rbd.RBD_FEATURE_OBJECT_MAP | rbd.RBD_FEATURE_FAST_DIFF
@@ -119,6 +120,7 @@ class DeferredTest(base.DriverTestCase):
         self.assertEqual([], self._trashed())
 
 
+@runs.tags(runs.DEBIAN)
 class InvalidMapTest(base.DriverTestCase):
     def _flagged(self) -> Any:
         """Return a volume of 2,048 objects with an invalid object map."""

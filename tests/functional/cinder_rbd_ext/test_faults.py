@@ -9,6 +9,7 @@ from typing import Any
 
 import fixtures
 
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 #: The number of operations; 1,000 for a long run.
@@ -25,6 +26,8 @@ _ALMOST_NONE = 2**40
 _LONGEST = 300.0
 
 
+# The part trust breaks connections, too.
+@runs.tags(runs.NIGHTLY)
 class SocketFailuresTest(base.DriverTestCase):
     """No operation hangs or fails, and nothing is left behind."""
 

@@ -17,6 +17,7 @@ from cinder_rbd_ext import record
 from rbd_volume_options import image_configuration
 from rbd_volume_options import keys
 from rbd_volume_options import wire
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
 
@@ -61,6 +62,7 @@ class ConfigurationTestCase(base.DriverTestCase):
 class ImageConfigurationTest(ConfigurationTestCase):
     """The entries follow the keys, and nobody else's are changed."""
 
+    @runs.nightly_after(3)
     @ddt.data(*_PATHS)
     def test_each_way_of_creation_sets_the_entry(
         self, path_class: type[creation_paths.Path]
@@ -307,6 +309,8 @@ class LimitsTest(ConfigurationTestCase):
             self.assertGreater(self._seconds_of_writes(image, 100), 2)
 
 
+# BlueStore's counters after a minute of writing.
+@runs.tags(runs.NIGHTLY)
 class CompressionTest(ConfigurationTestCase):
     """The hint compresses what a client that is running writes."""
 

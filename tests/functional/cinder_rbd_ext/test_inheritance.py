@@ -10,6 +10,7 @@ import ddt
 from oslo_utils import units
 
 from rbd_volume_options import keys
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 _DEFAULT = {
@@ -29,6 +30,8 @@ def _from_snapshot(case: base.DriverTestCase, source: Any, volume: Any) -> Any:
     return case.driver.create_volume_from_snapshot(volume, snapshot)
 
 
+# The same rules on a fake, which is compared with librbd.
+@runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class InheritanceTest(base.DriverTestCase):
     """Limits apply to the new volume, whatever the origin of a value."""

@@ -9,12 +9,14 @@ import ddt
 from oslo_utils import units
 
 from cinder_rbd_ext import driver as driver_module
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 _OURS = driver_module.RBDExtDriver
 _STOCK = stock_rbd.RBDDriver
 
 
+@runs.tags(runs.DEBIAN)
 @ddt.ddt
 class InteropTest(base.DriverTestCase):
     """Volumes that one driver creates and the other uses."""

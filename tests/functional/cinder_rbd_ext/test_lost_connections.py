@@ -18,6 +18,7 @@ from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import identity
 from cinder_rbd_ext.cluster import shared_clients
 from sandbox_cloud import ceph_conf
+from tests import runs
 from tests.functional import filling
 from tests.functional.cinder_rbd_ext import connections
 
@@ -92,6 +93,8 @@ def _is_refused(ioctx: Any) -> bool:
     return False
 
 
+# A minute each; the part trust restarts daemons under load.
+@runs.tags(runs.NIGHTLY)
 class RestartTest(connections.ConnectionsTestCase):
     """Restarts of the daemons of the cluster."""
 

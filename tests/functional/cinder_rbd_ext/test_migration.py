@@ -16,6 +16,7 @@ from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
 from rbd_volume_options import keys
+from tests import runs
 from tests.functional import interruptions
 from tests.functional.cinder_rbd_ext import base
 
@@ -55,6 +56,7 @@ class MigrationTest(base.DriverTestCase):
         self.driver.host = self.left
         self.assertFalse(self.driver._recovery.recover_all())
 
+    @runs.tags(runs.DEBIAN)
     def test_layout_features_and_content(self) -> None:
         volume = self.made_volume(base.ASKED)
         with self.cluster.image(volume.name) as image:

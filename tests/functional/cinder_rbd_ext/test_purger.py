@@ -34,6 +34,7 @@ from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import purger
 from rbd_volume_options import image_handles
 from rbd_volume_options import trash_mark
+from tests import runs
 from tests.functional import filling
 from tests.functional.cinder_rbd_ext import base
 
@@ -302,6 +303,7 @@ class LongDeletionTest(PurgerTestCase):
         self.check_nothing_is_left()
 
 
+@runs.tags(runs.DEBIAN)
 @ddt.ddt
 class RelativesTest(PurgerTestCase):
     """Nothing is left, in any order of deletion, long or quick."""

@@ -14,10 +14,12 @@ from unittest import mock
 from cinder_rbd_ext.cluster import monitors
 from sandbox_cloud import ceph as ceph_daemons
 from sandbox_cloud import ceph_files
+from tests import runs
 from tests.functional import ceph
 from tests.functional.cinder_rbd_ext import connections
 
 
+@runs.tags(runs.NIGHTLY)
 class ReplacedMonitorsTest(connections.ConnectionsTestCase):
     """All monitors are replaced one after the other, as on new hosts."""
 

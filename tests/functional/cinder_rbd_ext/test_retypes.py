@@ -34,6 +34,7 @@ from cinder_rbd_ext.retype import settlement
 from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from tests import rbd_content
+from tests import runs
 from tests.functional import filling
 from tests.functional.cinder_rbd_ext import base
 from tests.unit import recorded
@@ -177,6 +178,7 @@ class RetypeTestCase(base.DriverTestCase):
         return objects.Volume.get_by_id(self.admin, volume.id)
 
 
+@runs.tags(runs.DEBIAN)
 @ddt.ddt
 class CopyTest(RetypeTestCase):
     def test_layout_and_data_pool_of_a_stock_volume_change(self) -> None:

@@ -6,9 +6,11 @@ from cinder import exception
 from cinder import objects
 
 from cinder_rbd_ext import exceptions
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 
+@runs.tags(runs.DEBIAN)
 class SnapshotsTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()

@@ -8,9 +8,11 @@ from cinder import objects
 import fixtures
 
 from cinder_rbd_ext import exceptions
+from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
 
+@runs.tags(runs.DEBIAN)
 class LeftOpenTest(base.DriverTestCase):
     """A clone that fails does not block the service."""
 
@@ -34,6 +36,7 @@ class LeftOpenTest(base.DriverTestCase):
         self.assertEqual([source.name], self.cluster.names())
 
 
+@runs.tags(runs.DEBIAN)
 class TrashedTest(base.DriverTestCase):
     """Tests with a snapshot that was deleted while it had a clone."""
 

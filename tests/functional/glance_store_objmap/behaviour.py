@@ -15,6 +15,7 @@ from glance_store._drivers import rbd as stock
 
 from glance_store_objmap import budget
 from rbd_volume_options import features
+from tests import runs
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap.base import PIECE
 
@@ -51,6 +52,7 @@ class Cancelled(BaseException):
 class Uploads(base.StoreTestCase):
     """Successful uploads, and clean-up after failed uploads."""
 
+    @runs.nightly_after(1)
     @ddt.data(*SIZES)
     def test_known_size(self, size: int) -> None:
         data = base.content(size)
@@ -58,6 +60,7 @@ class Uploads(base.StoreTestCase):
         self.check_same(data, self.read(place))
         self._check_snapshot(place, size)
 
+    @runs.nightly_after(1)
     @ddt.data(*SIZES)
     def test_unknown_size(self, size: int) -> None:
         data = base.content(size)
@@ -78,7 +81,8 @@ class Uploads(base.StoreTestCase):
         data = base.content(100)
         self.check_same(data, self.read(self.add(data, None)))
 
-    @ddt.data(1, 2, 64)
+    @runs.nightly_after(2)
+    @ddt.data(1, 64, 2)
     def test_content_is_the_same_at_any_depth(self, depth: int) -> None:
         store = self.make_store(
             rbd_store_write_depth=depth, rbd_store_read_depth=depth
@@ -149,12 +153,14 @@ class Uploads(base.StoreTestCase):
         assert raised is not None  # noqa: S101 - for mypy
         return raised
 
+    @runs.nightly_after(1)
     @ddt.data(1, PIECE, 2 * PIECE + 1, 3 * PIECE)
     def test_early_end(self, missing: int) -> None:
         data = io.BytesIO(base.content(3 * PIECE + 5 - missing))
         error = self._check_refused(exceptions.Invalid, data, 3 * PIECE + 5)
         self.assertIn('Size mismatch', str(error))
 
+    @runs.nightly_after(1)
     @ddt.data(1, PIECE - 5, PIECE, 5 * PIECE)
     def test_longer_than_said(self, more: int) -> None:
         data = io.BytesIO(base.content(3 * PIECE + 5 + more))
@@ -336,10 +342,12 @@ class Images(base.StoreTestCase):
             'deep-flatten,exclusive-lock,layering', self._state(store)[3]
         )
 
+    @runs.tags(runs.DEBIAN)
     def test_image_has_the_features_of_the_store(self) -> None:
         store = self.make_store(rbd_store_features='layering')
         self.assertEqual('layering', self._state(store)[3])
 
+    @runs.tags(runs.DEBIAN)
     def test_image_has_the_layout_of_the_store(self) -> None:
         store = self.make_store(
             rbd_store_object_size='4M',
@@ -354,6 +362,7 @@ class Images(base.StoreTestCase):
         store = self.make_store(rbd_store_object_size='4096')
         self.assertEqual((4096, 4096, 1), self._state(store)[:3])
 
+    @runs.nightly_after(1)
     @ddt.data(*RANGES)
     def test_range_of_an_image_is_read(
         self, wanted: tuple[int, int | None]

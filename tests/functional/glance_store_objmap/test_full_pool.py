@@ -16,6 +16,7 @@ from glance_store import exceptions
 import rbd
 
 from tests import feature_bits
+from tests import runs
 from tests.functional import ceph
 from tests.functional import filling
 from tests.functional.glance_store_objmap import base
@@ -137,6 +138,9 @@ class FullPoolTestCase(test_store.CephStoreTestCase):
         self.filling.wait(self.pool, full=True)
 
 
+# The driver in a full cluster (test_full_cluster) and the store in a full pool
+# (tests.cloud.test_images) remain.
+@runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class QuotaTest(FullPoolTestCase):
     """Tests with a quota in bytes."""
@@ -213,6 +217,7 @@ class QuotaTest(FullPoolTestCase):
         self.assertEqual([], self.images())
 
 
+@runs.tags(runs.NIGHTLY)
 class NewPoolTest(FullPoolTestCase):
     """Tests on a pool from which no image was removed yet."""
 
@@ -259,6 +264,7 @@ class NewPoolTest(FullPoolTestCase):
         self.assertEqual([], self.images())
 
 
+@runs.tags(runs.NIGHTLY)
 @unittest.skipIf(ceph.CONF_VARIABLE in os.environ, 'a cluster of others')
 @ddt.ddt
 class FullOSDTest(FullPoolTestCase):

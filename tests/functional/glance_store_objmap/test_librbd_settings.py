@@ -12,6 +12,7 @@ from glance_store import exceptions
 import rbd
 
 from tests import feature_bits
+from tests import runs
 from tests.functional import filling
 from tests.functional.glance_store_objmap import base
 from tests.functional.glance_store_objmap import test_store
@@ -84,6 +85,7 @@ class PausingBody(FreshBody):
         return part
 
 
+@runs.tags(runs.NIGHTLY)
 @ddt.ddt
 class RandomSettingsTest(test_store.CephStoreTestCase):
     def _content(self, draw: random.Random) -> bytes:

@@ -17,6 +17,7 @@ import rbd
 from glance_store_objmap import store
 from rbd_volume_options import ownership
 from tests import feature_bits
+from tests import runs
 from tests.functional import ceph
 from tests.functional import interruptions
 from tests.functional.glance_store_objmap import base
@@ -113,6 +114,7 @@ class ImagesTest(CephStoreTestCase, behaviour.Images):
         )
         return place
 
+    @runs.nightly_after(3)
     @ddt.data(*itertools.product((store.Store, stock.Store), repeat=2))
     @ddt.unpack
     def test_delete_with_children(

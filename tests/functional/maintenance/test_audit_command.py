@@ -17,6 +17,7 @@ import rbd
 
 from rbd_volume_options import ownership
 from rbd_volume_tools.audit import scan
+from tests import runs
 from tests import tree
 from tests.functional.maintenance import object_map_case
 
@@ -137,6 +138,7 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
                     rbd.Error, rbd.RBD().create, ioctx, 'other', 2**20
                 )
 
+    @runs.tags(runs.NIGHTLY)
     def test_objects_of_pools_that_may_not_be_read_are_named(self) -> None:
         self.volume()
         headless = self.lose_header(self.make('headless', 1))
@@ -229,6 +231,7 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
         )
         self.assertIn('0 images marked', self.messages)
 
+    @runs.tags(runs.NIGHTLY)
     def test_lock_of_a_blocked_client_is_shown_until_the_entry_expires(
         self,
     ) -> None:

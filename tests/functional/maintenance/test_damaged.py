@@ -6,6 +6,7 @@ import json
 
 import rados
 
+from tests import runs
 from tests.functional.maintenance import clean_case
 from tests.functional.maintenance import object_map_case
 
@@ -19,6 +20,7 @@ def damage(ioctx: object, ident: str) -> None:
         )
 
 
+@runs.tags(runs.DEBIAN)
 class DamagedTest(object_map_case.ObjectMapTestCase):
     def test_image_that_ends_its_process_is_one_finding(self) -> None:
         ioctx = self.cluster.ioctx()
@@ -62,6 +64,7 @@ class DamagedTest(object_map_case.ObjectMapTestCase):
             self.cluster.ioctx().operate_write_op(operation, key)
 
 
+@runs.tags(runs.DEBIAN)
 class DamagedLeftoverTest(clean_case.CleanTestCase):
     def test_plan_refuses_what_would_end_its_process(self) -> None:
         """Also in the trash, where the audit opens nothing."""

@@ -17,6 +17,7 @@ import testtools
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import run
 from rbd_volume_tools.audit import scan
+from tests import runs
 from tests.functional import ceph
 
 _MIB = 2**20
@@ -146,6 +147,7 @@ class HostFailureTest(testtools.TestCase):
             self.assertEqual(b'new', volume.read(_MIB, 3))
             self.assertEqual(0, volume.flags())
 
+    @runs.tags(runs.NIGHTLY)
     def test_user_without_the_capability_cannot_take_over(self) -> None:
         address = self.kill()
         error = self.write_as(

@@ -16,6 +16,7 @@ import uuid
 import rbd
 
 from rbd_volume_options import features
+from tests import runs
 from tests.functional.maintenance import object_map_case
 
 _NUMBER = int(os.environ.get('RBD_TEST_MAPS', '12'))
@@ -26,6 +27,7 @@ _OTHERS = max(2, _NUMBER * 20 // 500)
 class EnableTest(object_map_case.ObjectMapTestCase):
     """Images get valid maps."""
 
+    @runs.tags(runs.NIGHTLY)
     def test_many_with_guests_and_a_kill(self) -> None:
         closed = [
             self.volume(
@@ -73,6 +75,7 @@ class EnableTest(object_map_case.ObjectMapTestCase):
         self.assertEqual((0, set(volumes)), (status, set(rows)))
         print(f'{len(volumes)} images: {seconds:.1f} s', file=sys.stderr)
 
+    @runs.tags(runs.NIGHTLY)
     def test_images_of_glance_and_disks_of_nova(self) -> None:
         for _ in range(_OTHERS):
             self.images.append(str(uuid.uuid4()))
@@ -129,6 +132,7 @@ class EnableTest(object_map_case.ObjectMapTestCase):
         )
 
 
+@runs.tags(runs.NIGHTLY)
 class OtherActionsTest(object_map_case.ObjectMapTestCase):
     """Dry runs, rebuilds and the way back."""
 

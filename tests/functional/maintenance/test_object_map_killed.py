@@ -10,6 +10,7 @@ import time
 import testtools
 
 from rbd_volume_options import features
+from tests import runs
 from tests.functional.maintenance import object_map_case
 from tests.functional.maintenance import test_clean_killed
 
@@ -18,6 +19,8 @@ _MAPS = features.to_mask(features.MAP_OFF)
 _LONGEST = 60
 
 
+# Minutes; clean, which removes images, is killed in each run.
+@runs.tags(runs.NIGHTLY)
 class KilledTest(object_map_case.ObjectMapTestCase):
     def setUp(self) -> None:
         super().setUp()

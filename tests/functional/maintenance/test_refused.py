@@ -15,6 +15,7 @@ from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import map_changes
 from rbd_volume_tools.fleet import selection
+from tests import runs
 from tests.functional.maintenance import object_map_case
 
 
@@ -34,6 +35,8 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
             self.assertEqual(before, image.features())
         self.assertEqual(self.blocked, self.blocklist())
 
+    # Half a minute of waiting each.
+    @runs.tags(runs.NIGHTLY)
     def test_open_and_the_lock_is_not_held(self) -> None:
         plain = self.volume(object_map_case.PLAIN)
         locked = self.volume(object_map_case.LOCKED)
@@ -41,6 +44,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         self.check(plain, 'which has no exclusive lock')
         self.check(locked, 'does not hold the lock')
 
+    @runs.tags(runs.NIGHTLY)
     def test_owner_that_does_not_watch(self) -> None:
         """As if its host were cut off: librbd would blocklist it."""
         self.see_vanished_clients(3)
@@ -121,6 +125,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         change.apply(None, ioctx, frozenset())
         self.assertTrue(self.has_map(name))
 
+    @runs.tags(runs.NIGHTLY)
     def test_multiattach_and_keys(self) -> None:
         shared = self.volume(object_map_case.PLAIN, multiattach=True)
         decided = self.volume(

@@ -23,6 +23,7 @@ import uuid
 import fixtures
 import testtools
 
+from tests import runs
 from tests import tree
 from tests.functional.maintenance import test_clean_killed
 
@@ -108,6 +109,8 @@ class _Request(http.server.BaseHTTPRequestHandler):
         """Write nothing."""
 
 
+# Minutes; the retype of a volume is killed in each run.
+@runs.tags(runs.NIGHTLY)
 class RetypeKilledTest(testtools.TestCase):
     def setUp(self) -> None:
         super().setUp()

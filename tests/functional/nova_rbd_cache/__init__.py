@@ -5,7 +5,7 @@
 import importlib.metadata
 import os
 
-from tests import alone
+from tests import runs
 
 _NOVA = int(importlib.metadata.version('nova').partition('.')[0])
 # As nova-compute runs: since 34 (2026.2) in threads, where Nova's tests would
@@ -13,4 +13,4 @@ _NOVA = int(importlib.metadata.version('nova').partition('.')[0])
 if _NOVA >= 34:
     os.environ.setdefault('OS_NOVA_DISABLE_EVENTLET_PATCHING', 'true')
 # In 32 (2025.2) the latter takes eventlet, in all others the former.
-load_tests = alone.loader(__file__, 'nova.tests.functional', 'nova.test')
+load_tests = runs.alone(__file__, 'nova.tests.functional', 'nova.test')

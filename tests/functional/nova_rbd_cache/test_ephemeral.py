@@ -18,6 +18,7 @@ from nova_rbd_cache import opts
 from rbd_volume_options import features
 from rbd_volume_options import ownership
 from tests import feature_bits
+from tests import runs
 from tests.functional import ceph
 from tests.unit.nova_rbd_cache import base
 
@@ -31,6 +32,7 @@ _FEATURES = (
 )
 
 
+@runs.tags(runs.DEBIAN)
 @ddt.ddt
 class EphemeralTest(base.NovaTestCase):
     # The first test starts Ceph.

@@ -15,6 +15,7 @@ from oslo_utils import versionutils
 
 from nova_rbd_cache import volume
 from rbd_volume_options import discard_granularity
+from tests import runs
 from tests.unit.nova_rbd_cache import base
 
 _DOMAIN = """<domain type="test"><name>guest</name><memory>8192</memory>
@@ -31,6 +32,7 @@ def _virsh(*words: str) -> str:
     return done.stdout
 
 
+@runs.tags(runs.DEBIAN)
 class DiscardGranularityTest(base.NovaTestCase):
     def block_io(self, *options: str) -> dict[str, Any]:
         """Return the attributes that libvirt has of a disk's ``blockio``."""

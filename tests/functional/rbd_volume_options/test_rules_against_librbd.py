@@ -20,6 +20,7 @@ from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import plan
 from tests import feature_bits
+from tests import runs
 from tests.functional import ceph
 from tests.functional.rbd_volume_options import cases
 from tests.functional.rbd_volume_options import verdicts
@@ -59,6 +60,7 @@ class Disagreement(Exception):
     """Our rules and librbd disagree."""
 
 
+@runs.tags(runs.DEBIAN)
 class RulesTestCase(base.TestCase):
     timeout = max(170, CASES // 10)
 

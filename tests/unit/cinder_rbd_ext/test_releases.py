@@ -16,10 +16,12 @@ from eventlet import tpool
 import fixtures
 
 from cinder_rbd_ext import releases
+from tests import runs
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import base as cinder_base
 
 
+@runs.tags(runs.RELEASES)
 @ddt.ddt
 class ReleaseTest(base.TestCase):
     def test_at_hand(self) -> None:
@@ -32,6 +34,7 @@ class ReleaseTest(base.TestCase):
         self.assertEqual(expected, releases._major(text))
 
 
+@runs.tags(runs.RELEASES)
 class OffTheHubTest(base.TestCase):
     def test_is_the_object_to_who_calls(self) -> None:
         proxy = releases.off_the_hub(types.SimpleNamespace(answer=lambda: 42))
@@ -74,6 +77,7 @@ print(sum(transfer.is_alive() for transfer in transfers))
 """
 
 
+@runs.tags(runs.RELEASES)
 class NativeThreadsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -91,6 +95,7 @@ class NativeThreadsTest(base.TestCase):
         self.assertEqual('0\n', done.stdout, done.stderr)
 
 
+@runs.tags(runs.RELEASES)
 class DriverTest(cinder_base.DriverTestCase):
     def test_driver_needs_no_thread_pool_with_native_threads(self) -> None:
         # Cinder's tests use eventlet.

@@ -6,6 +6,7 @@ import cinder  # noqa: F401 - first of all: it decides about eventlet
 from cinder.volume.drivers import rbd as stock
 
 from cinder_rbd_ext import driver
+from tests import runs
 from tests.unit import base
 from tests.unit import contract
 
@@ -263,6 +264,7 @@ CLAUSES = (
 )
 
 
+@runs.tags(runs.RELEASES)
 class ContractTest(base.TestCase):
     def test_installed_cinder_keeps_the_contract(self) -> None:
         self.assertEqual([], contract.problems('cinder', CLAUSES))

@@ -11,9 +11,11 @@ from oslo_config import cfg
 
 from glance_store_objmap import releases
 from glance_store_objmap import store
+from tests import runs
 from tests.unit import base
 
 
+@runs.tags(runs.RELEASES)
 class OptionsOfTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -42,6 +44,7 @@ class OptionsOfTest(base.TestCase):
             self.assertIs(made.store_conf, releases.options_of(made))
 
 
+@runs.tags(runs.RELEASES)
 class RBDOfTest(base.TestCase):
     @mock.patch.object(stock, 'rbd', autospec=False)
     def test_stock_stores_own_choice(self, rbd: mock.Mock) -> None:

@@ -2,6 +2,7 @@
 
 """The parts of glance_store that the store depends on."""
 
+from tests import runs
 from tests.unit import base
 from tests.unit import contract
 
@@ -62,6 +63,7 @@ CLAUSES = (
 )
 
 
+@runs.tags(runs.RELEASES)
 class ContractTest(base.TestCase):
     def test_installed_glance_store_keeps_the_contract(self) -> None:
         self.assertEqual([], contract.problems('glance_store', CLAUSES))

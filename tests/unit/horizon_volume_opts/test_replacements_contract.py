@@ -10,6 +10,7 @@ import pathlib
 from openstack_dashboard.api import cinder
 
 import horizon_volume_opts
+from tests import runs
 from tests.unit import base
 from tests.unit import contract
 from tests.unit.horizon_volume_opts import horizon_contract
@@ -26,6 +27,7 @@ _MOVED = (
 )
 
 
+@runs.tags(runs.RELEASES)
 class WrappedTest(base.TestCase):
     def test_functions_that_are_wrapped_use_cinderclient(self) -> None:
         ours = {
@@ -52,6 +54,7 @@ class WrappedTest(base.TestCase):
             )
 
 
+@runs.tags(runs.RELEASES)
 class ContractTest(base.TestCase):
     def test_installed_horizon_keeps_the_contract(self) -> None:
         self.assertEqual(

@@ -14,12 +14,15 @@ import sys
 
 import fixtures
 
+from tests import runs
 from tests.unit import base
 
 _SETTINGS = 'tests.unit.horizon_volume_opts.{}_settings'
 _ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
+# Minutes; other tests open each form that is replaced.
+@runs.tags(runs.NIGHTLY)
 class StockSuiteTestCase(base.TestCase):
     timeout = 900
 

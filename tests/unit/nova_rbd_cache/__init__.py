@@ -2,9 +2,9 @@
 
 import os
 
-from tests import alone
+from tests import runs
 
 # As nova-compute runs since 2026.2; Nova's tests would take eventlet.
 os.environ.setdefault('OS_NOVA_DISABLE_EVENTLET_PATCHING', 'true')
 
-load_tests = alone.loader(__file__, 'nova.tests.unit')
+load_tests = runs.alone(__file__, 'nova.tests.unit')

@@ -16,6 +16,7 @@ from nova_rbd_cache import contract
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
 from rbd_volume_options import options
+from tests import runs
 from tests.unit.nova_rbd_cache import base
 
 
@@ -41,6 +42,7 @@ def _clone(self: Any, location: Any, name: Any) -> None:
     pass
 
 
+@runs.tags(runs.RELEASES)
 @ddt.ddt
 class ContractTest(base.NovaTestCase):
     def test_installed_nova_keeps_the_contract(self) -> None:

@@ -21,6 +21,7 @@ from nova_rbd_cache import registration
 from nova_rbd_cache import settings
 from nova_rbd_cache import volume
 from rbd_volume_options import errors
+from tests import runs
 from tests.unit.nova_rbd_cache import base
 
 
@@ -51,6 +52,7 @@ class RegistrationTestCase(base.NovaTestCase):
         )
 
 
+@runs.tags(runs.RELEASES)
 @ddt.ddt
 class ActivateTest(RegistrationTestCase):
     def test_activation_registers_the_driver(self) -> None:

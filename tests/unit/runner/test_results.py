@@ -95,35 +95,6 @@ class ResultsTestCase(base.TestCase):
         self._told('traceback', f'{text}KeyError: 1\n\nDuring\n{text}E: 2')
         self.assertEqual({'t': 'KeyError: 1'}, self.read.failures)
 
-    def _repeat(self, *words: str) -> results.Results:
-        command = [sys.executable, '-c', _RUNNER, '0', *words]
-        results.follow(command, self.folder / f'a{results.REPEATED}')
-        return results.total(self.folder)
-
-    def test_failed_test_that_passes_when_repeated_is_named(self) -> None:
-        self._follow(1, 'success', 'fail', 'fail')
-        self.assertEqual(
-            ['t1', 't2'], results.to_repeat(self.folder / 'a.subunit')
-        )
-        counts = self._repeat('skip', 'success', 'fail')
-        self.assertEqual('2 passed, 1 failed, 0 skipped', str(counts))
-        self.assertEqual({'t1': 'fail'}, counts.repeated)
-        self.assertEqual({'t2': 'fail'}, counts.failures)
-
-    def test_many_failures_are_not_repeated(self) -> None:
-        self._follow(1, *['fail'] * 6)
-        self.assertEqual([], results.to_repeat(self.folder / 'a.subunit'))
-
-    def test_failures_that_are_looked_for_are_not_repeated(self) -> None:
-        for name in (
-            'tests.functional.cinder_rbd_ext.test_retypes_killed.T.test_a',
-            'tests.cloud.test_retype_races.T.test_a',
-            'unittest.loader._FailedTest.tests.unit.a',
-        ):
-            with (self.folder / 'a.subunit').open('wb') as stream:
-                subunit.StreamResultToBytes(stream).status(name, 'fail')
-            self.assertEqual([], results.to_repeat(self.folder / 'a.subunit'))
-
     def test_tracebacks_are_shown_whole(self) -> None:
         lines = '\n'.join(f'line {number} ' * 50 for number in range(99))
         self.assertIn(lines, self._told('traceback', lines))

@@ -9,9 +9,11 @@ from sandbox_cloud import contract
 from sandbox_cloud import errors
 from sandbox_cloud import program
 from sandbox_cloud import state
+from tests import runs
 from tests.unit.sandbox_cloud.services import base
 
 
+@runs.tags(runs.RELEASES)
 class UWSGITest(base.ServiceTestCase):
     def rendered(self, release: str, workers: int = 1) -> dict[str, str]:
         """Return the uWSGI configuration of a service of a release."""
@@ -40,6 +42,7 @@ class _Service(contract.Service):
         return (program.Program('one-api', ('true',)),)
 
 
+@runs.tags(runs.RELEASES)
 class WaitTest(base.ServiceTestCase):
     """Waiting until a service is usable."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from cinder_rbd_ext import releases
 from rbd_volume_options import wire
+from tests import runs
 from tests import tree
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -26,6 +27,7 @@ class ImportTest(base.ApiTestCase):
         self.assertEqual(0, done.returncode, done.stderr)
 
 
+@runs.tags(runs.RELEASES)
 class LoadedTest(base.ApiTestCase):
     """Tests with the extension in osapi_volume_extension."""
 
@@ -103,6 +105,7 @@ def _rows(name: str) -> list[list[str]]:
     return [[cell.strip('`') for cell in row] for row in rows[1:]]
 
 
+@runs.tags(runs.RELEASES)
 class RoutesTest(base.ApiTestCase):
     """Cinder's own router, with the stock extensions and ours."""
 
