@@ -55,6 +55,8 @@ class Operation(enum.Enum):
         _Action.UPDATE_ATTACHMENT,
         _Detail.ATTACH_ERROR,
     )
+    #: A key of a new volume that has no effect.
+    PROPERTY = (wire.REASON_PROPERTY, *_CREATE)
     EXTENSION = (
         'extension',
         _Action.EXTEND_VOLUME,
@@ -125,12 +127,14 @@ def refused(
             str(reason),
         )
         record.write(volume.id, *recorded.rows())
+        is_notice = operation is Operation.PROPERTY
         if not told_by_cinder and repeated is None:
             message_api.API().create(
                 request,
                 operation.action,
                 resource_uuid=volume.id,
                 detail=operation.detail,
+                level='WARNING' if is_notice else 'ERROR',
             )
     except Exception:
         LOG.exception('Could not create a message about volume %s', volume.id)

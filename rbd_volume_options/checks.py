@@ -51,6 +51,7 @@ class VolumeSource:
     :ivar written: the disk for which the data of a backup were written, by
         key; None if its volume was deleted, or for another source
     :ivar is_image: whether it is a Glance image, which makes volumes bootable
+    :ivar is_empty: whether it is a Glance image without data
     :ivar known: False if the result depends on an RBD image that the API
         cannot read
     """
@@ -61,6 +62,7 @@ class VolumeSource:
     inherited: inheritance.Source | None = None
     known: bool = True
     is_image: bool = False
+    is_empty: bool = False
     written: Mapping[str, Any] | None = None
 
     @property
@@ -98,6 +100,19 @@ def check_syntax(items: Items, scope: keys.Scope) -> None:
     except errors.OptionError as error:
         raise error.at(origin) from None
     options.parse(items, scope, origin)
+
+
+def unprefixed_notice(items: Mapping[str, Any]) -> str | None:
+    """Return a notice of keys that have no effect without their prefix."""
+    known = registry.volume_keys()
+    names = sorted(name for name in items if f'{keys.PREFIX}{name}' in known)
+    if not names:
+        return None
+    meant = ', '.join(f'{keys.PREFIX}{name}' for name in names)
+    return (
+        f'{", ".join(names)} has no effect without the prefix {keys.PREFIX}. '
+        f'Use {meant}'
+    )
 
 
 def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:

@@ -606,14 +606,19 @@ def without_reason(
     return {k: v for k, v in items.items() if k not in wire.RECORD_REASON}
 
 
-def message_reason(
-    admin_metadata: Mapping[str, str], request_id: str | None
-) -> str | None:
-    """Return the reason for the message of a request; None if not stored."""
+def message(
+    admin_metadata: Mapping[str, str], request_id: str | None, text: str = ''
+) -> str:
+    """Return Cinder's message about a request, with a stored reason.
+
+    :param text: Cinder's own text, which a mere notice replaces
+    """
     stored = reason(admin_metadata)
     if not stored or not stored.request or stored.request != request_id:
-        return None
-    return f'{stored.operation} refused: {stored.text}'
+        return text
+    if stored.operation == wire.REASON_PROPERTY:
+        return stored.text
+    return f'{text} {stored.operation} refused: {stored.text}'.lstrip()
 
 
 def refused_attachment(

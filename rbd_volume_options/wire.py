@@ -233,6 +233,8 @@ REASON_CREATION = 'creation'
 REASON_ATTACHMENT = 'attachment'
 REASON_RETYPE = 'retype'
 REASON_LAYOUT = 'change of layout'
+#: Operation of a notice: nothing was refused.
+REASON_PROPERTY = 'property'
 #: Prefix of the names of changeable keys; their value in the volume's metadata
 #: that the API extension or the driver accepted last. A value without this
 #: mark was set past the API extension.

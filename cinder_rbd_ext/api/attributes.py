@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import agreement
@@ -17,6 +18,22 @@ from rbd_volume_options import compute_hosts
 from rbd_volume_options import image_record
 from rbd_volume_options import registry
 from rbd_volume_options import wire
+
+
+def show_volume(req: protocols.Request, shown: dict[str, Any]) -> None:
+    """Add the attributes of the RBD image to a volume of a response."""
+    show_volumes(req, [shown])
+
+
+def show_volumes(req: protocols.Request, shown: list[dict[str, Any]]) -> None:
+    """Add the attributes of the RBD images to volumes of a response."""
+    # The caller may see all these volumes, so one check is sufficient.
+    context = req.environ['cinder.context']
+    if policies.allows(context, wire.POLICY_GET):
+        shows_pools = policies.allows(context, wire.POLICY_GET_POOLS)
+        for each in shown:
+            volume = req.get_db_volume(each['id'])
+            each.update(of_volume(volume, shows_pools))
 
 
 def of_volume(

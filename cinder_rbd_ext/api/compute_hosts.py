@@ -9,6 +9,7 @@ without the item can be that of anybody, so its time is shown apart.
 from collections.abc import Iterator
 from typing import Any
 
+from cinder.api.openstack import wsgi
 from oslo_serialization import jsonutils
 from oslo_utils import timeutils
 import sqlalchemy as sa
@@ -16,14 +17,13 @@ import sqlalchemy as sa
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.api import controller
 from rbd_volume_options import wire
 
 _DB = releases.database()
 _ROW = _DB.models.VolumeAttachment
 
 
-class HostsController(controller.Controller):
+class HostsController(wsgi.Controller):
     """Lists the compute hosts."""
 
     def index(self, req: protocols.Request) -> dict[str, Any]:

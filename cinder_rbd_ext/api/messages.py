@@ -7,40 +7,25 @@ Reasons are appended only for volumes of the caller's project.
 
 from typing import Any
 
-from cinder import context
-from cinder.api.openstack import wsgi
 from cinder.message import message_field
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.api import controller
 from rbd_volume_options import image_record
 
 LOG = logging.getLogger(__name__)
 
 
-class MessagesController(controller.Controller):
-    """Extends Cinder's controller of user messages and runs after it."""
-
-    @wsgi.extends
-    def index(
-        self, req: protocols.Request, resp_obj: protocols.Response
-    ) -> None:
-        _append(req.environ['cinder.context'], resp_obj.obj['messages'])
-
-    @wsgi.extends
-    def show(
-        self, req: protocols.Request, resp_obj: protocols.Response, id: str
-    ) -> None:
-        _append(req.environ['cinder.context'], [resp_obj.obj['message']])
+def append(req: protocols.Request, message: dict[str, Any]) -> None:
+    """Append the stored reason to a message of a response."""
+    append_all(req, [message])
 
 
-def _append(
-    caller: context.RequestContext, messages: list[dict[str, Any]]
-) -> None:
+def append_all(req: protocols.Request, messages: list[dict[str, Any]]) -> None:
     """Append the stored reasons; a failure must not hide the messages."""
+    caller = req.environ['cinder.context']
     told = [
         each
         for each in messages
@@ -62,8 +47,6 @@ def _append(
         return
     for message in told:
         admin_metadata = stored.get(message['resource_uuid'], {})
-        reason = image_record.message_reason(
-            admin_metadata, message.get('request_id')
+        message['user_message'] = image_record.message(
+            admin_metadata, message.get('request_id'), message['user_message']
         )
-        if reason:
-            message['user_message'] = f'{message["user_message"]} {reason}'

@@ -14,13 +14,14 @@ import functools
 from typing import Any
 
 from cinder import exception
+from cinder.api.openstack import wsgi
 from cinder.volume import volume_types
 from oslo_config import cfg
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import type_specs
-from cinder_rbd_ext.api import controller
+from cinder_rbd_ext.api import pools
 from rbd_volume_options import errors
 from rbd_volume_options import offers
 from rbd_volume_options import published
@@ -31,8 +32,12 @@ CONF = cfg.CONF
 Answer = dict[str, Any]
 
 
-class OptionsController(controller.Controller):
+class OptionsController(wsgi.Controller):
     """Shows what volume types offer."""
+
+    def __init__(self, reported: pools.ReportedPools) -> None:
+        super().__init__()
+        self._reported = reported
 
     def index(self, req: protocols.Request) -> Answer:
         """Return the options of each type that is visible to the caller."""

@@ -76,3 +76,14 @@ def unavailable(reason: str) -> webob.exc.HTTPServiceUnavailable:
     return webob.exc.HTTPServiceUnavailable(
         explanation=f'{reason} Try again in a minute.'
     )
+
+
+def tell(response: Any, notice: str | None) -> None:
+    """Add a notice to a response, as the header ``Warning`` (RFC 7234).
+
+    The body is not changed, because clients check it against a schema.
+    """
+    if notice and response is not None:
+        # An unknown key is a tenant's text.
+        quoted = notice.replace('"', "'")
+        response['Warning'] = f'299 - "{quoted}"'

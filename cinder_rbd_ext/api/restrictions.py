@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import controller
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import volume_source
@@ -32,8 +31,8 @@ class Restrictions:
     def __init__(
         self, reported: pools.ReportedPools, types: known_types.KnownTypes
     ) -> None:
-        self._reported = reported
-        self._types = types
+        self.reported = reported
+        self.types = types
         # The last types and pools, and what was computed from them.
         self._known: tuple[object, object, list[_Restricting]]
         self._known = (None, None, [])
@@ -45,11 +44,11 @@ class Restrictions:
 
         :param volume: the request, not checked yet
         """
-        size = controller.whole_number(volume.get('size'))
+        size = volume_source.whole_number(volume.get('size'))
         if size is not None and size >= _LARGE:
             return True
         wanted = volume.get('volume_type') or None
-        types = self._types.all()
+        types = self.types.all()
         if types is None or not isinstance(wanted, str | None):
             return True
         if wanted is not None and not any(
@@ -73,12 +72,12 @@ class Restrictions:
         self, types: tuple[known_types.KnownType, ...]
     ) -> list[_Restricting]:
         """Return the types that set a layout, with their offers."""
-        reported = self._reported.known()
+        reported = self.reported.known()
         types_before, reported_before, restricting = self._known
         if types_before is not types or reported_before is not reported:
             restricting = []
             for each in types:
-                offer = offer_of(each, self._reported)
+                offer = offer_of(each, self.reported)
                 if offer is not None:
                     restricting.append((each, offer))
             self._known = types, reported, restricting

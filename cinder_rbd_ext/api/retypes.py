@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of a retype."""
+"""Requests to retype or migrate a volume."""
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
 
 from cinder import objects
+from cinder import volume as cinder_volume
 import webob.exc
 
-from cinder_rbd_ext import protocols
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
+from cinder_rbd_ext import type_specs
+from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
@@ -19,36 +24,33 @@ from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 from rbd_volume_options import sector_sizes
+from rbd_volume_options import wire
 
 _ON_DEMAND = 'set migration_policy to on-demand'
 
 
-def check(
-    volume: protocols.Volume,
-    new_type: protocols.VolumeType,
-    may_migrate: bool,
-    reported: pools.ReportedPools,
-    shows_pools: bool = False,
-) -> str | None:
-    """Check a retype.
+def check_retype(asked: requests.Asked) -> None:
+    """Check a retype, and note the keys that it removes from the volume.
 
-    :param may_migrate: whether the caller allows a migration
-    :returns: a notice of the keys that it removes from the volume, if any
     :raises HTTPBadRequest: for a type that no volume of this size can have,
         that requires a migration that the caller does not allow or Cinder
         cannot perform, or after which servers could not read the data
     """
-    specs = request.specs_of(new_type)
-    former = request.specs_of(volume.volume_type)
+    if not isinstance(asked.part.get('new_type'), str):
+        return
+    volume, reported = asked.volume, asked.reported
+    new_type = known_types.visible(asked.context, asked.part['new_type'])
+    may_migrate = (asked.part.get('migration_policy') or 'never') != 'never'
     metadata = request.metadata_of(volume)
-    stored = record.stored(volume.id)
-    recorded = stored.admin_metadata
+    specs = type_specs.with_maxima(new_type, metadata)
+    former = request.specs_of(volume.volume_type)
+    recorded = asked.stored.admin_metadata
     if not (
         any(options.ours(each) for each in (metadata, specs, former))
-        or image_record.layout_requested(stored)
+        or image_record.layout_requested(asked.stored)
         or image_record.has_disk(recorded)
     ):
-        return None
+        return
     matching = reported.matching(specs)
     if not matching:
         raise refusals.no_backend(new_type['name'])
@@ -57,11 +59,14 @@ def check(
         # The scheduler may choose any of them.
         check_readable(recorded, matching)
     if here in matching:
-        if here.settings is None:
-            # The back end has another driver, which removes no keys.
-            return None
-        retype = retype_plan.Retype.of(volume, new_type, here.settings)
-        return _check_here(volume, retype, may_migrate, shows_pools)
+        # Another driver removes no keys.
+        if here.settings is not None:
+            retype = dataclasses.replace(
+                retype_plan.Retype.of(volume, new_type, here.settings),
+                specs=specs,
+            )
+            asked.notice = _check_here(asked, retype, may_migrate)
+        return
     if here and not may_migrate:
         raise webob.exc.HTTPBadRequest(
             explanation='The back end of the volume does not match volume '
@@ -69,7 +74,7 @@ def check(
             f'{_ON_DEMAND}.'
         )
     with refusals.bad_request():
-        return accepted_keys.retype_notice(
+        asked.notice = accepted_keys.retype_notice(
             [
                 accepted_keys.of_type(
                     metadata, specs, pool.settings, volume.size
@@ -78,6 +83,36 @@ def check(
                 # A newer release of our driver applies its own rules.
                 if pool.settings or not pool.is_ours
             ]
+        )
+
+
+def check_migration(asked: requests.Asked) -> None:
+    """Check the destination of a migration."""
+    recorded = record.items_of(asked.volume.id)
+    if image_record.has_disk(recorded):
+        possible = asked.reported.destination(asked.context, asked.part)
+        check_readable(recorded, possible)
+
+
+def check_completion(asked: requests.Asked) -> None:
+    """Check that a server uses the new volume, for which Nova copied.
+
+    Cinder deletes the former image then. It completes its own copies without
+    this request, which could come before their end.
+    """
+    new_id = asked.part.get('new_volume')
+    if not isinstance(new_id, str) or asked.part.get('error'):
+        return
+    volume = asked.volume
+    new = cinder_volume.API().get(asked.context, new_id)
+    # Servers without an attachment ID have the volume ``attaching``.
+    old_way = new.status == 'attaching' and not new.volume_attachment
+    is_used = new.status == 'in-use' or old_way
+    if not is_used and asked.reported.may_be_ours(volume):
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'No server uses volume {new.id}, which may not have '
+            f'all data of volume {volume.id} yet. Cinder itself completes the '
+            'migration of an unused volume.'
         )
 
 
@@ -96,13 +131,12 @@ def check_readable(
 
 
 def _check_here(
-    volume: protocols.Volume,
-    retype: retype_plan.Retype,
-    may_migrate: bool,
-    shows_pools: bool,
+    asked: requests.Asked, retype: retype_plan.Retype, may_migrate: bool
 ) -> str | None:
     """Check a retype for which the scheduler chooses the same back end."""
-    source = volume_source.of_volume(volume)
+    volume = asked.volume
+    shows_pools = policies.allows(asked.context, wire.POLICY_GET_POOLS)
+    source = volume_source.of_row(asked.stored)
     with refusals.bad_request(source.hint, shows_pools):
         decided = retype.make_plan(source.state)
     needs_migration = decided.is_migrated or (

@@ -2,14 +2,13 @@
 
 """Requests about volume types and their extra specs."""
 
+from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterator
 from collections.abc import Mapping
+import functools
 from typing import Any
 
 from cinder.api.contrib import types_extra_specs
-from cinder.api.openstack import wsgi
-from cinder.policies import type_extra_specs as stock
 from cinder.volume import volume_types
 from oslo_log import log as logging
 from oslo_utils import strutils
@@ -17,7 +16,7 @@ import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import controller
+from cinder_rbd_ext.api import asked as requests
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import checks
 from rbd_volume_options import errors
@@ -33,139 +32,113 @@ LOG = logging.getLogger(__name__)
 _RELATED = frozenset({'multiattach', 'replication_enabled'})
 
 
-class _SpecsController(controller.Controller):
-    def _check(self, specs: Mapping[str, str]) -> None:
-        checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
-        try:
-            matching = self._reported.matching(specs)
-        except webob.exc.HTTPServiceUnavailable:
-            # Types are often created before the first back end exists.
-            LOG.info(
-                'Extra specs are checked without the limits of the back ends, '
-                'which are not available'
-            )
-            return
-        checks.check_specs(offers.TypeOffer.of(specs, matching))
+After = Callable[[Any], None]
 
 
-class TypesController(_SpecsController):
-    """Volume types that are created with extra specs."""
-
-    @wsgi.extends(action='create')
-    def create(
-        self, req: protocols.Request, body: object = None
-    ) -> Iterator[None]:
-        """Check the extra specs of a new type."""
-        volume_type = controller.part_of(body, 'volume_type')
-        specs = controller.part_of(volume_type, 'extra_specs')
-        if _names_ours(specs):
-            context = req.environ['cinder.context']
-            policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
-            with refusals.bad_request(shows_pools=True):
-                self._check(_strings(specs))
-        yield
-        self._types.forget()
+def _check(asked: requests.Asked, specs: Mapping[str, str]) -> None:
+    checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
+    try:
+        matching = asked.reported.matching(specs)
+    except webob.exc.HTTPServiceUnavailable:
+        # Types are often created before the first back end exists.
+        LOG.info(
+            'Extra specs are checked without the limits of the back ends, '
+            'which are not available'
+        )
+        return
+    checks.check_specs(offers.TypeOffer.of(specs, matching))
 
 
-class ExtraSpecsController(_SpecsController):
-    """Extra specs of an existing type."""
+def _forget(asked: requests.Asked, response: Any) -> None:
+    asked.types.forget()
 
-    @wsgi.extends
-    def create(
-        self, req: protocols.Request, type_id: str, body: object = None
-    ) -> Iterator[None]:
-        """Check extra specs that are added to a type."""
-        specs = controller.part_of(body, 'extra_specs')
-        self._check_added(req, type_id, specs, stock.CREATE_POLICY)
-        yield
-        self._types.forget()
 
-    @wsgi.extends
-    def update(
-        self,
-        req: protocols.Request,
-        type_id: str,
-        id: str,
-        body: object = None,
-    ) -> Iterator[None]:
-        """Check one extra spec and the key in the path."""
-        if key_spelling.is_misspelled(id):
-            self._authorize(req, stock.UPDATE_POLICY)
-            with refusals.bad_request(shows_pools=True):
-                checks.check_syntax({id: ''}, keys.Scope.TYPE)
-        specs = body if isinstance(body, dict) else {}
-        self._check_added(req, type_id, specs, stock.UPDATE_POLICY)
-        yield
-        self._types.forget()
+def check_create(asked: requests.Asked) -> After:
+    """Check the extra specs of a new type."""
+    specs = requests.part_of(
+        requests.part_of(asked.part, 'volume_type'), 'extra_specs'
+    )
+    if _names_ours(specs):
+        policies.check(asked.context, wire.POLICY_SET_EXTRA_SPECS)
+        with refusals.bad_request(shows_pools=True):
+            _check(asked, _strings(specs))
+    return functools.partial(_forget, asked)
 
-    @wsgi.extends
-    def delete(
-        self, req: protocols.Request, type_id: str, id: str, **kwargs: object
-    ) -> Iterator[None]:
-        """Check that the type is still valid without an extra spec.
 
-        ``?with_partner=true`` also removes the other key of a pair.
-        """
-        partner = None
-        if key_spelling.is_ours(id):
-            context = self._authorize(req, stock.DELETE_POLICY)
-            existing = _existing(context, type_id)
-            if _with_partner(req) and registry.partner(id) in existing:
-                partner = registry.partner(id)
-            with refusals.bad_request(shows_pools=True):
-                checks.check_removable(id, existing, keys.Scope.TYPE)
-                self._check_removed(existing, {id, partner})
-        yield
+def check_added(asked: requests.Asked) -> After:
+    """Check extra specs that are added to a type, and the key in the path."""
+    named = asked.ids.get('id', '')
+    if key_spelling.is_misspelled(named):
+        _authorize(asked)
+        with refusals.bad_request(shows_pools=True):
+            checks.check_syntax({named: ''}, keys.Scope.TYPE)
+    if _names_ours(asked.part):
+        _authorize(asked)
+    elif _RELATED & asked.part.keys():
+        asked.context.authorize(asked.policy)
+    else:
+        return functools.partial(_forget, asked)
+    specs = {**_existing(asked), **_strings(asked.part)}
+    if checks.ours(specs):
+        with refusals.bad_request(shows_pools=True):
+            _check(asked, specs)
+    return functools.partial(_forget, asked)
+
+
+def check_removed(asked: requests.Asked) -> After:
+    """Check that the type is still valid without an extra spec.
+
+    ``?with_partner=true`` also removes the other key of a pair.
+    """
+    key = asked.ids['id']
+    partner = None
+    if key_spelling.is_ours(key):
+        _authorize(asked)
+        existing = _existing(asked)
+        if _with_partner(asked.req) and registry.partner(key) in existing:
+            partner = registry.partner(key)
+        with refusals.bad_request(shows_pools=True):
+            checks.check_removable(key, existing, keys.Scope.TYPE)
+            _check_rest(asked, existing, {key, partner})
+
+    def after(response: Any) -> None:
         if partner:
             # Stock Cinder checks this and notifies about it as well.
             stock_api = types_extra_specs.VolumeTypeExtraSpecsController()
-            stock_api.delete(req, type_id, partner)
-        self._types.forget()
+            stock_api.delete(asked.req, asked.ids['type_id'], partner)
+        asked.types.forget()
 
-    def _check_removed(
-        self, existing: dict[str, str], removed: Collection[str | None]
-    ) -> None:
-        rest = {k: v for k, v in existing.items() if k not in removed}
-        if len(rest) == len(existing) or not checks.ours(rest):
-            return
+    return after
+
+
+def _check_rest(
+    asked: requests.Asked,
+    existing: dict[str, str],
+    removed: Collection[str | None],
+) -> None:
+    rest = {k: v for k, v in existing.items() if k not in removed}
+    if len(rest) == len(existing) or not checks.ours(rest):
+        return
+    try:
+        _check(asked, rest)
+    except errors.OptionError:
         try:
-            self._check(rest)
+            _check(asked, existing)
         except errors.OptionError:
-            try:
-                self._check(existing)
-            except errors.OptionError:
-                # The type was invalid before. Specs are corrected one by one.
-                return
-            raise
-
-    def _check_added(
-        self,
-        req: protocols.Request,
-        type_id: str,
-        items: dict[str, Any],
-        action: str,
-    ) -> None:
-        if _names_ours(items):
-            context = self._authorize(req, action)
-        elif _RELATED & items.keys():
-            context = req.environ['cinder.context']
-            context.authorize(action)
-        else:
+            # The type was invalid before. Specs are corrected one by one.
             return
-        specs = {**_existing(context, type_id), **_strings(items)}
-        if checks.ours(specs):
-            with refusals.bad_request(shows_pools=True):
-                self._check(specs)
-
-    def _authorize(self, req: protocols.Request, action: str) -> Any:
-        context = req.environ['cinder.context']
-        policies.check(context, wire.POLICY_SET_EXTRA_SPECS)
-        context.authorize(action)
-        return context
+        raise
 
 
-def _existing(context: protocols.Context, type_id: str) -> dict[str, str]:
-    volume_type = volume_types.get_volume_type(context, type_id)
+def _authorize(asked: requests.Asked) -> None:
+    policies.check(asked.context, wire.POLICY_SET_EXTRA_SPECS)
+    asked.context.authorize(asked.policy)
+
+
+def _existing(asked: requests.Asked) -> dict[str, str]:
+    volume_type = volume_types.get_volume_type(
+        asked.context, asked.ids['type_id']
+    )
     return dict(volume_type['extra_specs'] or {})
 
 

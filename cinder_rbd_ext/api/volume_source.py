@@ -11,6 +11,7 @@ from cinder import exception
 from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.backup import api as backup_api
+from cinder.common import constants
 from oslo_utils import uuidutils
 import webob.exc
 
@@ -31,6 +32,15 @@ _OPERATIONS = {
     'reverting': 'reverted',
     'deleting': 'deleted',
 }
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a size in GiB as Cinder reads it; None if Cinder refuses it."""
+    try:
+        size = int(value)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return size if 0 < size <= constants.DB_MAX_INT else None
 
 
 def uses_nova_images(req: protocols.Request) -> bool:
@@ -97,7 +107,7 @@ def _named(volume: Mapping[str, Any]) -> dict[str, Any]:
 
 def of_volume(volume: protocols.Volume) -> checks.VolumeSource:
     """Return a volume as the source of another one."""
-    return _of_recorded(record.stored(volume.id))
+    return of_row(record.stored(volume.id))
 
 
 def check_usable(volume: protocols.Volume, name: str) -> None:
@@ -144,13 +154,14 @@ def of_snapshot(snapshot: protocols.Snapshot) -> checks.VolumeSource:
     """Return a snapshot as the source of a volume, as :func:`volume_of`."""
     volume = volume_of(snapshot)
     return dataclasses.replace(
-        _of_recorded(volume),
+        of_row(volume),
         size=snapshot.volume_size,
         volume_type_id=snapshot.volume_type_id,
     )
 
 
-def _of_recorded(stored: record.Row) -> checks.VolumeSource:
+def of_row(stored: record.Row) -> checks.VolumeSource:
+    """Return the volume of a row as the source of another one."""
     state = image_record.state_here(stored)
     with refusals.bad_request():
         if state:
@@ -206,7 +217,11 @@ def _from_image(
             return None
         wanted = (image.get('properties') or {}).get('cinder_img_volume_type')
         return checks.VolumeSource(
-            volume_type_id=wanted, known=False, is_image=True
+            volume_type_id=wanted,
+            known=False,
+            is_image=True,
+            # Cinder refuses one that is not active, of which it has no data.
+            is_empty=image.get('size') == 0 and image['status'] == 'active',
         )
     # Cinder ignores another snapshot in the request.
     if others - {'snapshot_id'}:

@@ -103,6 +103,7 @@ _GROUPS = (
     'AUDIT',
     'CONVERSION',
     'MARKER',
+    'REASON',
 )
 
 

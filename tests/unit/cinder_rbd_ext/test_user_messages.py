@@ -24,8 +24,8 @@ class RefusedTest(test_record.RecordTestCase):
     def _messages(self) -> list[dict[str, str]]:
         return list(db.message_get_all(self.context))
 
-    def _reason(self, request_id: str | None) -> str | None:
-        return image_record.message_reason(self.recorded(), request_id)
+    def _reason(self, request_id: str | None) -> str:
+        return image_record.message(self.recorded(), request_id)
 
     def test_message_names_volume_action_and_request(self) -> None:
         user_messages.refused(self.volume, _Operation.ATTACHMENT, 'no mode')
@@ -100,16 +100,16 @@ class RefusedTest(test_record.RecordTestCase):
 
     def test_reason_belongs_to_one_request_only(self) -> None:
         user_messages.refused(self.volume, _Operation.RETYPE, 'no')
-        self.assertIsNone(self._reason('req-of-another'))
-        self.assertIsNone(self._reason(None))
-        self.assertIsNone(image_record.message_reason({}, None))
+        self.assertEqual('', self._reason('req-of-another'))
+        self.assertEqual('', self._reason(None))
+        self.assertEqual('text', image_record.message({}, None, 'text'))
 
     def test_message_of_cinder_is_not_repeated(self) -> None:
         user_messages.refused(
             self.volume, _Operation.EXTENSION, 'no', told_by_cinder=True
         )
         self.assertEqual([], self._messages())
-        self.assertIsNotNone(self._reason(self.context.request_id))
+        self.assertNotEqual('', self._reason(self.context.request_id))
 
     def test_names_of_pools_are_hidden(self) -> None:
         error = errors.OptionError(keys.DATA_POOL, 'secret', 'no', 'hidden')

@@ -122,6 +122,7 @@ _CONTRACT = {
     'REASON_ATTACHMENT': 'attachment',
     'REASON_RETYPE': 'retype',
     'REASON_LAYOUT': 'change of layout',
+    'REASON_PROPERTY': 'property',
     'RECORD_ACCEPTED': 'rbd:accepted_',
     'RECORD_CONFIGURING': 'rbd:configuring',
     'RECORD_QOS': 'rbd:qos_',

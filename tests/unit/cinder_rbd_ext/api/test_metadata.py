@@ -2,6 +2,7 @@
 
 import dataclasses
 from typing import Any
+from unittest import mock
 from urllib import parse
 
 from cinder import context
@@ -10,8 +11,12 @@ from cinder.volume import rpcapi
 import fixtures
 
 from cinder_rbd_ext import record
+from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import restrictions
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -183,13 +188,15 @@ class MetadataTest(base.ApiTestCase):
         outcome = metadata.Outcome(
             accepted={'rbd:cache_mode': 'none'}, type_id='former'
         )
-        changes = metadata.Changes(pools.ReportedPools())
+        known = restrictions.Restrictions(
+            pools.ReportedPools(), known_types.KnownTypes()
+        )
+        req = mock.Mock(environ={'cinder.context': self.admin_context})
+        request = asked.Asked(req, {}, {'id': volume.id}, '', '', known)
         for type_id in ('former', volume.volume_type_id):
             self.assertIsNone(self._accepted(volume))
-            changes.complete(
-                self.admin_context,
-                volume.id,
-                dataclasses.replace(outcome, type_id=type_id),
+            metadata.complete(
+                request, dataclasses.replace(outcome, type_id=type_id), {}
             )
         self.assertEqual('none', self._accepted(volume))
 
@@ -300,7 +307,7 @@ class MetadataTest(base.ApiTestCase):
 
     def test_quotes_in_a_key_do_not_end_the_warning(self) -> None:
         headers: dict[str, str] = {}
-        metadata.tell(headers, 'unknown key "rbd:x"')
+        refusals.tell(headers, 'unknown key "rbd:x"')
         self.assertEqual('299 - "unknown key \'rbd:x\'"', headers['Warning'])
 
 

@@ -3,27 +3,52 @@
 """Test the checks of a retype."""
 
 from typing import Any
+from unittest import mock
 
-from cinder import objects
+from cinder import context as cinder_context
+from cinder.tests.unit import fake_constants as fake
 import webob.exc
 
+from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
 from tests.unit.cinder_rbd_ext.api import base
 
 
 class RetypesTest(base.ApiTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.reported = pools.ReportedPools()
-
     def _check(
-        self, volume: Any, new_type: str, may_migrate: bool = False, **how: Any
+        self,
+        volume: Any,
+        new_type: str,
+        may_migrate: bool = False,
+        shows_pools: bool = False,
     ) -> str | None:
-        target = objects.VolumeType.get_by_id(
-            self.admin_context, self.types[new_type]
+        caller = cinder_context.RequestContext(
+            fake.USER_ID,
+            fake.PROJECT_ID,
+            is_admin=shows_pools,
+            roles=['member', 'reader', *(['admin'] if shows_pools else [])],
         )
-        return retypes.check(volume, target, may_migrate, self.reported, **how)
+        body = {
+            'new_type': self.types[new_type],
+            'migration_policy': 'on-demand' if may_migrate else 'never',
+        }
+        request = asked.Asked(
+            mock.Mock(environ={'cinder.context': caller}),
+            {'os-retype': body},
+            {'id': volume.id},
+            'os-retype',
+            '',
+            restrictions.Restrictions(
+                pools.ReportedPools(), known_types.KnownTypes()
+            ),
+        )
+        # Not as in the database.
+        vars(request)['volume'] = volume
+        retypes.check_retype(request)
+        return request.notice
 
     def _refused(self, words: str, *args: Any) -> None:
         error = self.assertRaises(webob.exc.HTTPBadRequest, self._check, *args)

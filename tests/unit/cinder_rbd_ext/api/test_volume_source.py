@@ -141,6 +141,28 @@ class SourceTest(SourceTestCase):
             'Invalid image', unit, size=1, imageRef=str(uuid.uuid4())
         )
 
+    def test_image_without_data_is_refused_with_the_reason(self) -> None:
+        """Cinder would say that it found no back end."""
+        glance = _Glance()
+        glance.image['size'] = 0
+        self._glance(glance)
+        values = {'size': 1, 'imageRef': _IMAGE}
+        for volume_type in ('rbd', 'striped', 'both', None):
+            for own in (None, {'rbd:object_map': 'true'}):
+                self._refused(
+                    'has 0 bytes', own, volume_type=volume_type, **values
+                )
+        self._accepted(None, volume_type='fake', **values)
+        # Cinder says that it is not active.
+        glance.image['status'] = 'queued'
+        self._refused('not active', None, volume_type='rbd', **values)
+
+    def test_image_of_a_server_has_the_data_of_its_snapshot(self) -> None:
+        glance = _Glance.of_a_server(self.snapshot(self.volume()))
+        glance.image['size'] = 0
+        self._glance(glance)
+        self._accepted(None, volume_type='rbd', imageRef=_IMAGE)
+
     def test_type_that_an_image_asks_for(self) -> None:
         self._glance(_Glance(cinder_img_volume_type='fake'))
         good = {'rbd:object_map': 'true'}

@@ -38,6 +38,34 @@ class CreateTest(base.ApiTestCase):
             answer = self.ok('POST', _VOLUMES, self.create(metadata, **values))
             self.assertEqual(metadata or {}, answer['volume']['metadata'])
 
+    def test_forgotten_prefix_is_told_and_stored(self) -> None:
+        """In a header, and in a user message for who reads none."""
+        told = (
+            'features, stripe_unit has no effect without the prefix rbd:. Use '
+            'rbd:features, rbd:stripe_unit'
+        )
+        metadata = {'stripe_unit': '64K', 'features': 'x', 'colour': 'blue'}
+        request = self.create(metadata)
+        response = self.call('POST', _VOLUMES, request)
+        self.assertEqual(202, response.status_int, response.text)
+        self.assertEqual(f'299 - "{told}"', response.headers['Warning'])
+        (message,) = self.ok('GET', '/messages')['messages']
+        self.assertEqual(told, message['user_message'])
+        self.assertEqual('WARNING', message['message_level'])
+        ident = response.json['volume']['id']
+        for own, is_told in (({'iops_limit': '5'}, True), ({'a': 'b'}, False)):
+            response = self.call(
+                'POST', f'{_VOLUMES}/{ident}/metadata', {'metadata': own}
+            )
+            self.assertEqual(200, response.status_int, response.text)
+            self.assertIs(is_told, 'Warning' in response.headers)
+
+    def test_words_of_other_drivers_are_not_ours(self) -> None:
+        request = self.create({'features': 'x'}, volume_type='fake')
+        response = self.call('POST', _VOLUMES, request)
+        self.assertEqual(202, response.status_int, response.text)
+        self.assertNotIn('Warning', response.headers)
+
     REFUSED: tuple[Any, ...] = (
         ({'rbd:stripes': '8'}, {}, ('rbd:stripes', 'unknown key')),
         (

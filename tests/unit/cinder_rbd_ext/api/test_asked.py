@@ -4,7 +4,8 @@ from cinder.volume import volume_types
 import hypothesis
 from hypothesis import strategies
 
-from cinder_rbd_ext.api import controller
+from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit import untrusted
@@ -97,13 +98,13 @@ class RequestTest(api_base.ApiTestCase):
         self.assertTrue(response.text.isprintable(), response.text)
 
 
-class ControllerTest(untrusted.TestCase):
+class PartTest(untrusted.TestCase):
     @hypothesis.given(untrusted.DATA, untrusted.DATA)
     def test_any_data_is_a_part_and_a_size_or_none(
         self, body: object, value: object
     ) -> None:
-        self.assertIsInstance(controller.part_of(body, 'volume'), dict)
-        size = controller.whole_number(value)
+        self.assertIsInstance(asked.part_of(body, 'volume'), dict)
+        size = volume_source.whole_number(value)
         self.assertTrue(size is None or 0 < size < 2**31)
 
     def test_part_of_a_body_is_an_object(self) -> None:
@@ -115,9 +116,9 @@ class ControllerTest(untrusted.TestCase):
             {'volume': 'x'},
         ]
         for body in bodies:
-            self.assertEqual({}, controller.part_of(body, 'volume'))
+            self.assertEqual({}, asked.part_of(body, 'volume'))
         self.assertEqual(
-            {'size': 1}, controller.part_of({'volume': {'size': 1}}, 'volume')
+            {'size': 1}, asked.part_of({'volume': {'size': 1}}, 'volume')
         )
 
     def test_whole_number(self) -> None:
@@ -136,7 +137,7 @@ class ControllerTest(untrusted.TestCase):
             ('x', None),
             (None, None),
         ):
-            number = controller.whole_number(value)
+            number = volume_source.whole_number(value)
             self.assertTrue(number == wanted, f'{value!s:.20}')
 
     def test_sizes_of_a_type_have_the_names_of_cinder(self) -> None:

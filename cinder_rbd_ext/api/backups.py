@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Backups and restores.
+
+The services of all projects make only some at a time
+(``backup_max_operations``).
+"""
+
+from cinder import volume as cinder_volume
+from oslo_utils import uuidutils
+import webob.exc
+
+from cinder_rbd_ext import protocols
+from cinder_rbd_ext import record
+from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import known_types
+from cinder_rbd_ext.api import refusals
+from cinder_rbd_ext.api import snapshots
+from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import checks
+from rbd_volume_options import image_record
+from rbd_volume_options import offers
+from rbd_volume_options import qos
+from rbd_volume_options import sector_sizes
+from rbd_volume_options import wire
+
+#: Of a re-image, a backup or a restore, because of limits of the owner.
+SLOW = 'these limits make it slow: {}. Remove them first'
+
+
+def check_quick(slow: list[str], instead: str = '') -> None:
+    """Check that no limits of the owner make a backup or a restore slow."""
+    if slow:
+        reason = SLOW.format(', '.join(slow))
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'{wire.REFUSED}{reason}{instead}.'
+        )
+
+
+def check_create(asked: requests.Asked) -> None:
+    """Check the snapshot of a new backup, or the limits of the volume.
+
+    Cinder reads a snapshot and a volume in use through a clone, which has no
+    limits of the owner.
+    """
+    snapshots.check_use(asked.context, asked.part.get('snapshot_id'))
+    ident = asked.part.get('volume_id')
+    if not asked.part.get('snapshot_id') and uuidutils.is_uuid_like(ident):
+        volume = cinder_volume.API().get(asked.context, ident)
+        if volume.status != 'in-use':
+            items = record.items_of(volume.id)
+            _check(asked, volume, items, qos.UPLOAD, ', or back up a snapshot')
+
+
+def _check(
+    asked: requests.Asked,
+    volume: protocols.Volume,
+    items: dict[str, str],
+    work: dict[str, int],
+    instead: str = '',
+) -> None:
+    slow = image_record.delaying(work, volume, items)
+    if slow and asked.reported.may_be_ours(volume):
+        check_quick(slow, instead)
+
+
+def check_restore(asked: requests.Asked) -> None:
+    """Check the volume to which a backup is restored."""
+    context = asked.context
+    written = volume_source.of_backup(context, asked.ids['id']).written
+    volume_id = asked.part.get('volume_id')
+    items: dict[str, str] = {}
+    if uuidutils.is_uuid_like(volume_id):
+        volume = cinder_volume.API().get(context, volume_id)
+        items = record.items_of(volume.id)
+        _check(asked, volume, items, qos.REIMAGE)
+    if written is None:
+        return
+    with refusals.bad_request():
+        if volume_id is None:
+            # Cinder would create a volume of the default type.
+            volume_type = known_types.of_new_volume(context, None)
+            if volume_type is not None:
+                specs = volume_type['extra_specs'] or {}
+                matching = asked.reported.matching(specs)
+                offer = offers.TypeOffer.of(specs, matching)
+                checks.check_readable(offer, {}, written)
+        elif uuidutils.is_uuid_like(volume_id):
+            sector_sizes.check_receives(image_record.disk_in(items), written)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import collections
+from collections.abc import Callable
+from typing import Any
+
+import webob
+
+from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import doors
+from cinder_rbd_ext.api import known_types
+from cinder_rbd_ext.api import pools
+from cinder_rbd_ext.api import restrictions
+from tests.unit.cinder_rbd_ext.api import base
+
+
+class DoorTest(base.ApiTestCase):
+    def _passage(self, check: Callable[[asked.Asked], Any]) -> Any:
+        """Return the generator of a request that a check lets pass."""
+        known = restrictions.Restrictions(
+            pools.ReportedPools(), known_types.KnownTypes()
+        )
+        door = doors.Door(('volumes',), 'create', 'volume', check)
+        req = webob.Request.blank('/')
+        req.environ['cinder.context'] = self.admin_context
+        body = {'volume': {'size': 1}}
+        return door.method(known)(None, req, body, id='x')
+
+    def _respond(self, passage: Any) -> dict[str, str]:
+        headers: dict[str, str] = {}
+        self.assertIsNone(next(passage))
+        self.assertRaises(StopIteration, passage.send, headers)
+        return headers
+
+    def test_check_gets_the_part_of_the_body_and_the_path(self) -> None:
+        seen = []
+
+        def check(request: asked.Asked) -> None:
+            seen.append((request.part, request.ids, request.volume_id))
+
+        self.assertEqual({}, self._respond(self._passage(check)))
+        self.assertEqual([({'size': 1}, {'id': 'x'}, 'x')], seen)
+
+    def test_notice_is_a_header_of_the_response(self) -> None:
+        def check(request: asked.Asked) -> Any:
+            request.notice = 'before'
+
+            def after(response: Any) -> None:
+                request.notice = 'after'
+
+            return after
+
+        headers = self._respond(self._passage(check))
+        self.assertEqual({'Warning': '299 - "after"'}, headers)
+
+    def test_response_of_a_check_replaces_that_of_cinder(self) -> None:
+        response = webob.Response()
+        passage = self._passage(lambda request: response)
+        self.assertIs(response, next(passage))
+        self.assertRaises(StopIteration, next, passage)
+
+    def test_each_route_has_one_door(self) -> None:
+        routes = collections.Counter(
+            (controller, door.name)
+            for door in doors.DOORS
+            for controller in door.controllers
+        )
+        self.assertEqual({1}, set(routes.values()))
+
+    def test_doors_run_before_cinder_and_shown_responses_after(self) -> None:
+        request = self.create({'rbd:object_size': '3M'})
+        self.refused(400, 'a power of two', 'POST', '/volumes', request)
+        shown = self.ok('GET', f'/volumes/{self.volume(made=base.MADE).id}')
+        self.assertIn('os-rbd-volume-options:object_size', shown['volume'])
