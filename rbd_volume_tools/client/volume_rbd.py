@@ -80,7 +80,7 @@ def _summary(row: Row, is_settable: bool) -> list[str]:
     return lines
 
 
-class RBDOptions(command.Lister):
+class RBDOptions(columns.SafeCells, command.Lister):
     """Show the RBD volume options that a volume type offers.
 
     Shows which keys you may set on volumes of the type, what they do, the
@@ -170,7 +170,7 @@ def _answer(api: Any, name: str) -> Any:
     return api.get(f'{wire.ROUTE}/{parse.quote(name, safe="")}')
 
 
-class ShowRBDVolume(command.Lister):
+class ShowRBDVolume(columns.SafeCells, command.Lister):
     """Show layout, image features and cache mode of a volume.
 
     Shows the source of each value, the cache mode of each attachment, and why

@@ -2,9 +2,11 @@
 
 """Values of tables: text for people, raw values for programs."""
 
+import argparse
 from typing import Any
 
 from cliff import columns
+from cliff import lister
 from osc_lib.cli import format_columns
 
 from rbd_volume_options import keys
@@ -115,3 +117,22 @@ def value(raw: Any, key: str = '') -> Any:
 def row(*values: Any) -> tuple[Any, ...]:
     """Return values without a key as columns."""
     return tuple(value(each) for each in values)
+
+
+class SafeCells(lister.Lister):
+    """A list whose cells are no formulas in CSV."""
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Any, data: Any
+    ) -> int:
+        """Show the rows."""
+        if parsed_args.formatter == 'csv':
+            data = [tuple(map(_cell, row)) for row in data]
+        status: int = super().produce_output(parsed_args, column_names, data)
+        return status
+
+
+def _cell(shown: Any) -> Any:
+    if isinstance(shown, columns.FormattableColumn):
+        shown = shown.machine_readable()
+    return printable.cell(shown)

@@ -19,8 +19,8 @@ import traceback
 from typing import Any
 
 from cliff import command
-from cliff import lister
 
+from rbd_volume_tools.command_line import columns
 from rbd_volume_tools.command_line import printable
 
 ATTENTION = 1
@@ -66,17 +66,8 @@ class StatusCommand(command.Command):
         return self.status
 
 
-class StatusLister(StatusCommand, lister.Lister):
+class StatusLister(StatusCommand, columns.SafeCells):
     """A command that shows a list."""
-
-    def produce_output(
-        self, parsed_args: argparse.Namespace, column_names: Any, data: Any
-    ) -> int:
-        """Show the rows; in CSV, no cell is a formula."""
-        if parsed_args.formatter == 'csv':
-            data = [tuple(map(printable.cell, row)) for row in data]
-        status: int = super().produce_output(parsed_args, column_names, data)
-        return status
 
     @abc.abstractmethod
     def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
@@ -89,8 +80,8 @@ class StatusLister(StatusCommand, lister.Lister):
 
         :raises ValueError: if none of them exists
         """
-        columns = self.headers(parsed_args)
+        names = self.headers(parsed_args)
         try:
-            self._generate_columns_and_selector(parsed_args, columns)
+            self._generate_columns_and_selector(parsed_args, names)
         except ValueError as error:
             raise ValueError(str(error)) from error

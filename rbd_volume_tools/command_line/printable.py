@@ -13,8 +13,9 @@ import unicodedata
 # unassigned characters, and line and paragraph separators.
 _ESCAPED = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
 
-# Also those of full width, which some spreadsheets take for the same.
-_FORMULA = (*'=+-@\t\r', *'\uff1d\uff0b\uff0d\uff20')
+#: With what a formula in a spreadsheet can begin: some spreadsheets take
+#: characters of full width for the same.
+FORMULA = (*'=+-@\t\r', *'\uff1d\uff0b\uff0d\uff20')
 
 
 def text(untrusted: str) -> str:
@@ -27,7 +28,7 @@ def text(untrusted: str) -> str:
 
 def cell(untrusted: Any) -> Any:
     """Return a value for CSV; spreadsheets take no text for a formula."""
-    if isinstance(untrusted, str) and untrusted.startswith(_FORMULA):
+    if isinstance(untrusted, str) and untrusted.startswith(FORMULA):
         return f"'{untrusted}"
     return untrusted
 

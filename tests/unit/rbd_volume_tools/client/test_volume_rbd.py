@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 import csv
 import io
+import itertools
 import json
 from typing import Any
 
@@ -536,6 +537,8 @@ class ShowTest(untrusted.TestCase):
         rows = list(csv.reader(file, strict=True))
         self.assertEqual({3}, {*map(len, rows)})
         self.assertEqual(number, len(rows) - 1)
+        for cell in itertools.chain(*rows):
+            self.assertFalse(cell.startswith(printable.FORMULA), cell)
         for line in table.splitlines():
             self.assertEqual(line, printable.text(line))
 
