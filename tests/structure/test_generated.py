@@ -51,7 +51,7 @@ class GeneratedTestCase(base.TestCase):
             plots.draw(source, folder / f'{source.stem}.svg', 'ratio')
         return {path.name: path.read_text() for path in folder.iterdir()}
 
-    def test_plots(self) -> None:
+    def test_plots_are_the_same_each_time(self) -> None:
         sys.path.append(str(_DOC / 'ext'))
         self.addCleanup(sys.path.remove, str(_DOC / 'ext'))
         plots = self._plots()

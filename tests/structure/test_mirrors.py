@@ -16,11 +16,7 @@ _MIRRORED = {
     **{package: package for package in tree.PACKAGES},
     'runner': 'tools/runner',
     'sandbox_cloud': 'tools/sandbox_cloud',
-    'tempest': 'tests/tempest',
     'packages': 'packages',
-    'fakes': 'tests/fakes',
-    'life': 'tests/life',
-    'trust': 'tests/trust',
 }
 
 # Names that say nothing, and how often the packages may still bind them.
@@ -122,13 +118,3 @@ class MirrorTestCase(base.TestCase):
             and len(pathlib.PurePath(name).parts) > 3
         }
         self.assertEqual(set(), folders - set(_MIRRORED))
-
-    @ddt.data(
-        ('test_layout.py', True),
-        ('test_layout_random.py', True),
-        ('test_layouts.py', False),
-        ('sub/test_layout.py', False),
-    )
-    @ddt.unpack
-    def test_the_rule_itself(self, test: str, expected: bool) -> None:
-        self.assertIs(expected, _mirrors(test, ['layout.py', 'sizes.py']))

@@ -205,15 +205,3 @@ class MonitoringTestCase(base.TestCase):
             text=True,
         )
         self.assertEqual(0, done.returncode, done.stdout)
-
-    def test_the_rule_itself(self) -> None:
-        self.assertEqual([], list(_wrong('sum(rbd_audit_up)')))
-        for wrong in (
-            'sum(rbd_audit_ups)',
-            'sum by (pools) (rbd_audit_images)',
-            'rbd_audit_images{kind="x"}',
-            'rbd_audit_findings{kind="none-such"}',
-            'rbd_audit_findings{kind=~"orphan-.+|none-such"}',
-            '1',
-        ):
-            self.assertNotEqual([], list(_wrong(wrong)), wrong)

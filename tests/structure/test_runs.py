@@ -40,18 +40,18 @@ class RunsTestCase(base.TestCase):
 @ddt.ddt
 class TagsTestCase(base.TestCase):
     class Tagged(base.TestCase):
-        def test_default(self) -> None: ...
+        def test_without_tags(self) -> None: ...
 
         @runs.tags(runs.NIGHTLY)
-        def test_nightly(self) -> None: ...
+        def test_that_is_nightly(self) -> None: ...
 
         @runs.tags(runs.RELEASES)
-        def test_releases(self) -> None: ...
+        def test_of_releases(self) -> None: ...
 
     @ddt.data(
-        ('test_default', {runs.DEFAULT}),
-        ('test_nightly', set()),
-        ('test_releases', {runs.DEFAULT, runs.RELEASES}),
+        ('test_without_tags', {runs.DEFAULT}),
+        ('test_that_is_nightly', set()),
+        ('test_of_releases', {runs.DEFAULT, runs.RELEASES}),
     )
     @ddt.unpack
     def test_runs_of_a_test(self, name: str, expected: set[str]) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Collection
 import itertools
 import pathlib
 
-import ddt
-
 from tests import tree
 from tests.unit import base
 
@@ -50,7 +48,6 @@ def _modules() -> dict[str, set[str]]:
     return by_folder
 
 
-@ddt.ddt
 class TwinsTestCase(base.TestCase):
     def test_no_folder_has_twins(self) -> None:
         modules = _modules()
@@ -58,23 +55,6 @@ class TwinsTestCase(base.TestCase):
         self.assertEqual(
             {}, {k: pairs for k, v in modules.items() if (pairs := _twins(v))}
         )
-
-    @ddt.data(
-        ('create', 'creation'),
-        ('image', 'images'),
-        ('attaching', 'attachment'),
-        ('policies', 'policy'),
-    )
-    def test_names_with_other_endings_are_twins(
-        self, names: tuple[str, str]
-    ) -> None:
-        self.assertEqual([names], _twins(names))
-
-    @ddt.data(
-        ('plan', 'plots'), ('cache_mode', 'cache_modes_of'), ('use', 'user')
-    )
-    def test_other_names(self, names: tuple[str, str]) -> None:
-        self.assertEqual([], _twins(names))
 
     def test_no_module_for_everything_else(self) -> None:
         vague = {'utils.py', 'util.py', 'helper.py', 'helpers.py'}

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import pathlib
 import re
 
-import ddt
-
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 from tests import tree
@@ -177,7 +175,6 @@ def _script_names(source: str) -> Iterator[str]:
             yield text
 
 
-@ddt.ddt
 class PythonTestCase(base.TestCase):
     def _found(self) -> Iterator[tuple[str, int, str]]:
         for name in tree.files():
@@ -203,42 +200,7 @@ class PythonTestCase(base.TestCase):
         repeated = {(name, text) for name, _line, text in self._found()}
         self.assertEqual(set(), set(_OTHER_MEANING) - repeated)
 
-    @ddt.data(
-        ("X = 'rbd_max_objects'", 'rbd_max_objects'),
-        ("report['rbd_volume_options']", 'rbd_volume_options'),
-        ("f'{x}' 'os-rbd-volume-options:refused'", None),
-        ("get('/os-rbd-volume-options/{type}')", '/os-rbd-volume-options'),
-        ("f'os-rbd-volume-options:{name}'", 'os-rbd-volume-options'),
-        ("items['rbd:stripe_unit']", 'rbd:stripe_unit'),
-        ("re.compile(r'rbd:stripe_unit=\\d+')", 'rbd:stripe_unit'),
-        ("words = ('strict', 'other')", 'strict'),
-        ("told[wire.ATTRIBUTE_ATTACH_REFUSED]['reason']", 'reason'),
-        ("message = 'RBD volume option refused: %s'", wire.REFUSED),
-    )
-    @ddt.unpack
-    def test_repeated_name_is_found_in_python(
-        self, source: str, name: str | None
-    ) -> None:
-        texts = [text for _line, text in _repeated(source)]
-        self.assertEqual(1, len(texts))
-        self.assertIn(texts[0], _NAMES | _words(source))
-        if name:
-            self.assertEqual([name], texts)
 
-    @ddt.data(
-        "'''Of os-rbd-volume-options.'''",
-        "def f():\n    'rbd_max_objects'",
-        "HELP = 'Unless rbd:stripe_unit is given.'",
-        "X = 'rbd_volume_options_v3'",
-        "X = 'rbd_object_size'",
-        "X = 'reason'",
-        'report[wire.RBD_MAX_OBJECTS]',
-    )
-    def test_passes_over(self, source: str) -> None:
-        self.assertEqual([], list(_repeated(source)))
-
-
-@ddt.ddt
 class ScriptsTestCase(base.TestCase):
     """Scripts know no key; the server has all rules and texts."""
 
@@ -267,12 +229,3 @@ class ScriptsTestCase(base.TestCase):
         self.assertNotEqual(set(), routes)
         for each in routes:
             self.assertTrue(each.startswith(wire.DASHBOARD_ROUTE), each)
-
-    @ddt.data(
-        "option['rbd:stripe_units']",
-        'from === "volume types"',
-        "'Cephs configuration': x",
-        "volume['os-rbd-volume-options:object_sizes']",
-    )
-    def test_repeated_name_is_found_in_scripts(self, source: str) -> None:
-        self.assertEqual(1, len(set(_script_names(source)) - _NAMES))

@@ -10,8 +10,6 @@ import fixtures
 import testtools
 
 from sandbox_cloud import cli
-from sandbox_cloud import fio_image
-from sandbox_cloud import guest_image
 from sandbox_cloud import state
 from sandbox_cloud import venvs
 from tests.unit import base
@@ -180,36 +178,3 @@ class PlatformTestCase(base.TestCase):
             self._up('--platform=trixie'),
         )
         self.assertIsNone(state.State(self.root).platform)
-
-
-class GuestImageTestCase(base.TestCase):
-    def test_each_kind_of_image_has_its_own_path(self) -> None:
-        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.useFixture(
-            fixtures.EnvironmentVariable('RBD_SANDBOX_STATE', str(root))
-        )
-        self.useFixture(
-            fixtures.MonkeyPatch('sandbox_cloud.fio_image._files', dict)
-        )
-        # Images that exist are not created again.
-        folder = state.State(root.resolve()).root / 'guest'
-        folder.mkdir()
-        log = root / 'log'
-        for made in (
-            guest_image.GuestImage(folder, log),
-            fio_image.image(folder, log),
-        ):
-            made.path.touch()
-        for words, name in (
-            ([], 'tiny-'),
-            (['--with-fio'], 'fio-'),
-        ):
-            shown = self.useFixture(fixtures.StringStream('out')).stream
-            self.useFixture(fixtures.MonkeyPatch('sys.stdout', shown))
-            words = ['sandbox', 'guest-image', *words]
-            self.useFixture(fixtures.MonkeyPatch('sys.argv', words))
-            self.assertEqual(0, cli.main())
-            shown.seek(0)
-            path = pathlib.Path(shown.read().strip())
-            self.assertTrue(path.name.startswith(name), path)
-            self.assertTrue(path.exists())
