@@ -44,7 +44,9 @@ class Made:
 
     :ivar state: its RBD image; None if there is no record of it
     :ivar cache_modes: the cache mode of each attachment, by attachment ID;
-        None if the compute host chose the mode
+        None if none is requested
+    :ivar in_force: the mode that the compute host gives to each attachment;
+        None if it does not tell
     :ivar origins: where each part of the image was set; empty if unknown
     :ivar refusals: the latest refusals that Cinder recorded
     :ivar configuration: values in the configuration of the image, by key
@@ -56,6 +58,9 @@ class Made:
         default_factory=dict
     )
     refusals: tuple[Refusal, ...] = ()
+    in_force: Mapping[str, str | None] = dataclasses.field(
+        default_factory=dict
+    )
     configuration: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -66,12 +71,17 @@ def of_volume(volume: Any) -> Made:
         attributes that it does not list, so they are read from the original.
     """
     shown = vars(getattr(volume, '_apiresource', None) or volume)
-    modes = _mapping(shown.get(wire.ATTRIBUTE_CACHE_MODES))
+
+    def modes(name: str) -> dict[str, str | None]:
+        listed = _mapping(shown.get(name))
+        return {key: _text(mode) or None for key, mode in listed.items()}
+
     return Made(
         _state(shown),
-        {key: _text(mode) or None for key, mode in modes.items()},
+        modes(wire.ATTRIBUTE_CACHE_MODES),
         _origins(_mapping(shown.get(wire.ATTRIBUTE_ORIGINS))),
         tuple(_refusals(shown)),
+        modes(wire.ATTRIBUTE_CACHE_MODES_IN_FORCE),
         dict(_configuration(shown)),
     )
 

@@ -6,31 +6,22 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import enum
 from typing import Any
 
 from lxml import etree
 
 from nova_rbd_cache import settings
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import wire
 
-_MODES = {mode.value: mode for mode in cache_modes.CacheMode}
+State = compute_hosts.State
+_BROKEN = State.PROMISE_BROKEN
+
 _BLOCK_IO = (
     wire.CONNECTION_LOGICAL_BLOCK_SIZE,
     wire.CONNECTION_PHYSICAL_BLOCK_SIZE,
     wire.CONNECTION_DISCARD_GRANULARITY,
 )
-
-
-class State(enum.Enum):
-    """How a disk compares with what is requested."""
-
-    AS_REQUESTED = 'as requested'
-    DIFFERS = 'differs'
-    #: Writes that the requested mode keeps can be lost.
-    PROMISE_BROKEN = 'promise broken'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,9 +108,8 @@ def compare(
         *_of_host(disk, host_settings),
     ]
     state = State.DIFFERS if differences else State.AS_REQUESTED
-    modes = _MODES.get(requested), _MODES.get(disk.mode)
-    if all(modes) and compute_hosts.breaks_promise(*modes):  # type: ignore[arg-type]
-        state = State.PROMISE_BROKEN
+    if compute_hosts.compare_modes(requested, disk.mode) is _BROKEN:
+        state = _BROKEN
     return Compared(disk, requested, state, tuple(differences))
 
 
@@ -127,7 +117,7 @@ def _of_mode(
     disk: Disk, requested: str, host_settings: settings.Settings
 ) -> Iterator[str]:
     if requested and requested != disk.mode:
-        allowed = _MODES.get(requested) in host_settings.allowed_modes
+        allowed = requested in [x.value for x in host_settings.allowed_modes]
         yield f'cache mode: {requested} is requested' + (
             ' (at the next start)' if allowed else ' (not allowed here)'
         )
@@ -171,7 +161,7 @@ def metrics(compared: Iterable[Compared]) -> str:
         '# HELP rbd_guest_disks RBD volumes of running guests by state.',
         '# TYPE rbd_guest_disks gauge',
     ]
-    for state in State:
+    for state in (State.AS_REQUESTED, State.DIFFERS, _BROKEN):
         count = sum(row.state is state for row in rows)
         name = state.value.replace(' ', '_')
         lines.append(f'rbd_guest_disks{{state="{name}"}} {count}')

@@ -49,20 +49,17 @@ def rows(compute: Any, storage: Any) -> Iterator[tuple[str, ...]]:
 
 def _said(host: Any) -> Iterator[str]:
     """Yield the columns of what a host told Cinder."""
-    described = compute_hosts.of_connector(host)
-    heard = host.get(wire.HOSTS_HEARD) or ''
-    without = host.get(wire.HOSTS_HEARD_WITHOUT) or ''
-    if described is None or without > heard:
-        # A tenant could have sent the connector without the item.
-        yield from (_NO_PLUG_IN, '', '', '', '', '', without or 'never')
+    told = compute_hosts.heard(host)
+    if told.host is None:
+        yield from (_NO_PLUG_IN, '', '', '', '', '', told.at or 'never')
         return
     for name in _VERSIONS:
-        yield described.versions.get(name, '')
-    yield cache_modes.joined(described.modes)
+        yield told.host.versions.get(name, '')
+    yield cache_modes.joined(told.host.modes)
     yield ', '.join(
-        sorted(compute_hosts.keys_with_requirements() - described.keys)
+        sorted(compute_hosts.keys_with_requirements() - told.host.keys)
     )
-    yield heard
+    yield told.at
 
 
 def _answer(response: Any) -> Any:

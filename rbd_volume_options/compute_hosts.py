@@ -9,6 +9,7 @@ connector with each attachment. A host without the item has no plug-in.
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import enum
 from typing import Any
 
 from rbd_volume_options import cache_modes
@@ -109,11 +110,52 @@ def _texts(item: Mapping[str, Any], name: str) -> Iterator[str]:
             yield text
 
 
-def breaks_promise(
-    requested: cache_modes.CacheMode, in_force: cache_modes.CacheMode
-) -> bool:
-    """Return whether a mode loses writes that the requested one keeps."""
-    return _SURVIVES[in_force] < _PROMISES[requested]
+@dataclasses.dataclass(frozen=True)
+class Heard:
+    """What a host last told Cinder.
+
+    :ivar host: None without the plug-in
+    :ivar at: time in ISO 8601; empty if it was never heard
+    """
+
+    host: ComputeHost | None = None
+    at: str = ''
+
+
+def heard(told: Mapping[str, Any]) -> Heard:
+    """Return what a host told, in the response to :data:`.wire.HOSTS_ROUTE`.
+
+    A connector without the item could also be that of a tenant.
+    """
+    described = of_connector(told)
+    at = told.get(wire.HOSTS_HEARD) or ''
+    without = told.get(wire.HOSTS_HEARD_WITHOUT) or ''
+    if described is None or without > at:
+        return Heard(None, without)
+    return Heard(described, at)
+
+
+class State(enum.Enum):
+    """How a disk compares with what is requested."""
+
+    AS_REQUESTED = 'as requested'
+    DIFFERS = 'differs'
+    #: Writes that the requested mode keeps can be lost.
+    PROMISE_BROKEN = 'promise broken'
+    #: The host has no plug-in, and decides on the mode.
+    UNKNOWN = 'unknown'
+
+
+def compare_modes(requested: str, in_force: str | None) -> State:
+    """Compare two cache modes by name; an unknown one keeps any promise."""
+    if in_force is None:
+        return State.UNKNOWN
+    if requested == in_force:
+        return State.AS_REQUESTED
+    wanted, given = _MODES.get(requested), _MODES.get(in_force)
+    if wanted and given and _SURVIVES[given] < _PROMISES[wanted]:
+        return State.PROMISE_BROKEN
+    return State.DIFFERS
 
 
 _FLUSHED, _COMPLETED = 1, 2

@@ -21,6 +21,7 @@ from horizon_volume_opts import qos
 from horizon_volume_opts import refusals
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import plan
@@ -37,6 +38,22 @@ _MARKS: dict[volume_attributes.Step, Any] = {
     volume_attributes.Step.CREATION: _('creation refused'),
     volume_attributes.Step.ATTACHMENT: _('last attachment refused'),
     volume_attributes.Step.CONVERSION: _('not converted'),
+}
+_MODES: dict[compute_hosts.State, Any] = {
+    compute_hosts.State.AS_REQUESTED: '%(mode)s',
+    compute_hosts.State.DIFFERS: _(
+        '%(mode)s; %(requested)s is requested. The instance gets it when it '
+        'starts on a compute host that allows it.'
+    ),
+    compute_hosts.State.PROMISE_BROKEN: _(
+        '%(mode)s, which can lose writes that %(requested)s keeps. The '
+        'instance gets %(requested)s when it starts on a compute host that '
+        'allows it.'
+    ),
+    compute_hosts.State.UNKNOWN: _(
+        'default of the compute host, which does not support cache modes; '
+        '%(requested)s is requested'
+    ),
 }
 
 
@@ -161,13 +178,21 @@ def _of_attachments(
     for attachment in volume.attachments:
         instance = attachment.get('instance')
         server = getattr(instance, 'name', None) or attachment['server_id']
-        mode = made.cache_modes.get(attachment.get('attachment_id', ''))
+        ident = attachment.get('attachment_id', '')
         yield (
             _('Cache mode of the attachment to %(server)s')
             % {'server': server},
-            mode or _('default of the compute host'),
+            _mode(made.cache_modes.get(ident), made.in_force.get(ident)),
             attachment.get('device') or '',
         )
+
+
+def _mode(requested: str | None, in_force: str | None) -> Any:
+    """Return the mode of an attachment, and why it is another one."""
+    if requested is None:
+        return in_force or _('default of the compute host')
+    state = compute_hosts.compare_modes(requested, in_force)
+    return _MODES[state] % {'mode': in_force, 'requested': requested}
 
 
 @guard.otherwise('-')

@@ -16,6 +16,7 @@ from rbd_volume_tools.command_line import findings
 from rbd_volume_tools.command_line import versions
 from rbd_volume_tools.doctor import api_parts
 from rbd_volume_tools.doctor import cinder_parts
+from rbd_volume_tools.doctor import compute_hosts
 from rbd_volume_tools.doctor import guests
 from rbd_volume_tools.doctor import options
 from rbd_volume_tools.doctor import other_parts
@@ -131,6 +132,7 @@ class Doctor:
                 yield from other_parts.check_locations(
                     self._host.glance, cloud().image
                 )
+            yield from compute_hosts.check(cloud().compute, cinder)
         except Exception as error:
             # The host can be checked even if the cloud fails.
             yield Finding(

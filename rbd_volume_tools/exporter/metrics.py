@@ -11,6 +11,8 @@ import collections
 from collections.abc import Iterator
 import dataclasses
 
+from rbd_volume_options import compute_hosts
+from rbd_volume_options import wire
 from rbd_volume_tools.audit import configuration
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
@@ -121,6 +123,12 @@ USAGE_UNKNOWN = Metric(
     'no valid fast-diff map',
     ('pool', 'volume_type', 'project'),
 )
+ATTACHMENTS = Metric(
+    'rbd_audit_attachments',
+    'Number of attachments that request a cache mode, by what the compute '
+    'host does: promise_broken can lose writes that the mode keeps',
+    ('state',),
+)
 IMAGE_INFO = Metric(
     'rbd_audit_image_info',
     'Always 1; volume and project of an RBD image, to join with the metrics '
@@ -166,6 +174,7 @@ def of_report(
     yield from _of_removals(audited)
     yield from _of_limits(audited)
     yield from _of_findings(audited)
+    yield from _of_attachments(audited)
     if has_usage:
         yield from _of_usage(audited)
     if has_images:
@@ -337,6 +346,25 @@ def _of_findings(audited: report.Report) -> Iterator[Sample]:
     for (pool, code), number in sorted(numbers.items()):
         severity = findings.KINDS[code].severity.name.lower()
         yield Sample(FINDINGS, number, (pool, code, severity))
+
+
+def _of_attachments(audited: report.Report) -> Iterator[Sample]:
+    """Yield a value for each state, if the volumes are known."""
+    if audited.known is None:
+        return
+    numbers: collections.Counter[compute_hosts.State] = collections.Counter()
+    for volume in audited.known.volumes.values():
+        in_force = volume.made.get(wire.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
+        requested = volume.made.get(wire.ATTRIBUTE_CACHE_MODES) or {}
+        for attachment, mode in requested.items():
+            if mode:
+                state = compute_hosts.compare_modes(
+                    mode, in_force.get(attachment)
+                )
+                numbers[state] += 1
+    for state in compute_hosts.State:
+        label = state.value.replace(' ', '_')
+        yield Sample(ATTACHMENTS, numbers[state], (label,))
 
 
 def _label(owner: names.Owner) -> str:

@@ -67,6 +67,25 @@ def ended(host: str, reports: Callable[[], Reports]) -> Iterator[None]:
         _wait('report', lambda: reports()[host] > before)
 
 
+def kill(host: str) -> None:
+    """Kill nova-compute on a host; supervisord starts it again."""
+    place = state.State(state.default_root())
+    name = _NAME + host.removeprefix('sandbox')
+    process = supervise.Supervisor(place, {}).processes()[name]
+    os.kill(process['pid'], signal.SIGKILL)
+
+
+def wait_for_report(host: str, reports: Callable[[], Reports]) -> None:
+    """Wait until a host has reported twice."""
+    seen: set[str] = set()
+
+    def twice() -> bool:
+        seen.add(reports()[host])
+        return len(seen) > 2
+
+    _wait('report', twice)
+
+
 def run(program: str, *words: str, host: str = '') -> str:
     """Run a program of Nova's environment and return its output.
 

@@ -150,6 +150,10 @@ class ServerTestCase(base.CloudTestCase):
             # Nova accepts this after the host has removed evacuated servers.
             self.until(lambda: self._forced_down(service, False))
 
+    def wait_for_report(self, host: str) -> None:
+        """Wait until nova-compute of a host runs again."""
+        nova_compute.wait_for_report(host, self._reports)
+
     def service(self, host: str) -> str:
         """Return the ID of the compute service of a host."""
         path = f'/os-services?binary=nova-compute&host={host}'
@@ -272,8 +276,9 @@ class ServerTestCase(base.CloudTestCase):
         :param request: such as ``write 4 word`` or ``read 4``
         """
         number = next(_NUMBERS)
-        name = self.show(volume)['os-vol-mig-status-attr:name_id'] or volume
-        guest.ask(f'volumes/volume-{name}', f'{number} {request}')
+        host = self.show(volume)['os-vol-host-attr:host']
+        pool = 'volumes2' if host.endswith('rbd2') else 'volumes'
+        guest.ask(f'{pool}/{self.image_name(volume)}', f'{number} {request}')
         said: str = self.until(
             lambda: guest.answer(self.console(server), number)
         )

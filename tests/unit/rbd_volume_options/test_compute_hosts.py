@@ -59,16 +59,16 @@ class ComputeHostTest(base.TestCase):
 
     def test_mode_none_breaks_no_promise(self) -> None:
         for mode in CacheMode:
-            self.assertFalse(
-                compute_hosts.breaks_promise(mode, CacheMode.NONE), mode
-            )
+            state = compute_hosts.compare_modes(mode.value, 'none')
+            self.assertIsNot(compute_hosts.State.PROMISE_BROKEN, state, mode)
 
     def test_weaker_modes_break_the_promise_of_stronger_ones(self) -> None:
         broken = {
             (requested.value, actual.value)
             for requested in CacheMode
             for actual in CacheMode
-            if compute_hosts.breaks_promise(requested, actual)
+            if compute_hosts.compare_modes(requested.value, actual.value)
+            is compute_hosts.State.PROMISE_BROKEN
         }
         self.assertEqual(
             {
@@ -81,3 +81,15 @@ class ComputeHostTest(base.TestCase):
             },
             broken,
         )
+
+    def test_other_comparisons(self) -> None:
+        state = compute_hosts.State
+        for requested, in_force, expected in (
+            ('writeback', 'writeback', state.AS_REQUESTED),
+            ('writeback', 'none', state.DIFFERS),
+            ('writeback', None, state.UNKNOWN),
+            ('of a newer release', 'none', state.DIFFERS),
+        ):
+            self.assertIs(
+                expected, compute_hosts.compare_modes(requested, in_force)
+            )

@@ -159,7 +159,7 @@ class TabTestCase(horizon_case.HorizonTestCase):
         self.assertEqual('', self.row('Limits'))
 
     def test_cache_mode_of_each_attachment(self) -> None:
-        for number in (1, 2):
+        for number in range(1, 6):
             self.cloud.servers[f's{number}'] = {
                 'id': f's{number}',
                 'name': f'<server {number}>',
@@ -172,19 +172,45 @@ class TabTestCase(horizon_case.HorizonTestCase):
                     'attachment_id': f'a{number}',
                     'device': '/dev/vdb',
                 }
-                for number in (1, 2)
+                for number in range(1, 6)
             ],
             **{
                 f'{fake_cloud.ALIAS}:cache_modes': {
                     'a1': 'writeback',
                     'a2': None,
-                }
+                    'a3': 'writeback',
+                    'a4': 'directsync',
+                    'a5': 'writeback',
+                },
+                f'{fake_cloud.ALIAS}:cache_modes_in_force': {
+                    'a1': 'writeback',
+                    'a2': None,
+                    'a3': 'none',
+                    'a4': 'writeback',
+                    'a5': None,
+                },
             },
         )
         label = 'Cache mode of the attachment to &lt;server {}&gt;'
         for number, text in (
             (1, 'writeback | /dev/vdb'),
             (2, 'default of the compute host | /dev/vdb'),
+            (
+                3,
+                'none; writeback is requested. The instance gets it when it '
+                'starts on a compute host that allows it. | /dev/vdb',
+            ),
+            (
+                4,
+                'writeback, which can lose writes that directsync keeps. The '
+                'instance gets directsync when it starts on a compute host '
+                'that allows it. | /dev/vdb',
+            ),
+            (
+                5,
+                'default of the compute host, which does not support cache '
+                'modes; writeback is requested | /dev/vdb',
+            ),
         ):
             self.assertEqual(text, self.row(label.format(number)))
 

@@ -9,6 +9,7 @@ import fixtures
 from rbd_volume_tools.command_line import findings
 from rbd_volume_tools.doctor import api_parts
 from rbd_volume_tools.doctor import cinder_parts
+from rbd_volume_tools.doctor import compute_hosts
 from rbd_volume_tools.doctor import pools
 from rbd_volume_tools.doctor import run
 from tests.unit import base
@@ -74,8 +75,10 @@ class RunTest(base.TestCase):
         self.patch(api_parts, 'data_pools', lambda cinder: {})
         self.patch(api_parts, 'encrypted_types', lambda cinder: [])
         self.patch(api_parts, 'check', lambda cinder, nodes: [])
+        self.patch(compute_hosts, 'check', lambda compute, cinder: [])
         cloud = types.SimpleNamespace(
             block_storage=None,
+            compute=None,
             image=test_other_parts.Glance(
                 {'id': 'lost', 'size': 1, 'status': 'active'}
             ),

@@ -6,6 +6,7 @@ from typing import Any
 from unittest import mock
 
 from rbd_volume_options import trash_mark
+from rbd_volume_options import wire
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import objects
@@ -250,6 +251,38 @@ class MetricsTest(base.TestCase):
             [('backups', 'not-readable', 'error')],
             [each.labels for each in samples if each.value == 1],
         )
+
+    def test_attachments_are_counted_by_what_the_host_does(self) -> None:
+        requested = {
+            'a': 'writeback',
+            'b': 'writeback',
+            'c': 'directsync',
+            'd': 'none',
+            'e': None,
+        }
+        in_force = {'a': 'writeback', 'b': 'none', 'c': 'writeback'}
+        volume = facts.volume(
+            made={
+                wire.ATTRIBUTE_CACHE_MODES: requested,
+                wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: in_force,
+            }
+        )
+        other = facts.volume(facts.OTHER)
+        values = self.values(known=facts.known(volume, other))
+        self.assertEqual(
+            [1, 1, 1, 1],
+            [
+                values['rbd_audit_attachments', state]
+                for state in (
+                    'as_requested',
+                    'differs',
+                    'promise_broken',
+                    'unknown',
+                )
+            ],
+        )
+        names = {key[0] for key in self.values(known=None)}
+        self.assertNotIn('rbd_audit_attachments', names)
 
     def test_volume_types_are_limited(self) -> None:
         number = metrics.MAX_TYPES + 10
