@@ -158,12 +158,6 @@ CLONE_SNAPSHOT = '.clone_snap'
 #: Suffix of the name of a source that was deleted before its clones, from
 #: Cinder.
 DELETED_SOURCE = '.deleted'
-#: Between the name of an image and the id of the request, in the name of a
-#: copy that a retype makes.
-RETYPE_COPY = '.retype-'
-#: Between the name of an image and its id, in its name after a copy has
-#: replaced it.
-RETYPE_SOURCE = '.retyped-'
 
 #: The pools that can be data pools, as a list of names; None if unknown.
 RBD_DATA_POOLS = 'rbd_data_pools'

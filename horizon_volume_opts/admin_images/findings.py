@@ -25,7 +25,6 @@ LABELS: dict[str, Any] = {
     'half-removed': _('image that is partly removed'),
     'expired-trash': _('expired image in the trash'),
     'unfinished-rbd-migration': _('unfinished migration of Ceph'),
-    'retype-leftover': _('leftover of an interrupted retype'),
     'unfinished-cinder-migration': _('unfinished migration of Cinder'),
     'multiattach-with-single-client-features': _(
         'features for one client on a multi-attach volume'

@@ -241,13 +241,6 @@ class Evidence:
     def _pool_of(self, backend: str) -> str:
         return self.known.backends.get(backend, '')
 
-    def moved_to(self, volume: records.Volume, pool: str) -> str:
-        """Return where a volume is; empty if it is, or may be, in a pool."""
-        current = self._pool_of(volume.pool)
-        if not current and volume.pool in self.known.elsewhere:
-            current = volume.pool
-        return '' if current == pool else current
-
     def require_no_record(self, name: names.Name) -> None:
         """Check that the cloud has no record of an owner at this moment.
 
@@ -267,16 +260,13 @@ class Evidence:
         if name.owner is _Owner.BACKUP_IMAGE:
             # Without a snapshot, the image as a whole is a backup.
             return name.ident in self.known.backed_up
-        if name.owner in OF_RETYPES:
-            volume = self.volume(name.ident)
-            return volume is not None and volume.status == 'retyping'
         if name.owner in (_Owner.BACKUP, _Owner.VOLUME_SNAPSHOT):
             return self.cloud.has_record(name.owner, name.ident)
         # Names depend on templates: that of a volume may be the bare ID, as
         # that of a Glance image.
         row = self.stored.image(name.ident)
         return (
-            self.has_volume(name.ident)
+            self._has_volume(name.ident)
             or name.ident in (self.known.images or ())
             or name.ident in (self.known.servers or ())
             or (row is not None and not row.is_deleted)
@@ -284,7 +274,7 @@ class Evidence:
             or self.cloud.has_record(_Owner.SERVER_DISK, name.ident)
         )
 
-    def has_volume(self, ident: str) -> bool:
+    def _has_volume(self, ident: str) -> bool:
         """Return whether the cloud has a volume.
 
         :param ident: the ID of the volume, or that in the name of its image
@@ -403,10 +393,6 @@ class Evidence:
             )
             text = f'deleted record of volume {name.ident}'
             return text if is_proof else '', row.deleted_at, row.project
-        if name.owner in OF_RETYPES:
-            volume = self.volume(name.ident)
-            if volume and self._pool_of(volume.pool) == pool:
-                return f'record of volume {name.ident}', None, volume.project
         return '', None, ''
 
     def proof_of_snapshot(
@@ -452,6 +438,4 @@ class Evidence:
         raise outcomes.Refused(UNKNOWN)
 
 
-#: What a retype makes, and what it keeps.
-OF_RETYPES = frozenset({_Owner.RETYPE_COPY, _Owner.RETYPED_SOURCE})
-_OF_VOLUMES = OF_RETYPES | {_Owner.VOLUME, _Owner.DELETED_SOURCE}
+_OF_VOLUMES = frozenset({_Owner.VOLUME, _Owner.DELETED_SOURCE})

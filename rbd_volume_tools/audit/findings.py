@@ -112,12 +112,6 @@ RBD_MIGRATION = Kind(
     _ERROR,
     'Finish it: rbd migration execute, then rbd migration commit.',
 )
-RETYPE_LEFT = Kind(
-    'retype-leftover',
-    _WARNING,
-    'cinder-volume removes it when it settles the retype of the volume. If it '
-    'runs and does not, look in its log.',
-)
 CINDER_MIGRATION = Kind(
     'unfinished-cinder-migration',
     _WARNING,

@@ -11,8 +11,6 @@ from rbd_volume_options import wire
 _UUID = r'[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}'
 _DELETED = re.escape(wire.DELETED_SOURCE)
 _CLONE = re.escape(wire.CLONE_SNAPSHOT)
-_COPY = re.escape(wire.RETYPE_COPY)
-_RETYPED = re.escape(wire.RETYPE_SOURCE)
 
 
 class Owner(enum.Enum):
@@ -21,9 +19,6 @@ class Owner(enum.Enum):
     VOLUME = 'volume'
     #: The image of a source that was deleted before its clones.
     DELETED_SOURCE = 'deleted source'
-    #: A copy that a retype makes, and the image that it has replaced.
-    RETYPE_COPY = 'copy for a retype'
-    RETYPED_SOURCE = 'image before a retype'
     BACKUP_IMAGE = 'image of backups'
     GLANCE_IMAGE = 'image of Glance'
     SERVER_DISK = 'server disk'
@@ -47,8 +42,6 @@ class Name:
 _IMAGES = (
     (Owner.VOLUME, re.compile(f'volume-({_UUID})')),
     (Owner.DELETED_SOURCE, re.compile(f'volume-({_UUID}){_DELETED}')),
-    (Owner.RETYPE_COPY, re.compile(f'volume-({_UUID}){_COPY}{_UUID}')),
-    (Owner.RETYPED_SOURCE, re.compile(rf'volume-({_UUID}){_RETYPED}\w+')),
     (Owner.BACKUP_IMAGE, re.compile(rf'volume-({_UUID})\.backup\..+')),
     (Owner.GLANCE_IMAGE, re.compile(f'({_UUID})')),
     # Nova's disks, and no copies with a suffix of an administrator.

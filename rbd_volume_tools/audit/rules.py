@@ -279,8 +279,6 @@ def _of_image(image: images.Image, known: records.Records | None) -> _Found:
     owner = names.of_image(image.name).owner
     if owner is names.Owner.DELETED_SOURCE and not needed:
         yield finding(findings.DELETED_SOURCE, sizes.format_size(image.size))
-    if owner in (names.Owner.RETYPE_COPY, names.Owner.RETYPED_SOURCE):
-        yield finding(findings.RETYPE_LEFT, owner.value)
 
 
 def _is_foreign(image: images.Image, known: records.Records | None) -> bool:

@@ -149,7 +149,6 @@ _TRANSIENT = frozenset(
         findings.CLONE_SNAPSHOT,
         findings.DELETED_SOURCE,
         findings.CONTRADICTION,
-        findings.RETYPE_LEFT,
         findings.ORPHAN_BACKUP_IMAGE,
         findings.SECOND_IMAGE,
         findings.INTERRUPTED_UPLOAD,

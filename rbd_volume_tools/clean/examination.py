@@ -238,7 +238,6 @@ class Examiner:
         if named and facts.created:
             facts.signs.append(named)
             facts.created = max(facts.created, named)
-        self._require_retyped(at)
         return facts
 
     def _facts(self, at: _Place, image: Any) -> _Facts:
@@ -306,36 +305,7 @@ class Examiner:
             self._require_no_data(at)
             facts = _Facts()
         facts.signs.append(entry.moved)
-        self._require_retyped(at)
         return facts
-
-    def _require_retyped(self, at: _Place) -> None:
-        """Check that what a retype left is no volume's only image.
-
-        A retype renames the source, then the copy. The name of the source
-        contains its own ID. The volume, if it still exists, must have another
-        image.
-
-        :raises Refused: if the image may be needed
-        """
-        name = names.of_image(at.image)
-        if name.owner not in evidence.OF_RETYPES:
-            return
-        volume_image = at.image.partition('.')[0]
-        stored = objects.id_of(self._rados, at.ioctx, volume_image)
-        has_other = stored is not None and stored[0] not in ('', at.ident)
-        is_named = name.owner is names.Owner.RETYPE_COPY or at.image.endswith(
-            f'-{at.ident}'
-        )
-        if is_named and (has_other or not self._proofs.has_volume(name.ident)):
-            return
-        volume = self._proofs.volume(name.ident)
-        if volume is None:
-            # It may be another cloud's, or one that is lost.
-            raise _Refused(evidence.UNKNOWN)
-        if place := self._proofs.moved_to(volume, at.pool):
-            raise _Refused(reasons.MIGRATED, place)
-        raise _Refused(reasons.RETYPED)
 
     def _name(self, at: _Place) -> _Facts:
         stored = objects.id_of(self._rados, at.ioctx, at.image)

@@ -107,13 +107,6 @@ TABLE: dict[findings.Kind, Leftover] = {
             _KILLED_MOVE,
         ),
         Leftover(
-            findings.RETYPE_LEFT,
-            'The copy or the former image of a retype',
-            Way.TRASH,
-            _KILLED_MOVE,
-            never=(*_OF_IMAGES, reasons.RETYPED, reasons.MIGRATED),
-        ),
-        Leftover(
             findings.HALF_TRASHED,
             'A name whose image is in the trash',
             Way.FINISH,

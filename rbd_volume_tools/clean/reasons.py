@@ -61,18 +61,6 @@ DEFERRED = _Reason(
     'the entry of the trash is not expired, or not of a user',
     'Plan again later.',
 )
-RETYPED = _Reason(
-    'retype-not-complete',
-    'the volume has no other image',
-    'Make it the image of the volume again: rbd trash restore <id> --image '
-    '<image of the volume>, or rbd rename.',
-)
-MIGRATED = _Reason(
-    'volume-elsewhere',
-    'the volume has been migrated',
-    'Check the image of the volume there. Then remove this one: rbd trash rm '
-    '<id>, or rbd rm if it is not in the trash.',
-)
 CHANGED = _Reason(
     'changed',
     'it has changed since the plan',

@@ -6,13 +6,11 @@ import datetime
 import signal
 import time
 from typing import Any
-import uuid
 
 import rados
 import rbd
 
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
@@ -232,8 +230,6 @@ class CleanTest(clean_case.CleanTestCase):
         )
         self.addCleanup(rbd.RBD().migration_abort, self.ceph.ioctx(), moving)
         keep[moving] = 'migrating'
-        busy = self.volume_of_cloud('retyping')
-        self.image(f'{busy}{wire.RETYPE_COPY}{uuid.uuid4()}', clean_case.CLOUD)
 
     def _plant_broken(self) -> None:
         """Plant what is broken and not empty."""
@@ -248,33 +244,13 @@ class CleanTest(clean_case.CleanTestCase):
         keep[headless] = 'not-a-rest'
         self.addCleanup(rbd.RBD().remove, self.ceph.ioctx(), headless)
 
-        # The service died between the two renames of a retype.
-        alone = self.volume_of_cloud()
-        ident = self.id_of(alone)
-        kept_name = f'{alone}{wire.RETYPE_SOURCE}{ident}'
-        rbd.RBD().rename(self.ceph.ioctx(), alone, kept_name)
-        keep[kept_name] = 'retype-not-complete'
-        copy = self.image(f'{alone}{wire.RETYPE_COPY}{uuid.uuid4()}')
-        keep[copy] = 'retype-not-complete'
-
     def _plant_trash(self) -> None:
         """Plant what must stay in the trash."""
-        services = self.services
         self.trashed(self.image('precious-db-2'))
         self.trashed(self.unknown())
         self.trashed(self.unknown(clean_case.OTHER_CLOUD))
         self.trashed(self.deleted(), 30 * 86400)
         self.interrupted(self.unknown())
-        alone = services.volume_row(self._uuid())
-        services.hidden.add(alone)
-        kept = self.image(f'volume-{alone}.x', clean_case.CLOUD)
-        ident = self.id_of(kept)
-        rbd.RBD().rename(
-            self.ceph.ioctx(),
-            kept,
-            f'volume-{alone}{wire.RETYPE_SOURCE}{ident}',
-        )
-        self.trashed(f'volume-{alone}{wire.RETYPE_SOURCE}{ident}')
 
     def _plant_snapshots(self) -> None:
         """Plant snapshots that are backups, and those of clones."""
@@ -332,7 +308,6 @@ class CleanTest(clean_case.CleanTestCase):
                 for suffix in ('_disk', '_disk.config.rescue', '_disk.swap')
             ),
             self.image(f'volume-{services.volume_row(self._uuid())}.deleted'),
-            self.image(f'{self.live}{wire.RETYPE_COPY}{uuid.uuid4()}'),
             self.copied_mark,
         }
         listed = self.unknown()
@@ -364,11 +339,6 @@ class CleanTest(clean_case.CleanTestCase):
         self.trashed(half, 86400)
         self._add_to_directory(half, directory)
         names_gone.add(f'volumes/{half}')
-        former = self.image('former')
-        ident = self.id_of(former)
-        kept_name = f'{self.live}{wire.RETYPE_SOURCE}{ident}'
-        rbd.RBD().rename(self.ceph.ioctx(), former, kept_name)
-        trash_gone.add(self.trashed(kept_name))
 
     def _unlock(self, name: str) -> None:
         with self.ceph.image(name) as image:

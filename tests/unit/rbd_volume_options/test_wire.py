@@ -185,8 +185,6 @@ _CONTRACT = {
     'STORE_TYPE': 'rbd_objmap',
     'DASHBOARD_ENABLED': '_3110_rbd_volume_options.py',
     'DASHBOARD_ROUTE': 'rbd_volume_options/',
-    'RETYPE_COPY': '.retype-',
-    'RETYPE_SOURCE': '.retyped-',
     'RBD_CLOUD_ID': 'rbd_cloud_id',
     'RECORD_MARKED': 'rbd:marked',
     'MARKED': 'marked',

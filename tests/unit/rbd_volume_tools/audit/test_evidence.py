@@ -84,24 +84,6 @@ class EvidenceTest(base.TestCase):
         )
 
     @ddt.data(
-        (facts.CINDER_POOL, 'volumes', ''),
-        (facts.CINDER_POOL, 'other', 'volumes'),
-        ('host@lvm#lvm', 'volumes', 'host@lvm#lvm'),
-        # Its service is down.
-        ('host@down#down', 'volumes', ''),
-    )
-    @ddt.unpack
-    def test_volume_is_elsewhere_if_its_back_end_reports_another_place(
-        self, backend: str, pool: str, place: str
-    ) -> None:
-        proofs = dataclasses.replace(
-            self.made(),
-            known=facts.known(elsewhere=frozenset({'host@lvm#lvm'})),
-        )
-        volume = facts.volume(pool=backend)
-        self.assertEqual(place, proofs.moved_to(volume, pool))
-
-    @ddt.data(
         (_OURS, {'row': _DELETED}, 'deleted record'),
         (_OURS, {'row': _OF_STOCK}, 'mark of the cloud'),
         ('', {'approved': 'volumes/abc'}, evidence.APPROVED),
@@ -315,17 +297,6 @@ class EvidenceTest(base.TestCase):
         )
         self.assertIs(evidence.RECORDED, error.reason)
 
-    def test_retype_of_a_migrated_volume_is_seen(self) -> None:
-        """The image has another ID than the volume."""
-        proofs = self.made(volume=facts.volume(status='retyping'))
-        moved = facts.volume(image_id=facts.OTHER)
-        proofs = dataclasses.replace(proofs, known=facts.known(moved))
-        name = names.Name(names.Owner.RETYPED_SOURCE, facts.OTHER)
-        self.assertRaises(outcomes.Refused, proofs.require_no_record, name)
-        cloud: Any = proofs.cloud
-        cloud.volume.assert_called_once_with(facts.IDENT)
-        self.assertTrue(proofs.has_volume(facts.OTHER))
-
     def test_mark_without_an_id_of_this_cloud_proves_nothing(self) -> None:
         proofs = evidence.Evidence(
             facts.known(), mock.Mock(), databases.Databases()
@@ -354,17 +325,6 @@ class EvidenceTest(base.TestCase):
             outcomes.Refused, self.made(**how).require_no_record, _NAME
         )
         self.assertIs(evidence.RECORDED, error.reason)
-
-    def test_retype_protects_its_copy_only_while_it_runs(self) -> None:
-        name = names.Name(names.Owner.RETYPE_COPY, facts.OTHER)
-        running = facts.volume(facts.OTHER, status='retyping')
-        self.assertRaises(
-            outcomes.Refused,
-            self.made(volume=running).require_no_record,
-            name,
-        )
-        ended = facts.volume(facts.OTHER)
-        self.made(volume=ended).require_no_record(name)
 
     def test_backup_of_another_volume_or_pool_proves_nothing(self) -> None:
         proofs: Any = self.made()

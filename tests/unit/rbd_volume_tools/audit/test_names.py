@@ -14,7 +14,7 @@ _ID = '6f1d5b0e-26b5-4cf8-9d2c-0c8a6b0a7b11'
 class NamesTest(untrusted.TestCase):
     @hypothesis.given(
         untrusted.TEXTS
-        | untrusted.damaged(f'volume-{_ID}.retype-{_ID}'.encode()).map(
+        | untrusted.damaged(f'volume-{_ID}.deleted'.encode()).map(
             lambda name: name.decode(errors='replace')
         )
         | strategies.sampled_from(
@@ -39,8 +39,6 @@ class NamesTest(untrusted.TestCase):
     @ddt.data(
         (f'volume-{_ID}', names.Owner.VOLUME),
         (f'volume-{_ID}.deleted', names.Owner.DELETED_SOURCE),
-        (f'volume-{_ID}.retype-{_ID}', names.Owner.RETYPE_COPY),
-        (f'volume-{_ID}.retyped-102ea3a4b1d6', names.Owner.RETYPED_SOURCE),
         (_ID, names.Owner.GLANCE_IMAGE),
         (f'{_ID}_disk', names.Owner.SERVER_DISK),
         (f'{_ID}_disk.config', names.Owner.SERVER_DISK),

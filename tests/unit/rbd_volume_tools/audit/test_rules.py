@@ -122,8 +122,6 @@ class RulesTest(base.TestCase):
         self.assertEqual([('id-object-lost', 'why')], self.found(pool, None))
 
     @ddt.data(
-        ('retype-leftover', f'volume-{facts.IDENT}.retype-{facts.OTHER}', {}),
-        ('retype-leftover', f'volume-{facts.IDENT}.retyped-abc', {}),
         ('orphan-backup-image', f'volume-{facts.IDENT}.backup.base', {}),
         ('orphan-disk', f'{facts.IDENT}_disk.config.rescue', {}),
         (

@@ -137,7 +137,6 @@ class ExaminerTestCase(base.TestCase):
         self.proofs = mock.create_autospec(evidence.Evidence, instance=True)
         self.proofs.proof.return_value = evidence.Proof('a proof')
         self.proofs.volume.return_value = facts.volume()
-        self.proofs.moved_to.return_value = ''
         patch = mock.patch.object(
             objects, 'trash_entry', autospec=True, return_value=None
         )

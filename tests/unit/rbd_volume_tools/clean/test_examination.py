@@ -5,7 +5,6 @@ from unittest import mock
 
 import ddt
 
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
@@ -148,69 +147,6 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         self.lock()
         error = self.assertRaises(outcomes.Refused, self.snapshot)
         self.assertIs(decisions.OWNER_GONE, error.reason)
-
-    @ddt.data(
-        (wire.RETYPE_COPY + facts.OTHER, None, True, False),
-        (wire.RETYPE_COPY + facts.OTHER, 'bcd', True, True),
-        (wire.RETYPE_SOURCE + 'abc', None, True, False),
-        (wire.RETYPE_SOURCE + 'abc', 'abc', True, False),
-        (wire.RETYPE_SOURCE + 'abc', '', True, False),
-        (wire.RETYPE_SOURCE + 'abc', 'bcd', True, True),
-        (wire.RETYPE_SOURCE + 'abc', None, False, True),
-        (wire.RETYPE_SOURCE + 'bcd', 'bcd', True, False),
-    )
-    @ddt.unpack
-    def test_only_image_of_a_volume_is_no_leftover_of_a_retype(
-        self, suffix: str, ident: str | None, is_volume: bool, is_left: bool
-    ) -> None:
-        """The service died between the two renames."""
-        self.proofs.has_volume.return_value = is_volume
-        words = (
-            self.image,
-            findings.RETYPE_LEFT,
-            'volumes',
-            _NAME + suffix,
-        )
-        self.id_of.return_value = None if ident is None else (ident, 1)
-        if is_left:
-            self.examiner.examine(*words, 'abc')
-            return
-        error = self.assertRaises(
-            outcomes.Refused, self.examiner.examine, *words, 'abc'
-        )
-        self.assertIs(reasons.RETYPED, error.reason)
-
-    @ddt.data(
-        ('volumes2', reasons.MIGRATED),
-        ('', reasons.RETYPED),
-    )
-    @ddt.unpack
-    def test_migrated_volume_needs_no_image_in_its_former_pool(
-        self, place: str, reason: outcomes.Reason
-    ) -> None:
-        """The data before the migration must not become its image again."""
-        self.proofs.moved_to.return_value = place
-        kept_name = f'{_NAME}{wire.RETYPE_SOURCE}abc'
-        error = self.assertRaises(
-            outcomes.Refused,
-            *(self.examiner.examine, self.image, findings.RETYPE_LEFT),
-            *('volumes', kept_name, 'abc'),
-        )
-        self.assertIs(reason, error.reason)
-        self.assertIn(place, str(error))
-
-    def test_nothing_advises_about_a_volume_that_this_cloud_lacks(
-        self,
-    ) -> None:
-        """Making its image again would give a volume to nobody."""
-        self.proofs.volume.return_value = None
-        kept_name = f'{_NAME}{wire.RETYPE_SOURCE}bcd'
-        error = self.assertRaises(
-            outcomes.Refused,
-            *(self.examiner.examine, self.image, findings.RETYPE_LEFT),
-            *('volumes', kept_name, 'abc'),
-        )
-        self.assertIs(evidence.UNKNOWN, error.reason)
 
     def test_kind_that_cannot_be_removed_says_what_to_do(self) -> None:
         error = self.assertRaises(
