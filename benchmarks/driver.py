@@ -139,6 +139,10 @@ class Backend:
         )
         context = self.records.context
         other = objects.VolumeType.get_by_id(context, self.records.type_id)
+        # A retype waits for the requests that Cinder has accepted before.
+        for each in (snapshot, clone, copy):
+            each.status = 'available'
+            each.save()
         volume.status = 'retyping'
         volume.save()
         yield (
