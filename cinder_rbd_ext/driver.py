@@ -285,8 +285,8 @@ class RBDExtDriver(rbd.RBDDriver):
             :meth:`remove_export` turns it into HTTP 400
         """
         try:
-            with self._attaching.holding(self, volume):
-                current = restore.connected(self, volume, connector)
+            with self._attaching.holding(self, volume) as held:
+                current = restore.connected(self, held, connector)
                 if current is not None:
                     volume_use.check_not_migrated(self, current)
                     commit.void(current)

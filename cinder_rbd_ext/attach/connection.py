@@ -43,7 +43,7 @@ def items(
     They are what is requested. The host of a server decides what it gives.
 
     :param current: the volume, from
-        :func:`cinder_rbd_ext.attach.requester.current_for`
+        :func:`cinder_rbd_ext.lifecycle.restore.connected`
     :raises AttachmentRefused: if the first attachment to a server requests
         what is not allowed, or what the host cannot do; or if the sector size
         is unknown, as a server could not read the data with another one

@@ -63,13 +63,9 @@ def current(volume: protocols.Volume) -> Any:
     return stored
 
 
-def current_for(
-    volume: protocols.Volume, connector: protocols.Connector
-) -> Any:
-    """Return :func:`current`; None for a connection of this service."""
-    if not connector or isinstance(connector, OwnConnector):
-        return None
-    return current(volume)
+def is_own(connector: Mapping[str, Any]) -> bool:
+    """Return whether this service connects for itself."""
+    return not connector or isinstance(connector, OwnConnector)
 
 
 def of_connection(
@@ -79,7 +75,7 @@ def of_connection(
 
     :param volume: the volume, from :func:`current`
     """
-    if not connector or isinstance(connector, OwnConnector):
+    if is_own(connector):
         return Consumer.OTHER
     if wire.CONNECTOR_HOST in connector:
         return Consumer.SERVER

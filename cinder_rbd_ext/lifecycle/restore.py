@@ -36,19 +36,22 @@ LOG = logging.getLogger(__name__)
 
 def connected(
     driver: protocols.Driver,
-    volume: protocols.Volume,
+    current: protocols.Volume,
     connector: protocols.Connector,
 ) -> Any:
-    """Copy the keys of a volume to which a backup is restored; return it."""
-    current = requester.current_for(volume, connector)
-    if current is None:
+    """Copy the keys of a volume to which a backup is restored.
+
+    :param current: the volume as in the database
+    :returns: the volume; None for a connection of this service
+    """
+    if requester.is_own(connector):
         return None
     if current.status in requester.RESTORING:
-        remember(volume.id)
+        remember(current.id)
     elif wire.RECORD_RESTORING in current.admin_metadata:
         # The restore was interrupted, and the volume is in use again.
-        repair_keys(driver, volume)
-        return requester.current_for(volume, connector)
+        repair_keys(driver, current)
+        return requester.current(current)
     return current
 
 
