@@ -26,6 +26,7 @@ from cinder import objects
 from cinder.db import api as db
 from oslo_db import api as oslo_db_api
 from oslo_log import log as logging
+from oslo_utils import timeutils
 from sqlalchemy import orm
 
 from cinder_rbd_ext import protocols
@@ -157,17 +158,6 @@ def replace(
     """
     text = new.text(volume.name_id)
     own_name = volume.name_id == volume.id
-    if not _write(
-        volume.id,
-        text,
-        {'_name_id': None if own_name else volume.name_id},
-    ):
-        raise exception.VolumeBackendAPIException(
-            data=f'Volume {volume.id} no longer has image {volume.name_id}'
-        )
-    volume.provider_id = text
-    # The object must not save it later.
-    volume.obj_reset_changes(['provider_id'])
     entries, stale = image_record.of_image(accepted, configuration, disk)
 
     def change(items: Mapping[str, str]) -> dict[str, str]:
@@ -175,7 +165,15 @@ def replace(
         kept = {k: v for k, v in items.items() if k not in stale}
         return {**kept, **entries}
 
-    _change(volume.id, change)
+    _change(
+        volume.id,
+        change,
+        {'provider_id': text},
+        {'_name_id': None if own_name else volume.name_id},
+    )
+    volume.provider_id = text
+    # The object must not save it later.
+    volume.obj_reset_changes(['provider_id'])
 
 
 def update(volume_id: str, **changes: Any) -> bool:
@@ -295,26 +293,54 @@ def write(
 
 @oslo_db_api.wrap_db_retry(max_retries=5, retry_on_deadlock=True)
 def _change(
-    volume_id: str, change: Callable[[dict[str, str]], Mapping[str, str]]
+    volume_id: str,
+    change: Callable[[dict[str, str]], Mapping[str, str]],
+    columns: Mapping[str, Any] | None = None,
+    expected: Mapping[str, Any] | None = None,
 ) -> None:
     """Change the items of the admin metadata of a volume.
 
     The API and the driver write items that share a row, so the row of the
-    volume is locked meanwhile.
+    volume is locked meanwhile. Not the items: databases would also lock the
+    gaps between them, in which the items of other new volumes are.
+
+    :param columns: new values of columns of the volume
+    :param expected: what it must have then
+    :raises VolumeNotFound: if the volume was deleted
+    :raises VolumeBackendAPIException: if it is not as expected
     """
     admin = context.get_admin_context()
     volume = objects.Volume.model
+    item = volume.volume_admin_metadata.property.mapper.class_
     with releases.database().main_context_manager.writer.using(admin):
-        admin.session.query(volume.id).filter(
-            volume.id == volume_id
-        ).with_for_update().first()
-        rows = db.volume_admin_metadata_get(admin, volume_id)
-        new = image_record.packed(change(image_record.unpacked(rows)))
-        changed = dict(new.items() - rows.items())
-        if changed:
-            db.volume_admin_metadata_update(admin, volume_id, changed, False)
-        for name in sorted(rows.keys() - new.keys()):
-            db.volume_admin_metadata_delete(admin, volume_id, name)
+        session = admin.session
+        if columns and not db.conditional_update(
+            admin, volume, columns, {'id': volume_id, **(expected or {})}
+        ):
+            raise exception.VolumeBackendAPIException(
+                data=f'Volume {volume_id} no longer has the same image'
+            )
+        if not columns and not (
+            session.query(volume.id)
+            .filter(volume.id == volume_id, ~volume.deleted)
+            .with_for_update()
+            .first()
+        ):
+            raise exception.VolumeNotFound(volume_id=volume_id)
+        query = session.query(item).filter(
+            item.volume_id == volume_id, ~item.deleted
+        )
+        rows = {row.key: row for row in query}
+        items = {key: row.value for key, row in rows.items()}
+        new = image_record.packed(change(image_record.unpacked(items)))
+        for key in rows.keys() - new.keys():
+            rows[key].update(
+                {'deleted': True, 'deleted_at': timeutils.utcnow()}
+            )
+        for key, value in new.items() - items.items():
+            row = rows.get(key) or item(key=key, volume_id=volume_id)
+            row.value = value
+            session.add(row)
 
 
 def forget_reason(volume_id: str, *operations: str) -> None:

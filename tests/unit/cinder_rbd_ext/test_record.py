@@ -58,6 +58,21 @@ class RecordTestCase(test.TestCase):
         """Return the rows of the volume's admin metadata."""
         return dict(db.volume_admin_metadata_get(self.admin, self.volume.id))
 
+    def statements(self, act: Callable[[], Any]) -> list[str]:
+        """Return the statements of an act."""
+        engine = releases.database().get_engine()
+        statements: list[str] = []
+
+        def note(*args: Any) -> None:
+            statements.append(args[2])
+
+        sqlalchemy.event.listen(engine, 'before_cursor_execute', note)
+        try:
+            act()
+        finally:
+            sqlalchemy.event.remove(engine, 'before_cursor_execute', note)
+        return [text for text in statements if text != 'BEGIN']
+
 
 class ReplaceTest(RecordTestCase):
     def _read(self) -> image_record.Record | None:
@@ -130,18 +145,7 @@ class ReplaceTest(RecordTestCase):
 
     def _statements(self, read: Callable[[str], Any]) -> list[str]:
         """Return the statements of a read of the volume."""
-        engine = releases.database().get_engine()
-        statements: list[str] = []
-
-        def note(*args: Any) -> None:
-            statements.append(args[2])
-
-        sqlalchemy.event.listen(engine, 'before_cursor_execute', note)
-        try:
-            read(self.volume.id)
-        finally:
-            sqlalchemy.event.remove(engine, 'before_cursor_execute', note)
-        return [text for text in statements if text != 'BEGIN']
+        return self.statements(lambda: read(self.volume.id))
 
     def test_row_is_read_without_the_metadata_of_the_tenant(self) -> None:
         record.replace(self.volume, image_record.Record(_STRIPED))
@@ -240,11 +244,43 @@ class ReasonTest(RecordTestCase):
 
     def test_failure_of_the_database_is_only_logged(self) -> None:
         self._record('attachment')
-        self.patch(
-            'cinder.db.api.volume_admin_metadata_delete', side_effect=OSError
-        )
+        self.patch('cinder_rbd_ext.record._change', side_effect=OSError)
         record.forget_reason(self.volume.id, 'attachment')
         self.assertIn('Could not remove a reason', self.log.output)
+
+
+class StatementsTest(RecordTestCase):
+    """Each write is one transaction that reads the items once."""
+
+    def _count(self, act: Callable[[], Any]) -> list[str]:
+        return [text.split()[0] for text in self.statements(act)]
+
+    def test_image_without_items_is_recorded_with_two_statements(self) -> None:
+        new = image_record.Record(_PLAIN)
+        self.assertEqual(
+            ['UPDATE', 'SELECT'],
+            self._count(lambda: record.replace(self.volume, new)),
+        )
+
+    def test_items_need_one_statement_more(self) -> None:
+        new = image_record.Record(_PLAIN)
+        accepted = {'rbd:iops_limit': '500', 'rbd:cache_mode': 'none'}
+        limits = {'rbd:iops_limit': 500}
+        self.assertEqual(
+            ['UPDATE', 'SELECT', 'INSERT'],
+            self._count(
+                lambda: record.replace(self.volume, new, accepted, limits)
+            ),
+        )
+
+    def test_unchanged_items_are_not_written(self) -> None:
+        for words in (['SELECT', 'SELECT', 'INSERT'], ['SELECT', 'SELECT']):
+            self.assertEqual(
+                words,
+                self._count(
+                    lambda: record.write(self.volume.id, {'rbd:marked': '1'})
+                ),
+            )
 
 
 class RowsTest(RecordTestCase):

@@ -195,21 +195,9 @@ CLAUSES = (
     contract.Clause(_RBD, 'RADOSClient', _LOOKUP, ('driver', 'pool')),
     contract.Clause(
         'cinder.db.api',
-        'volume_admin_metadata_update',
-        _RECORD,
-        ('context', 'volume_id', 'metadata', 'delete'),
-    ),
-    contract.Clause(
-        'cinder.db.api',
         'conditional_update',
         _RECORD,
         ('context', 'model', 'values', 'expected_values'),
-    ),
-    contract.Clause(
-        'cinder.db.api',
-        'volume_admin_metadata_delete',
-        _RECORD,
-        ('context', 'volume_id', 'key'),
     ),
     # Metadata is restored in between; our driver acts before and after.
     contract.Clause(

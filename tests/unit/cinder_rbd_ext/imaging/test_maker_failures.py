@@ -5,11 +5,11 @@
 from unittest import mock
 
 from cinder import exception
-from cinder.db import api as db
 from cinder.image import image_utils
 import ddt
 from oslo_concurrency import processutils
 
+from cinder_rbd_ext import record
 from tests.fakes import fake_images
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
@@ -177,7 +177,7 @@ class LastStepTest(FailureTestCase):
         path = way(self)
         down = DatabaseDown()
         with mock.patch.object(
-            db, 'volume_admin_metadata_get', autospec=True, side_effect=down
+            record, '_change', autospec=True, side_effect=down
         ):
             self.assertIs(down, self._fails(path))
 
@@ -228,7 +228,7 @@ class UndoFailsTest(FailureTestCase):
             self.driver.delete_volume(path.volume)
         self.cluster.fail('RBD.remove', self.fault)
         with mock.patch.object(
-            db, 'volume_admin_metadata_get', autospec=True, side_effect=down
+            record, '_change', autospec=True, side_effect=down
         ):
             self.assertIs(down, self.cause(path.make))
         self.assertIn(path.volume.name, self.cluster.names())
@@ -245,8 +245,8 @@ class UndoFailsTest(FailureTestCase):
             raise error
 
         with mock.patch.object(
-            db,
-            'volume_admin_metadata_get',
+            record,
+            '_change',
             autospec=True,
             side_effect=lose_connection,
         ):

@@ -5,7 +5,6 @@ from unittest import mock
 
 from cinder import exception
 from cinder import objects
-from cinder.db import api as db
 from cinder.volume.drivers import rbd as stock
 import ddt
 import fixtures
@@ -120,7 +119,7 @@ class ManageTest(base.DriverTestCase):
     def test_undone_when_it_can_not_be_recorded(self) -> None:
         down = RuntimeError('down')
         with mock.patch.object(
-            db, 'volume_admin_metadata_get', autospec=True, side_effect=down
+            record, '_change', autospec=True, side_effect=down
         ):
             self.assertIs(down, self.raised(self._manage, self.new_volume()))
         self.assertEqual(['found'], self.cluster.names())
@@ -135,8 +134,8 @@ class ManageTest(base.DriverTestCase):
             raise RuntimeError('first')
 
         with mock.patch.object(
-            db,
-            'volume_admin_metadata_get',
+            record,
+            '_change',
             autospec=True,
             side_effect=lose_connection,
         ):
