@@ -8,9 +8,8 @@ The benchmark measures the volume types in a random order, on the same cloud.
 Clones are volumes from one snapshot. The last column is the median of the
 first type divided by that of the type: above 1, the type is faster than the
 first one.
-With ``--list``, the benchmark then makes volumes of the last type and lists
-them with details through several API services by turns, such as one with the
-extension and one without it. The benchmark needs openstacksdk, and the project
+
+The benchmark needs openstacksdk, and the project
 needs quota for the volumes.
 """
 
@@ -36,8 +35,6 @@ _CONNECTOR = {
 }
 _NAME = 'api-benchmark'
 STEPS = ('create', 'attach', 'detach', 'clone', 'delete')
-# Requests to each service.
-_LISTS = 40
 
 
 class Api:
@@ -144,17 +141,6 @@ class Api:
         while self._request('GET', path)['snapshots']:
             time.sleep(0.2)
 
-    def list_all(self, url: str) -> float:
-        """List volumes through a service; return the seconds."""
-        project = self._volumes.get_project_id()
-        began = time.monotonic()
-        answer = self._volumes.session.get(
-            f'{url}/v3/{project}/volumes/detail?limit=1000',
-            headers={'OpenStack-API-Version': f'volume {_MICROVERSION}'},
-        )
-        answer.raise_for_status()
-        return time.monotonic() - began
-
     def delete(self, idents: Iterable[str]) -> None:
         """Delete volumes, and wait until they no longer exist."""
         list(
@@ -203,19 +189,6 @@ def run(api: Api, kind: str, number: int) -> dict[str, float]:
     return took
 
 
-def compare_lists(
-    api: Api, kind: str, number: int, urls: list[str]
-) -> dict[str, float]:
-    """Return the median of the seconds of a list from each service."""
-    idents = api.create(number, volume_type=kind)
-    taken: dict[str, list[float]] = {url: [] for url in urls}
-    for _ in range(_LISTS):
-        for url, seconds in taken.items():
-            seconds.append(api.list_all(url))
-    api.delete(idents)
-    return {url: statistics.median(each) for url, each in taken.items()}
-
-
 def main() -> int:
     """Run the benchmark; print times and ratios, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -225,7 +198,6 @@ def main() -> int:
     parser.add_argument('--repetitions', type=int, default=3)
     parser.add_argument('--patience', type=float, default=1800.0)
     parser.add_argument('--json', action='store_true')
-    parser.add_argument('--list', nargs='+', metavar='URL', default=[])
     args = parser.parse_args()
     api = Api(args.at_once, args.patience)
     taken: dict[str, list[dict[str, float]]] = {k: [] for k in args.types}
@@ -248,11 +220,6 @@ def main() -> int:
                 f'{kind:<20} {step:<8} {seconds[step]:8.1f} s '
                 f'{first[step] / seconds[step]:6.2f}'
             )
-    if args.list:
-        lists = compare_lists(api, args.types[-1], args.volumes, args.list)
-        for url, seconds in lists.items():
-            ratio = lists[args.list[0]] / seconds
-            print(f'{url:<29} {seconds * 1000:8.1f} ms {ratio:5.2f}')
     return 0
 
 
