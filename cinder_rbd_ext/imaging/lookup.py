@@ -80,7 +80,7 @@ class ImageLookup:
         """Write the mark of this cloud to an image: with an ID, or ``always``.
 
         A failure is logged: an image without a mark is never removed as a
-        leftover, and ``cinder-rbd-ext audit --mark`` writes it later.
+        leftover, and ``cinder-rbd-ext mark`` writes it later.
         """
         cloud_id = self._driver.settings.cloud_id
         if not (cloud_id or always):

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from concurrent import futures
 import contextlib
 import dataclasses
 import datetime
@@ -24,133 +26,221 @@ from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
 
 Say = Callable[[str], None]
-Progress = Callable[[str, int, int], None]
+#: Called with the number of completed changes, the total, and the percentage
+#: of each running change by its name; None if unknown.
+Progress = Callable[[int, int, Mapping[str, int | None]], None]
+#: Seconds between two looks at running changes.
+INTERVAL = 1.0
 
 
-class Change(Protocol):
-    """A change of one image.
+class Planned(Protocol):
+    """A planned change of one image.
 
+    :ivar item: what the plan has, a dataclass
     :ivar outcome: the image and the planned change
-    :ivar size: provisioned bytes that the change reads, for the pace
     """
+
+    @property
+    def item(self) -> Any: ...
 
     @property
     def outcome(self) -> outcomes.Outcome: ...
 
+
+class Change(Planned, Protocol):
+    """A change of one image.
+
+    :ivar size: provisioned bytes that the change reads, for the pace
+    :ivar percent: how much of it is done; None if unknown
+    """
+
     @property
     def size(self) -> int: ...
 
+    @property
+    def percent(self) -> int | None: ...
+
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
-        """Make the change and return a description of it."""
+        """Make the change and return a description of it.
+
+        :param connection: to Ceph; None if a service makes the change
+        :param ioctx: of the pool of the image
+        :param ours: names of the clients of earlier, killed runs
+        :raises Unneeded: if no change is necessary
+        """
 
 
 @dataclasses.dataclass(frozen=True)
 class Runner:
     """The parts that a run uses.
 
+    :ivar cluster: None without Ceph
     :ivar pace: limits how fast images are changed
-    :ivar stop: ends the run after the current image when it is set
+    :ivar stop: ends the run after the current changes when it is set
     :ivar say: shows a message to the operator
-    :ivar heeds_health: whether to pause while the cluster is not healthy
     :ivar planned: when the changes were planned. One that the journal has as
         done since then is not made again, in case an operator has undone it.
-        None if all changes may be repeated.
+    :ivar heeds_health: whether to pause while the cluster is not healthy
     :ivar tolerated: health checks for which a run does not pause
+    :ivar at_once: maximum number of changes at the same time; more than one
+        only if services make them
     """
 
-    cluster: scan.Cluster
+    cluster: scan.Cluster | None
     written: journal.Journal
     pace: pace.Pace
     stop: threading.Event
     say: Say
+    planned: datetime.datetime
     heeds_health: bool = True
-    planned: datetime.datetime | None = None
     tolerated: Container[str] = frozenset()
+    at_once: int = 1
 
     def run(
         self, changes: Iterable[Change], progress: Progress
     ) -> Iterator[outcomes.Outcome]:
-        """Make changes, one image at a time, and yield the outcomes.
+        """Make changes and yield the outcome of each one when it ends.
 
         :raises rados.Error: if a pool cannot be opened
         :raises HealthUnknown: if the monitors do not answer
         """
         by_pool: dict[str, list[Change]] = {}
+        total = 0
         for each in changes:
             by_pool.setdefault(each.outcome.pool, []).append(each)
+            total += 1
+        done = 0
         for pool, waiting in by_pool.items():
-            with self.cluster.connected(pool) as (connection, ioctx):
-                for done, each in enumerate(waiting, 1):
-                    outcome = self._one(each, connection, ioctx)
-                    if outcome is None:
-                        return
-                    yield outcome
-                    progress(pool, done, len(waiting))
+            with self._connected(pool) as (connection, ioctx):
+                for ended, running in self._made(waiting, connection, ioctx):
+                    done += len(ended)
+                    yield from ended
+                    progress(done, total, running)
+            if self.stop.is_set():
+                return
 
-    def _one(
-        self, change: Change, connection: Any, ioctx: Any
-    ) -> outcomes.Outcome | None:
-        """Make a change; return None if the run is being stopped."""
+    @contextlib.contextmanager
+    def _connected(self, pool: str) -> Iterator[tuple[Any, Any]]:
+        """Yield a connection and the context of a pool, as far as needed."""
+        if self.cluster is None:
+            yield None, None
+        elif pool:
+            with self.cluster.connected(pool) as connected:
+                yield connected
+        else:
+            with self.cluster.connection() as connection:
+                yield connection, None
+
+    def _made(
+        self, waiting: Iterable[Change], connection: Any, ioctx: Any
+    ) -> Iterator[tuple[list[outcomes.Outcome], dict[str, int | None]]]:
+        """Yield what has ended, and the percentage of what is running."""
+        watch = health.Watch(connection, self.say, tolerated=self.tolerated)
+        running: dict[futures.Future[outcomes.Outcome], Change] = {}
+
+        def ended() -> list[outcomes.Outcome]:
+            done, _ = futures.wait(running, INTERVAL, futures.FIRST_COMPLETED)
+            results = []
+            for each in done:
+                del running[each]
+                results.append(each.result())
+                self.written.end(results[-1])
+            return results
+
+        def percentages() -> dict[str, int | None]:
+            return {
+                each.outcome.image or each.outcome.ident: each.percent
+                for each in running.values()
+            }
+
+        with futures.ThreadPoolExecutor(self.at_once) as executor:
+            try:
+                for each in waiting:
+                    if self.written.done(*each.outcome.key, self.planned):
+                        yield [_earlier(each.outcome)], percentages()
+                        continue
+                    while len(running) >= self.at_once:
+                        yield ended(), percentages()
+                    if not self.pace.wait() or not self._is_healthy(watch):
+                        break
+                    self._begin(each, connection)
+                    job = executor.submit(
+                        self._outcome, each, connection, ioctx
+                    )
+                    running[job] = each
+                while running:
+                    yield ended(), percentages()
+            except BaseException:
+                # The executor waits for its threads.
+                self.stop.set()
+                raise
+
+    def _is_healthy(self, watch: health.Watch) -> bool:
+        """Wait for a healthy cluster; return whether the run goes on."""
+        if self.heeds_health and self.cluster:
+            health.wait(watch, self.stop)
+        return not self.stop.is_set()
+
+    def _begin(self, change: Change, connection: Any) -> None:
+        client = ''
+        if connection:
+            client = f'client.{connection.get_instance_id()}'
         about = change.outcome
-        where = (about.pool, about.image, about.ident)
-        if self.planned and self.written.done(*where, self.planned):
-            return dataclasses.replace(
-                about,
-                status=outcomes.Status.EARLIER,
-                detail='is not repeated; what was restored since stays',
-            )
-        if not self.pace.wait():
-            return None
-        if self.heeds_health and not health.wait(
-            connection, self.stop, self.say, tolerated=self.tolerated
-        ):
-            return None
-        client = f'client.{connection.get_instance_id()}'
-        self.written.begin(*where, client, planned=about.detail)
+        self.written.begin(*about.key, client, planned=about.detail)
         self.pace.begun(change.size)
-        began = time.monotonic()
-        outcome = self._applied(change, connection, ioctx)
-        outcome = dataclasses.replace(
-            outcome, seconds=round(time.monotonic() - began, 3)
-        )
-        self.written.end(outcome)
-        return outcome
 
-    def _applied(
+    def _outcome(
         self, change: Change, connection: Any, ioctx: Any
     ) -> outcomes.Outcome:
-        about = change.outcome
+        about, began = change.outcome, time.monotonic()
+        faults: tuple[type[Exception], ...] = (
+            *(outcomes.NotVerified, scan.NotConnected),
+            *outcomes.OF_ONE_IMAGE,
+        )
+        absence: tuple[type[Exception], ...] = ()
+        librados: Any = None
+        if self.cluster:
+            librados, librbd = self.cluster.librados, self.cluster.librbd
+            faults = (*faults, librbd.Error, librados.Error)
+            absence = (librbd.ImageNotFound,)
+        result: dict[str, Any] = {'status': outcomes.Status.DONE}
         try:
             try:
-                detail = change.apply(connection, ioctx, self.written.clients)
-            except self.cluster.librbd.ImageNotFound:
-                image = about.pool, about.image, about.ident
-                if not objects.is_gone(self.cluster.librados, ioctx, *image):
-                    raise
-                return dataclasses.replace(
-                    about,
-                    status=outcomes.Status.UNCHANGED,
-                    detail='deleted since the scan',
+                result['detail'] = change.apply(
+                    connection, ioctx, self.written.clients
                 )
+            except absence as error:
+                if not objects.is_gone(librados, ioctx, *about.key):
+                    raise
+                raise outcomes.Unneeded('deleted since the scan') from error
         except outcomes.Refused as error:
             return about.refused(error)
-        except (
-            self.cluster.librbd.Error,
-            self.cluster.librados.Error,
-            outcomes.NotVerified,
-            scan.NotConnected,
-            *outcomes.OF_ONE_IMAGE,
-        ) as error:
+        except outcomes.Unneeded as error:
+            result = {
+                'status': outcomes.Status.UNCHANGED,
+                'detail': str(error),
+            }
+        except outcomes.Continues as error:
+            result = {'status': outcomes.Status.RUNNING, 'detail': str(error)}
+        except faults as error:
             is_forbidden = getattr(error, 'errno', 0) == errno.EPERM
-            return dataclasses.replace(
-                about,
-                status=outcomes.Status.FAILED,
-                detail=str(error),
-                remedy=outcomes.WRITE if is_forbidden else '',
-            )
-        return dataclasses.replace(
-            about, status=outcomes.Status.DONE, detail=detail
-        )
+            result = {
+                'status': outcomes.Status.FAILED,
+                'detail': str(error),
+                'remedy': outcomes.WRITE
+                if is_forbidden
+                else getattr(error, 'remedy', ''),
+            }
+        seconds = round(time.monotonic() - began, 3)
+        return dataclasses.replace(about, **result, seconds=seconds)
+
+
+def _earlier(about: outcomes.Outcome) -> outcomes.Outcome:
+    return dataclasses.replace(
+        about,
+        status=outcomes.Status.EARLIER,
+        detail='is not repeated; what was restored since stays',
+    )
 
 
 @contextlib.contextmanager

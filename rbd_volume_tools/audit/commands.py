@@ -4,22 +4,15 @@
 
 import argparse
 from collections.abc import Iterator
-import errno
 import pathlib
 from typing import Any
 
-from rbd_volume_options import ownership
 from rbd_volume_options import sizes
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import command_options as audit_options
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import maintenance
-from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import report
-from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import exit_status
-from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import whole_file
@@ -84,21 +77,6 @@ class Audit(exit_status.StatusLister):
             '(default: no limit)',
         )
         parser.add_argument(
-            '--mark',
-            action='store_true',
-            help='Write the ID of this cloud (rbd_cloud_id) to the images of '
-            'its volumes, Glance images and servers in the pools of --pool. '
-            'Only this option changes images',
-        )
-        parser.add_argument(
-            '--glance-config',
-            metavar='<file>',
-            default='',
-            help='glance-api.conf with the connection to the database, where '
-            '--mark reads the locations of images. Required if Glance does '
-            'not show them (show_image_direct_url)',
-        )
-        parser.add_argument(
             '--kind',
             metavar='<kind>',
             action='append',
@@ -120,22 +98,12 @@ class Audit(exit_status.StatusLister):
         return _COUNT_COLUMNS if parsed_args.used else _COUNT_COLUMNS[:-1]
 
     def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        if parsed_args.mark and (parsed_args.no_cloud or not parsed_args.pool):
-            raise ValueError(
-                '--mark needs --pool, and the records of the cloud.'
-            )
         if parsed_args.output:
             whole_file.check(parsed_args.output)
-        # Before the scan, which can take long.
-        stored = databases.Databases(glance_config=parsed_args.glance_config)
         with progress.shown(self.app.stderr) as show:
             audited = audit_options.audited(
                 self.app, parsed_args, show, with_usage=parsed_args.used
             )
-        if parsed_args.mark:
-            app: Any = self.app
-            done = _marked(audited, parsed_args, app.cloud(), stored)
-            self.app.stderr.write(f'{done}\n')
         if parsed_args.output:
             whole_file.write(parsed_args.output, audited.as_json())
         if audited.severity > findings.Severity.NOTICE:
@@ -152,90 +120,6 @@ class Audit(exit_status.StatusLister):
             kinds = frozenset(parsed_args.kind or findings.KINDS)
             rows = list(_rows(audited, kinds))
         return self.headers(parsed_args), rows
-
-
-def _marked(
-    audited: report.Report,
-    parsed_args: argparse.Namespace,
-    cloud: Any,
-    stored: databases.Databases,
-) -> str:
-    """Mark the images of the cloud; return how many.
-
-    Each mark is one request to the header of the image, which asks no client
-    for the lock. The cloud may have given an image away since the scan: its
-    record is read again, and the mark is written only if nobody has changed
-    the header since before that.
-
-    :raises ValueError: if the cloud has no ID
-    """
-    known = audited.known
-    if known is None or not known.cloud_id:
-        raise ValueError(
-            'The back ends of Cinder report no rbd_cloud_id. Create an ID '
-            'with cinder-rbd-ext cloud-id, set it in each cinder.conf, and '
-            'restart cinder-volume.'
-        )
-    cluster = ceph_cluster.connected(parsed_args)
-    now = records.CloudNow(cloud)
-    number = changed = unanswered = 0
-    copies = evidence.copied_disks(
-        image for scanned in audited.scans for image in scanned.found
-    )
-    for scanned in audited.scans:
-        with cluster.connected(scanned.pool) as (_, ioctx):
-            for image in evidence.unmarked(scanned, known, stored, copies):
-                try:
-                    text, version = ownership.text_and_version(
-                        cluster.librados, ioctx, image.ident
-                    )
-                    owner = ownership.owner_of(
-                        {ownership.KEY: text}, ioctx.get_pool_id(), image.ident
-                    )
-                    if owner != image.owner or not evidence.is_still_ours(
-                        image, known, now
-                    ):
-                        changed += 1
-                        continue
-                    ownership.write(
-                        ioctx, image.ident, known.cloud_id, version
-                    )
-                except outcomes.UNANSWERED:
-                    unanswered += 1
-                    continue
-                except cluster.librados.ObjectNotFound:
-                    # It was deleted meanwhile and needs no mark.
-                    continue
-                except cluster.librados.PermissionError as error:
-                    raise ValueError(
-                        f'client.{parsed_args.ceph_user} may not change the '
-                        f'images in the pool {scanned.pool}. --mark needs a '
-                        "--ceph-user with 'profile rbd' for the pools of "
-                        f'--pool. {number} images were marked.'
-                    ) from error
-                except cluster.librados.OSError as error:
-                    if error.errno not in _OTHER_VERSION:
-                        raise
-                    changed += 1
-                    continue
-                number += 1
-    done = f'{number} images marked'
-    if copies:
-        done = (
-            f'{done}. Several of the pools have {len(copies)} disks of '
-            'servers of the same names, which were not marked: name only '
-            'pools that Nova uses'
-        )
-    if not changed and not unanswered:
-        return done
-    return (
-        f'{done}. {changed} were changed meanwhile, and {unanswered} '
-        'requests were not answered; run the command again.'
-    )
-
-
-# The header of an image has a higher or a lower version than expected.
-_OTHER_VERSION = frozenset({errno.EOVERFLOW, errno.ERANGE})
 
 
 def _rows(

@@ -9,9 +9,7 @@ images.
 """
 
 import collections
-from collections.abc import Container
 from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import datetime
 import enum
@@ -21,7 +19,6 @@ from rbd_volume_options import ownership
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import outcomes
 
@@ -87,44 +84,6 @@ class Cloud(Protocol):
         """Return when a server was deleted; None if that is not known."""
 
 
-def unmarked(
-    scanned: scan.PoolScan,
-    known: records.Records,
-    stored: databases.Databases,
-    copies: Container[str] = (),
-) -> Iterator[images.Image]:
-    """Yield the images of this cloud's resources that lack its mark.
-
-    An image with the mark of another cloud is left alone. So is the image of
-    a Glance image whose location does not name it: tenants choose the ids of
-    Glance images, such as that of an image of another cloud. A volume of the
-    stock driver gets no mark, because it would keep it when it is unmanaged.
-
-    :param copies: the result of :func:`copied_disks`
-    """
-    for image in scanned.found:
-        name = names.of_image(image.name)
-        if name.owner is _Owner.VOLUME:
-            volume = known.volumes.get(name.ident)
-            backend = volume.pool if volume else ''
-            is_ours = (
-                backend in known.marking
-                and known.backends.get(backend) == scanned.pool
-            )
-        elif name.owner is _Owner.GLANCE_IMAGE:
-            is_ours = scanned.pool in _pools_of_image(
-                known, stored, name.ident
-            )
-        else:
-            is_ours = (
-                name.owner is _Owner.SERVER_DISK
-                and name.ident in (known.servers or ())
-                and image.name not in copies
-            )
-        if is_ours and image.owner in ('', ownership.RELEASED):
-            yield image
-
-
 def copied_disks(scanned: Iterable[images.Image]) -> frozenset[str]:
     """Return the names of the disks of servers that several pools have.
 
@@ -138,7 +97,7 @@ def copied_disks(scanned: Iterable[images.Image]) -> frozenset[str]:
     return frozenset(name for name, number in numbers.items() if number > 1)
 
 
-def _pools_of_image(
+def pools_of_image(
     known: records.Records, stored: databases.Databases, ident: str
 ) -> frozenset[str]:
     """Return the pools of this cluster that have the data of a Glance image.
@@ -154,29 +113,6 @@ def _pools_of_image(
     if row is None or row.is_deleted:
         return frozenset()
     return records.pools_of_image(row.locations, known.cluster, ident)
-
-
-def is_still_ours(
-    image: images.Image, known: records.Records, cloud: Cloud
-) -> bool:
-    """Return whether the cloud has the resource of an image at this moment.
-
-    An unmanage marks the image as released before the record is deleted.
-    """
-    name = names.of_image(image.name)
-    if name.owner is not _Owner.VOLUME:
-        return cloud.has_record(name.owner, name.ident)
-    volume = cloud.volume(known.volumes[name.ident].ident)
-    return (
-        volume is not None
-        and volume.image_id == name.ident
-        and known.backends.get(volume.pool) == image.pool
-        and volume.status not in _LEAVING
-    )
-
-
-# Statuses of volumes whose image the cloud gives away or deletes.
-_LEAVING = frozenset({'unmanaging', 'unmanage_starting', 'deleting'})
 
 
 class How(enum.Enum):
@@ -217,24 +153,21 @@ class Evidence:
     def owners_in(self, pool: str, image_names: set[str]) -> set[names.Owner]:
         """Return whose images with a record a pool has."""
         owners: set[names.Owner] = set()
-        idents = {
-            _Owner.SERVER_DISK: self.known.servers or frozenset(),
-            _Owner.BACKUP_IMAGE: self.known.backed_up,
-        }
         for image_name in image_names:
             name = names.of_image(image_name)
             if name.owner in owners:
                 continue
             if name.owner is _Owner.VOLUME:
                 volume = self.known.volumes.get(name.ident)
-                if volume and self._pool_of(volume.pool) == pool:
-                    owners.add(name.owner)
+                backend = volume.pool if volume else ''
+                is_ours = self._pool_of(backend) == pool
             elif name.owner is _Owner.GLANCE_IMAGE:
-                if pool in _pools_of_image(
-                    self.known, self.stored, name.ident
-                ):
-                    owners.add(name.owner)
-            elif name.ident in idents.get(name.owner, ()):
+                pools = pools_of_image(self.known, self.stored, name.ident)
+                is_ours = pool in pools
+            else:
+                recorded = getattr(self.known, name.owner.recorded or '', ())
+                is_ours = name.ident in (recorded or ())
+            if is_ours:
                 owners.add(name.owner)
         return owners
 
@@ -361,7 +294,7 @@ class Evidence:
     ) -> tuple[str, datetime.datetime | None, str]:
         """Return proof, time of the deletion and project, if recorded."""
         word = f'deleted record of {name.owner.value} {name.ident}'
-        if name.owner in _OF_VOLUMES:
+        if name.owner in (_Owner.VOLUME, _Owner.DELETED_SOURCE):
             return self._of_volume(pool, name)
         if name.owner is _Owner.GLANCE_IMAGE:
             row = self.stored.image(name.ident)
@@ -436,6 +369,3 @@ class Evidence:
                     each.project,
                 )
         raise outcomes.Refused(UNKNOWN)
-
-
-_OF_VOLUMES = frozenset({_Owner.VOLUME, _Owner.DELETED_SOURCE})

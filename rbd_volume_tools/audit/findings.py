@@ -131,7 +131,7 @@ CONTRADICTION = Kind(
 CONFIGURATION = Kind(
     'configuration-contradicts-record',
     _WARNING,
-    'Find out who changed it. cinder-rbd-ext types apply <type> sets what the '
+    'Find out who changed it. cinder-rbd-ext types plan <type> and apply set '
     'volume and its type request.',
 )
 NO_DEEP_FLATTEN = Kind(

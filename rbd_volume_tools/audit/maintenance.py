@@ -1,46 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Common code of commands that change many images."""
+"""Commands that change many images: one makes a plan, another applies it."""
 
+import abc
 import argparse
 from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
-import datetime
+import itertools
 import pathlib
 import sys
 import threading
+from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_options import sizes
+from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
+from rbd_volume_tools.command_line import plan_file
 from rbd_volume_tools.command_line import printable
 from rbd_volume_tools.command_line import progress
+from rbd_volume_tools.command_line import whole_file
 
-Planned = run.Change | outcomes.Outcome
+Planned = run.Planned | outcomes.Outcome
 
 
 class Command(exit_status.StatusLister):
     """A command for many images; its exit status shows the worst outcome.
 
     :cvar what: what the command changes
-    :cvar tolerated: health checks for which it does not pause
     :cvar columns: the attributes of outcomes by the names of their columns
+    :cvar needs_ceph: whether it connects to Ceph
     """
 
     what = 'images'
-    tolerated: Container[str] = frozenset()
+    needs_ceph = True
     columns: Mapping[str, str] = {
         'Pool': 'pool',
         'Image': 'image',
@@ -51,14 +55,11 @@ class Command(exit_status.StatusLister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        ceph_arguments.add(parser)
+        if self.needs_ceph:
+            ceph_arguments.add(parser)
         return parser
 
     def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
-        return self._headers
-
-    @property
-    def _headers(self) -> tuple[str, ...]:
         return ('Status', *self.columns, 'Seconds')
 
     def rows(
@@ -68,7 +69,7 @@ class Command(exit_status.StatusLister):
         ended = list(results)
         self.status = outcomes.severity(ended, interrupted)
         say(summary(ended, self.what))
-        return self._headers, [
+        return ('Status', *self.columns, 'Seconds'), [
             (
                 each.status.value,
                 *(
@@ -80,85 +81,216 @@ class Command(exit_status.StatusLister):
             for each in ended
         ]
 
-    def changed(
-        self,
-        parsed_args: argparse.Namespace,
-        name: str,
-        cluster: scan.Cluster,
-        planned: Iterable[Planned],
-        planned_at: datetime.datetime | None = None,
-    ) -> exit_status.Rows:
-        """Make the changes and return the rows.
+    def cloud(self) -> Any:
+        """Return the cloud.
 
-        :param name: name of the command, for the journal
-        :param planned_at: see :class:`run.Runner`
+        :raises CommandError: if the user is no administrator
         """
-        results: list[outcomes.Outcome] = []
+        shell: Any = self.app
+        return shell.administrator()
+
+    def cluster(self, parsed_args: argparse.Namespace) -> Any:
+        """Return the cluster; None if services make the changes."""
+        if not self.needs_ceph:
+            return None
+        return ceph_cluster.connected(parsed_args)
+
+
+class Plan(Command):
+    """A command that writes a plan, and changes nothing else.
+
+    :cvar noun: what the command is a part of, such as ``clean``
+    """
+
+    noun = ''
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '-o',
+            '--output',
+            metavar='<file>',
+            type=pathlib.Path,
+            required=True,
+            help='File for the plan, which must not exist',
+        )
+        return parser
+
+    @abc.abstractmethod
+    def planned(
+        self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
+    ) -> tuple[Mapping[str, Any], Iterable[Planned]]:
+        """Return the options of the plan, and each change or its refusal."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
+        path: pathlib.Path = parsed_args.output
+        exists = f'{path} exists. Give the name of a new file.'
+        if path.exists():
+            raise ValueError(exists)
+        whole_file.check(path)
+        cloud = self.cloud()
+        cluster = self.cluster(parsed_args)
+        taken = plan_file.now().isoformat(timespec='seconds')
+        options, changes = self.planned(parsed_args, cloud, cluster)
+        examined = list(changes)
+        header = plan_file.Header(
+            self.noun, *_place(cloud, cluster), taken, options
+        )
+        items = [
+            each.item
+            for each in examined
+            if not isinstance(each, outcomes.Outcome)
+        ]
+        try:
+            whole_file.write(path, plan_file.text(header, items), is_new=True)
+        except FileExistsError as error:
+            raise ValueError(exists) from error
+        say(f'{path}: {len(items)} items{self.note(items)}')
+        return self.rows(
+            each if isinstance(each, outcomes.Outcome) else each.outcome
+            for each in examined
+        )
+
+    def note(self, items: Sequence[Any]) -> str:
+        """Return what is said about the items, after their number."""
+        return ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """A plan that is being applied.
+
+    :ivar written: the journal
+    :ivar stop: ends the run after the current changes when it is set
+    """
+
+    parsed_args: argparse.Namespace
+    plan: plan_file.Header
+    items: Sequence[Any]
+    cloud: Any
+    cluster: Any
+    written: journal.Journal
+    stop: threading.Event
+
+
+class Apply(Command):
+    """A command that makes the changes of a plan.
+
+    :cvar noun: as that of the plan
+    :cvar item_class: the class of the items
+    :cvar tolerated: health checks for which it does not pause
+    :cvar stopping: the message for the first Ctrl-C
+    """
+
+    noun = ''
+    item_class: type[Any]
+    tolerated: Container[str] = frozenset()
+    stopping = 'Stopping after the current image.'
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan',
+            metavar='<file>',
+            type=pathlib.Path,
+            help=f'File that {self.noun} plan has written',
+        )
+        parser.add_argument(
+            '--limit',
+            metavar='<number>',
+            type=count,
+            help='Maximum number of items of this run, besides those that '
+            'the journal has as done (default: all)',
+        )
+        parser.add_argument(
+            '--journal',
+            metavar='<file>',
+            type=pathlib.Path,
+            help='File where each change is recorded before and after it is '
+            'made. The same command with the same file resumes a run that was '
+            'interrupted (default: the name of the plan with .journal)',
+        )
+        parser.add_argument(
+            '--per-minute',
+            metavar='<number>',
+            type=number_from(0, above=True),
+            help=f'Maximum number of {self.what} that are begun in a minute '
+            '(default: no limit)',
+        )
+        if self.needs_ceph:
+            parser.add_argument(
+                '--ignore-health',
+                action='store_true',
+                help='Do not pause while the cluster reports health checks '
+                'such as PG_DEGRADED, SLOW_OPS or OSD_NEARFULL',
+            )
+        return parser
+
+    @abc.abstractmethod
+    def changes(self, work: Work) -> Sequence[run.Change]:
+        """Return the changes of the items of a plan."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
+        plan, items = plan_file.parsed(
+            whole_file.read(parsed_args.plan), self.noun, self.item_class
+        )
+        cloud = self.cloud()
+        cluster = self.cluster(parsed_args)
+        place = _place(cloud, cluster if self.needs_ceph else None)
+        plan.check(*place)
+        path = parsed_args.journal or parsed_args.plan.with_name(
+            f'{parsed_args.plan.name}.journal'
+        )
         stop = threading.Event()
-        with (
-            journal.Journal(
-                parsed_args.journal, name, cluster.fsid()
-            ) as written,
-            progress.shown(self.app.stderr) as show,
-            run.stoppable(stop, say),
-        ):
+        with journal.Journal(path, f'{self.noun} apply', place[0]) as written:
             if written.resumed:
-                say(f'Resuming the run of {parsed_args.journal}.')
-            changes: list[run.Change] = []
-            for each in planned:
-                if isinstance(each, outcomes.Outcome):
-                    results.append(_marked(written, each))
-                elif (
-                    each.outcome.status is outcomes.Status.UNCHANGED
-                    and each.outcome.ident not in written.interrupted
-                ):
-                    results.append(_marked(written, each.outcome))
-                else:
-                    changes.append(each)
+                say(f'Resuming the run of {path}.')
+            numbers = itertools.count()
+            changes = [
+                each
+                for each in self.changes(
+                    Work(
+                        *(parsed_args, plan, items, cloud, cluster),
+                        *(written, stop),
+                    )
+                )
+                if written.done(*each.outcome.key, plan.time)
+                or parsed_args.limit is None
+                or next(numbers) < parsed_args.limit
+            ]
             runner = run.Runner(
                 cluster,
                 written,
                 pace.Pace(
                     stop,
-                    parsed_args.images_per_minute,
-                    parsed_args.bytes_per_second,
+                    parsed_args.per_minute,
+                    getattr(parsed_args, 'bytes_per_second', None),
                 ),
-                stop,
-                say,
-                not parsed_args.ignore_health,
-                planned_at,
+                *(stop, say, plan.time),
+                not getattr(parsed_args, 'ignore_health', True),
                 self.tolerated,
+                getattr(parsed_args, 'at_once', 1),
             )
-            results += runner.run(changes, show)
+            with (
+                progress.with_running(self.app.stderr) as show,
+                run.stoppable(stop, say, self.stopping),
+            ):
+                results = list(runner.run(changes, show))
         return self.rows(results, interrupted=stop.is_set())
 
 
-def add_change_options(
-    parser: argparse.ArgumentParser, needs_journal: bool = False
-) -> None:
-    """Add the options of commands that change images."""
-    parser.add_argument(
-        '--journal',
-        metavar='<file>',
-        type=pathlib.Path,
-        required=needs_journal,
-        help='File where each change is recorded before and after it is '
-        'made. The same command with the same file resumes a run that was '
-        'interrupted. Required to change images',
+def _place(cloud: Any, cluster: Any) -> tuple[str, str, str]:
+    """Return the fsid of a cluster, and URL and region of a cloud."""
+    return (
+        cluster.fsid() if cluster else '',
+        str(cloud.config.get_auth_args().get('auth_url', '')),
+        str(cloud.config.get_region_name() or ''),
     )
-    parser.add_argument(
-        '--images-per-minute',
-        metavar='<number>',
-        type=number_from(0, above=True),
-        help='Maximum number of images that are begun in a minute (default: '
-        'no limit)',
-    )
-    parser.add_argument(
-        '--ignore-health',
-        action='store_true',
-        help='Do not pause while the cluster reports health checks such as '
-        'PG_DEGRADED, SLOW_OPS or OSD_NEARFULL',
-    )
+
+
+def absolute(path: str | None) -> str:
+    """Return the absolute path of a file; empty for none."""
+    return str(pathlib.Path(path).absolute()) if path else ''
 
 
 def add_bytes_option(parser: argparse.ArgumentParser) -> None:
@@ -188,25 +320,9 @@ def require_volumes(
             )
 
 
-def dry(planned: Iterable[Planned]) -> Iterator[outcomes.Outcome]:
-    """Yield the planned changes."""
-    for each in planned:
-        yield each if isinstance(each, outcomes.Outcome) else each.outcome
-
-
 def say(text: str) -> None:
     """Show a message above the progress bar, which replaces standard error."""
     print(printable.text(text), file=sys.stderr, flush=True)
-
-
-def _marked(
-    written: journal.Journal, about: outcomes.Outcome
-) -> outcomes.Outcome:
-    """Set the status of an image that needed no change in this run only."""
-    unchanged = about.status is outcomes.Status.UNCHANGED
-    if unchanged and written.done(about.pool, about.image, about.ident):
-        return dataclasses.replace(about, status=outcomes.Status.EARLIER)
-    return about
 
 
 def summary(results: Iterable[outcomes.Outcome], what: str) -> str:

@@ -11,20 +11,55 @@ from rbd_volume_options import wire
 _UUID = r'[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}'
 _DELETED = re.escape(wire.DELETED_SOURCE)
 _CLONE = re.escape(wire.CLONE_SNAPSHOT)
+# Nova's disks, and no copies with a suffix of an administrator.
+_DISK = r'_disk(?:\.(?:config|local|swap|eph\d+))?(?:\.rescue)?'
 
 
 class Owner(enum.Enum):
-    """The kind of resource that an image or a snapshot belongs to."""
+    """The kind of resource that an image or a snapshot belongs to.
 
-    VOLUME = 'volume'
+    :ivar pattern: of the name, with the ID of the resource as its group; None
+        for an unknown name
+    :ivar is_snapshot: whether it is the name of a snapshot
+    :ivar recorded: attribute of :class:`~.records.Records` with the IDs of
+        such resources, None if the service was not queried; empty for none
+    """
+
+    pattern: re.Pattern[str] | None
+    is_snapshot: bool
+    recorded: str
+
+    def __new__(
+        cls,
+        word: str,
+        pattern: str = '',
+        recorded: str = '',
+        is_snapshot: bool = False,
+    ) -> 'Owner':
+        """Return an owner, whose value is the word for it."""
+        owner = object.__new__(cls)
+        owner._value_ = word
+        owner.pattern = re.compile(pattern) if pattern else None
+        owner.recorded = recorded
+        owner.is_snapshot = is_snapshot
+        return owner
+
+    VOLUME = 'volume', rf'volume-({_UUID})', 'volumes'
     #: The image of a source that was deleted before its clones.
-    DELETED_SOURCE = 'deleted source'
-    BACKUP_IMAGE = 'image of backups'
-    GLANCE_IMAGE = 'image of Glance'
-    SERVER_DISK = 'server disk'
-    VOLUME_SNAPSHOT = 'volume snapshot'
-    CLONE = 'clone'
-    BACKUP = 'backup'
+    DELETED_SOURCE = 'deleted source', rf'volume-({_UUID}){_DELETED}'
+    BACKUP_IMAGE = (
+        'image of backups',
+        rf'volume-({_UUID})\.backup\..+',
+        'backed_up',
+    )
+    GLANCE_IMAGE = 'image of Glance', rf'({_UUID})', 'images'
+    SERVER_DISK = 'server disk', rf'({_UUID}){_DISK}', 'servers'
+    VOLUME_SNAPSHOT = (
+        *('volume snapshot', rf'snapshot-({_UUID})', 'snapshots'),
+        True,
+    )
+    CLONE = 'clone', rf'volume-({_UUID}){_CLONE}', '', True
+    BACKUP = 'backup', rf'backup\.({_UUID})\.snap\.[\d.]+', 'backups', True
     UNKNOWN = 'unknown'
 
 
@@ -39,34 +74,14 @@ class Name:
     ident: str = ''
 
 
-_IMAGES = (
-    (Owner.VOLUME, re.compile(f'volume-({_UUID})')),
-    (Owner.DELETED_SOURCE, re.compile(f'volume-({_UUID}){_DELETED}')),
-    (Owner.BACKUP_IMAGE, re.compile(rf'volume-({_UUID})\.backup\..+')),
-    (Owner.GLANCE_IMAGE, re.compile(f'({_UUID})')),
-    # Nova's disks, and no copies with a suffix of an administrator.
-    (
-        Owner.SERVER_DISK,
-        re.compile(
-            rf'({_UUID})_disk(?:\.(?:config|local|swap|eph\d+))?(?:\.rescue)?'
-        ),
-    ),
-)
-_SNAPSHOTS = (
-    (Owner.VOLUME_SNAPSHOT, re.compile(f'snapshot-({_UUID})')),
-    (Owner.CLONE, re.compile(f'volume-({_UUID}){_CLONE}')),
-    (Owner.BACKUP, re.compile(rf'backup\.({_UUID})\.snap\.[\d.]+')),
-)
-
-
 def of_image(name: str) -> Name:
     """Return the resource that an image belongs to, from its name."""
-    return _parsed(name, _IMAGES)
+    return _parsed(name, is_snapshot=False)
 
 
 def of_snapshot(name: str) -> Name:
     """Return the resource that a snapshot belongs to, from its name."""
-    return _parsed(name, _SNAPSHOTS)
+    return _parsed(name, is_snapshot=True)
 
 
 def pattern(name: str) -> str:
@@ -75,10 +90,10 @@ def pattern(name: str) -> str:
     return re.sub(r'[0-9a-f]{12,}|[0-9]+', '<n>', name)
 
 
-def _parsed(
-    name: str, patterns: tuple[tuple[Owner, re.Pattern[str]], ...]
-) -> Name:
-    for owner, pattern in patterns:
-        if match := pattern.fullmatch(name):
-            return Name(owner, match[1])
+def _parsed(name: str, is_snapshot: bool) -> Name:
+    for owner in Owner:
+        if owner.is_snapshot is is_snapshot and owner.pattern:
+            match = owner.pattern.fullmatch(name)
+            if match:
+                return Name(owner, match[1])
     return Name(Owner.UNKNOWN)

@@ -14,6 +14,7 @@ from urllib import parse
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.command_line import answers
+from rbd_volume_tools.command_line import plan_file
 
 _PAGE = 1000
 _NOT_FOUND = 404
@@ -110,6 +111,28 @@ class Records:
     available: Mapping[str, list[str]] = dataclasses.field(
         default_factory=dict
     )
+
+    def has(self, name: names.Name) -> bool:
+        """Return whether the lists of the APIs have the owner in a name.
+
+        A service that was not queried has any, and so has an owner that no
+        service lists.
+        """
+        idents = getattr(self, name.owner.recorded or 'unlisted')
+        return idents is None or name.ident in idents
+
+    #: What no service lists.
+    unlisted = None
+
+    def check_cloud_id(self, planned: str) -> None:
+        """Check that the ID of the cloud is that of a plan.
+
+        :raises PlanError: otherwise
+        """
+        if self.cloud_id != planned:
+            raise plan_file.PlanError(
+                'rbd_cloud_id was changed since the plan. Make a new plan.'
+            )
 
 
 def of_cloud(cloud: Any, cluster: str) -> Records:
@@ -239,15 +262,12 @@ class CloudNow:
 
     def has_record(self, owner: names.Owner, ident: str) -> bool:
         """Return whether the cloud has a resource with an ID."""
-        service, path = {
-            names.Owner.BACKUP: (self.cloud.block_storage, 'backups'),
-            names.Owner.VOLUME_SNAPSHOT: (
-                self.cloud.block_storage,
-                'snapshots',
-            ),
-            names.Owner.GLANCE_IMAGE: (self.cloud.image, 'images'),
-            names.Owner.SERVER_DISK: (self.cloud.compute, 'servers'),
-        }[owner]
+        services = {
+            'images': self.cloud.image,
+            'servers': self.cloud.compute,
+        }
+        path = owner.recorded
+        service = services.get(path, self.cloud.block_storage)
         # A server of a cell that does not respond is there, and is shown with
         # the status UNKNOWN, only since this microversion.
         how = {'microversion': '2.69'} if path == 'servers' else {}

@@ -4,7 +4,6 @@
 
 import collections
 from collections.abc import Callable
-from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 import datetime
@@ -329,36 +328,30 @@ def _of_record(
         yield from _of_volume(image, volume, known)
 
 
+#: What an image or a snapshot without a record of its owner is.
+ORPHANS = {
+    names.Owner.VOLUME: findings.ORPHAN_VOLUME,
+    names.Owner.GLANCE_IMAGE: findings.ORPHAN_IMAGE,
+    names.Owner.SERVER_DISK: findings.ORPHAN_DISK,
+    names.Owner.BACKUP_IMAGE: findings.ORPHAN_BACKUP_IMAGE,
+    names.Owner.VOLUME_SNAPSHOT: findings.ORPHAN_SNAPSHOT,
+    names.Owner.BACKUP: findings.ORPHAN_BACKUP,
+}
+
+
 def orphan(image: images.Image, known: records.Records) -> _Found:
     """Yield the finding of an image without a record of its owner."""
     name = names.of_image(image.name)
-    missing: dict[
-        names.Owner, tuple[findings.Kind | None, Container[str] | None]
-    ] = {
-        names.Owner.VOLUME: (findings.ORPHAN_VOLUME, known.volumes),
-        names.Owner.GLANCE_IMAGE: (findings.ORPHAN_IMAGE, known.images),
-        names.Owner.SERVER_DISK: (findings.ORPHAN_DISK, known.servers),
-    }
-    kind, recorded = missing.get(name.owner, (None, None))
-    # A service that was not queried knows of no orphan.
-    if recorded is None or name.ident in recorded:
-        kind = None
-    if name.owner is names.Owner.BACKUP_IMAGE and not _has_backup(
-        image, known
-    ):
-        kind = findings.ORPHAN_BACKUP_IMAGE
-    if kind:
-        yield _finding(image, '', '', kind, sizes.format_size(image.size))
-
-
-def _has_backup(image: images.Image, known: records.Records) -> bool:
-    """Return whether Cinder has a backup that an image contains."""
-    if image.name.rpartition('.')[2] in known.backups:
-        return True
-    return any(
-        names.of_snapshot(each.name).ident in known.backups
-        for each in image.snapshots
-    )
+    if name.owner is names.Owner.BACKUP_IMAGE:
+        is_recorded = image.name.rpartition('.')[2] in known.backups or any(
+            names.of_snapshot(each.name).ident in known.backups
+            for each in image.snapshots
+        )
+    else:
+        is_recorded = known.has(name)
+    if name.owner in ORPHANS and not is_recorded:
+        size = sizes.format_size(image.size)
+        yield _finding(image, '', '', ORPHANS[name.owner], size)
 
 
 def orphan_snapshots(
@@ -370,17 +363,10 @@ def orphan_snapshots(
 
     :param volume: the volume of the image, if it is known
     """
-    unknown_to = {
-        names.Owner.VOLUME_SNAPSHOT: (
-            findings.ORPHAN_SNAPSHOT,
-            known.snapshots,
-        ),
-        names.Owner.BACKUP: (findings.ORPHAN_BACKUP, known.backups),
-    }
     for each in image.snapshots:
         name = names.of_snapshot(each.name)
-        kind, idents = unknown_to.get(name.owner, (None, frozenset[str]()))
-        if kind and name.ident not in idents and each.namespace == 'user':
+        kind = ORPHANS.get(name.owner)
+        if kind and each.namespace == 'user' and not known.has(name):
             yield _finding(
                 image,
                 volume.ident if volume else '',

@@ -141,15 +141,10 @@ def _of_objects(
 #: cause.
 _TRANSIENT = frozenset(
     {
-        findings.ORPHAN_VOLUME,
-        findings.ORPHAN_IMAGE,
-        findings.ORPHAN_DISK,
-        findings.ORPHAN_SNAPSHOT,
-        findings.ORPHAN_BACKUP,
+        *rules.ORPHANS.values(),
         findings.CLONE_SNAPSHOT,
         findings.DELETED_SOURCE,
         findings.CONTRADICTION,
-        findings.ORPHAN_BACKUP_IMAGE,
         findings.SECOND_IMAGE,
         findings.INTERRUPTED_UPLOAD,
     }

@@ -3,6 +3,9 @@
 """``cinder-rbd-ext clean``: removes leftovers that the audit finds."""
 
 import argparse
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import datetime
 import functools
 import pathlib
@@ -12,7 +15,6 @@ import uuid
 from cliff import command
 
 from rbd_volume_options import sizes
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import maintenance
@@ -27,18 +29,14 @@ from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import health
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.command_line import plan_file
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import projects
 from rbd_volume_tools.command_line import whole_file
 
 # Ceph has 32 bits for the time until which an image stays in the trash.
 _MOST_HOURS = 10 * 365 * 24
-_MAX_SKEW = datetime.timedelta(minutes=5)
-_MAX_AGE = datetime.timedelta(days=3)
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.timezone.utc)
 
 
 def _require_clock(cloud: Any) -> None:
@@ -61,8 +59,8 @@ def _require_clock(cloud: Any) -> None:
             'The clock of this host cannot be compared: no service of Cinder '
             'has reported. Start the services.'
         )
-    skew = _now() - max(times)
-    if abs(skew) > _MAX_SKEW:
+    skew = plan_file.now() - max(times)
+    if abs(skew) > plan_file.MAX_SKEW:
         raise ValueError(
             f'The clock of this host differs by {skew} from the time at which '
             'a service of Cinder has last reported. Set the clocks with NTP, '
@@ -71,35 +69,10 @@ def _require_clock(cloud: Any) -> None:
         )
 
 
-def _require_young(header: plans.Header) -> None:
-    """Check that a plan is not old.
-
-    :raises PlanError: otherwise
-    """
-    try:
-        taken = datetime.datetime.fromisoformat(header.taken)
-        age = _now() - taken
-    except (TypeError, ValueError) as error:
-        raise plans.PlanError(f'The time of the plan: {error}') from error
-    if not -_MAX_SKEW < age < _MAX_AGE:
-        raise plans.PlanError(
-            f'The plan is of {header.taken}. Plans are valid for '
-            f'{_MAX_AGE.days} days. Make a new plan.'
-        )
-
-
-def _cloud_url(cloud: Any) -> str:
-    return str(cloud.config.get_auth_args().get('auth_url', ''))
-
-
-def _region(cloud: Any) -> str:
-    return str(cloud.config.get_region_name() or '')
-
-
 def _examiner(
     cluster: scan.Cluster,
     cloud: Any,
-    header: plans.Header,
+    options: Mapping[str, Any],
     known: records.Records,
     stored: databases.Databases,
     approved: frozenset[str],
@@ -107,33 +80,35 @@ def _examiner(
 ) -> examination.Examiner:
     """Return the examiner of a plan, or of its execution.
 
+    :param options: those of the plan
     :raises ValueError: if a database is that of another cloud, or may be
     """
+    cinder_config, glance_config = (
+        options['cinder_config'],
+        options['glance_config'],
+    )
     for config_file, shown, what in (
-        (header.cinder_config, known.volumes, 'volume'),
-        (header.glance_config, known.images, 'image in Glance'),
+        (cinder_config, known.volumes, 'volume'),
+        (glance_config, known.images, 'image in Glance'),
     ):
         if config_file and not shown:
             raise ValueError(
-                f'The cloud {header.cloud} has no {what} by which the '
-                f'database of {config_file} can be recognized as its own. '
-                'Create one, or leave out the file.'
+                f'The cloud has no {what} by which the database of '
+                f'{config_file} can be recognized as its own. Create one, or '
+                'leave out the file.'
             )
-    if header.cinder_config:
-        maintenance.require_volumes(stored, header.cinder_config, known)
-    for ident in (
-        sorted(known.images or ())[:1] if header.glance_config else ()
-    ):
+    if cinder_config:
+        maintenance.require_volumes(stored, cinder_config, known)
+    for ident in sorted(known.images or ())[:1] if glance_config else ():
         row = stored.image(ident)
         if row is None or row.is_deleted:
             raise ValueError(
-                f'The database of {header.glance_config} does not have image '
-                f'{ident} of the cloud {header.cloud}. Give the '
-                'glance-api.conf of this cloud.'
+                f'The database of {glance_config} does not have image {ident} '
+                'of this cloud. Give the glance-api.conf of this cloud.'
             )
     rules = examination.Rules(
-        datetime.timedelta(seconds=header.delay),
-        datetime.timedelta(seconds=header.older_than),
+        datetime.timedelta(seconds=options['delay']),
+        datetime.timedelta(seconds=options['older_than']),
         breaks_locks,
     )
     proofs = evidence.Evidence(
@@ -151,7 +126,7 @@ def _examiner(
     )
 
 
-class Plan(maintenance.Command):
+class Plan(maintenance.Plan):
     """Examine leftovers that the audit finds, and write a plan to remove them.
 
     Nothing is removed. The plan has only leftovers that provably belong to
@@ -162,16 +137,10 @@ class Plan(maintenance.Command):
     does not count.
     """
 
+    noun = 'clean'
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '-o',
-            '--output',
-            metavar='<file>',
-            type=pathlib.Path,
-            required=True,
-            help='File for the plan, which must not exist',
-        )
         parser.add_argument(
             '--pool',
             metavar='<pool>',
@@ -247,12 +216,9 @@ class Plan(maintenance.Command):
         )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        path: pathlib.Path = parsed_args.output
-        exists = f'{path} exists. Give the name of a new file.'
-        if path.exists():
-            raise ValueError(exists)
-        whole_file.check(path)
+    def planned(
+        self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
+    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
         approved: frozenset[str] = frozenset()
         if parsed_args.approve:
             approved = plans.approvals(whole_file.read(parsed_args.approve))
@@ -260,28 +226,21 @@ class Plan(maintenance.Command):
         stored = databases.Databases(
             parsed_args.cinder_config, parsed_args.glance_config
         )
-        shell: Any = self.app
-        cloud = shell.administrator()
         _require_clock(cloud)
         selected = projects.selected(cloud, parsed_args.project)
-        cluster = ceph_cluster.connected(parsed_args)
         read = functools.cache(
             functools.partial(records.of_cloud, cloud, cluster.fsid())
         )
         with progress.shown(self.app.stderr) as show:
             audited = run.run(cluster, parsed_args.pool, read, show)
         known = read()
-        header = plans.Header(
-            cluster.fsid(),
-            _cloud_url(cloud),
-            _region(cloud),
-            known.cloud_id,
-            _now().isoformat(timespec='seconds'),
-            parsed_args.delay * 3600,
-            parsed_args.older_than * 3600,
-            _absolute(parsed_args.cinder_config),
-            _absolute(parsed_args.glance_config),
-        )
+        options = {
+            'cloud_id': known.cloud_id,
+            'delay': parsed_args.delay * 3600,
+            'older_than': parsed_args.older_than * 3600,
+            'cinder_config': maintenance.absolute(parsed_args.cinder_config),
+            'glance_config': maintenance.absolute(parsed_args.glance_config),
+        }
         examined = list(
             plans.made(
                 audited,
@@ -291,20 +250,18 @@ class Plan(maintenance.Command):
                     selected.idents,
                     parsed_args.limit,
                 ),
-                _examiner(cluster, cloud, header, known, stored, approved),
+                _examiner(cluster, cloud, options, known, stored, approved),
             )
         )
-        items = [x.item for x in examined if isinstance(x, removal.Removal)]
         selected.check(
-            {each.project for each in maintenance.dry(examined)},
+            {
+                each.item.project
+                if isinstance(each, removal.Removal)
+                else each.project
+                for each in examined
+            },
             may_be_deleted=True,
         )
-        try:
-            whole_file.write(path, plans.text(header, items), is_new=True)
-        except FileExistsError as error:
-            raise ValueError(exists) from error
-        size = sizes.format_size(sum(each.size for each in items))
-        maintenance.say(f'{path}: {len(items)} items, {size} provisioned')
         for each in audited.found:
             if each.kind is findings.FORBIDDEN:
                 what = (
@@ -317,17 +274,24 @@ class Plan(maintenance.Command):
                     f'{parsed_args.ceph_user} may not read it. Name other '
                     'pools with --pool, or another --ceph-user.'
                 )
-        rows = self.rows(maintenance.dry(examined))
-        if not audited.is_complete:
+        self._is_complete = audited.is_complete
+        return options, examined
+
+    def note(self, items: Sequence[examination.Item]) -> str:
+        """Return the provisioned size of all items."""
+        return f', {sizes.format_size(sum(x.size for x in items))} provisioned'
+
+    def rows(
+        self, results: Iterable[outcomes.Outcome], interrupted: bool = False
+    ) -> exit_status.Rows:
+        """Show a summary and return the rows."""
+        rows = super().rows(results, interrupted)
+        if not self._is_complete:
             self.status = exit_status.FAILED
         return rows
 
 
-def _absolute(path: str) -> str:
-    return str(pathlib.Path(path).absolute()) if path else ''
-
-
-class Apply(maintenance.Command):
+class Apply(maintenance.Apply):
     """Remove what a plan lists.
 
     Each item is examined again immediately before its removal, and refused if
@@ -337,70 +301,38 @@ class Apply(maintenance.Command):
     or was interrupted.
     """
 
+    noun = 'clean'
+    item_class = examination.Item
     # Removals free the space that the cluster lacks.
     tolerated = health.FULL
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            'plan',
-            metavar='<file>',
-            type=pathlib.Path,
-            help='File that clean plan has written',
-        )
-        parser.add_argument(
-            '--limit',
-            metavar='<number>',
-            type=maintenance.count,
-            help='Apply only so many items, the first ones (default: all)',
-        )
-        parser.add_argument(
             '--break-stale-locks',
             action='store_true',
             help='Break the locks of clients that are gone, and blocklist '
             'these clients. Without it, their images are refused',
         )
-        maintenance.add_change_options(parser, needs_journal=True)
-        parser.set_defaults(bytes_per_second=None)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        header, items = plans.parsed(whole_file.read(parsed_args.plan))
-        _require_young(header)
-        shell: Any = self.app
-        cloud = shell.administrator()
-        _require_clock(cloud)
-        cluster = ceph_cluster.connected(parsed_args)
-        fsid, url, region = cluster.fsid(), _cloud_url(cloud), _region(cloud)
-        planned = (header.cluster, header.cloud, header.region)
-        if (fsid, url, region) != planned:
-            raise plans.PlanError(
-                f'The plan is for the cluster {header.cluster}, the cloud '
-                f'{header.cloud} and its region {header.region or "(none)"}, '
-                f'not for {fsid}, {url} and {region or "(none)"}.'
-            )
-        known = records.of_cloud(cloud, fsid)
-        if known.cloud_id != header.cloud_id:
-            raise plans.PlanError(
-                'rbd_cloud_id was changed since the plan. Make a new plan.'
-            )
+    def changes(self, work: maintenance.Work) -> Sequence[removal.Removal]:
+        _require_clock(work.cloud)
+        known = records.of_cloud(work.cloud, work.plan.cluster)
+        options = work.plan.options
+        known.check_cloud_id(options['cloud_id'])
         examiner = _examiner(
-            cluster,
-            cloud,
-            header,
+            work.cluster,
+            work.cloud,
+            options,
             known,
-            databases.Databases(header.cinder_config, header.glance_config),
-            plans.approved(items),
-            parsed_args.break_stale_locks,
+            databases.Databases(
+                options['cinder_config'], options['glance_config']
+            ),
+            plans.approved(work.items),
+            work.parsed_args.break_stale_locks,
         )
-        items = items[: parsed_args.limit]
-        return self.changed(
-            parsed_args,
-            'clean apply',
-            cluster,
-            [removal.Removal(each, examiner) for each in items],
-            datetime.datetime.fromisoformat(header.taken),
-        )
+        return [removal.Removal(each, examiner) for each in work.items]
 
 
 class CloudId(command.Command):

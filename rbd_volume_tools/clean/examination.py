@@ -24,7 +24,6 @@ from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.audit import use
 from rbd_volume_tools.clean import leftovers
-from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
 
@@ -149,7 +148,7 @@ class Examiner:
         if row is None:
             raise _Refused(
                 _Reason(
-                    reasons.NOT_CLEANABLE,
+                    leftovers.NOT_CLEANABLE,
                     f'{kind.code} cannot be removed safely',
                     _INSTEAD.get(kind, kind.remedy),
                 )
@@ -177,7 +176,7 @@ class Examiner:
             and self.rules.now() - last_sign < self.rules.older_than
         ):
             raise _Refused(
-                reasons.TOO_YOUNG, f'{last_sign:%Y-%m-%d %H:%M} UTC'
+                leftovers.TOO_YOUNG, f'{last_sign:%Y-%m-%d %H:%M} UTC'
             )
         return Item(
             kind.code,
@@ -223,14 +222,14 @@ class Examiner:
         try:
             self.cluster.require_harmless(at.pool, name, ident)
         except reading.NotRead as error:
-            raise _Refused(reasons.DAMAGED, str(error)) from error
+            raise _Refused(leftovers.DAMAGED, str(error)) from error
 
     def _image(self, at: _Place) -> _Facts:
         self._require_harmless(at, at.image)
         with self._rbd.Image(at.ioctx, at.image, read_only=True) as opened:
             if opened.id() != at.ident:
                 raise _Refused(
-                    reasons.CHANGED, f'the image has the ID {opened.id()}'
+                    leftovers.CHANGED, f'the image has the ID {opened.id()}'
                 )
             facts = self._facts(at, opened)
         # Somebody who restored or renamed an image wants to keep it.
@@ -276,25 +275,25 @@ class Examiner:
         :raises Refused: otherwise
         """
         if image.group()['name']:
-            raise _Refused(reasons.IN_GROUP, image.group()['name'])
+            raise _Refused(leftovers.IN_GROUP, image.group()['name'])
         mirrored = image.mirror_image_get_info()['state']
         if mirrored != self._rbd.RBD_MIRROR_IMAGE_DISABLED:
-            raise _Refused(reasons.MIRRORED)
+            raise _Refused(leftovers.MIRRORED)
         if image.features() & self._rbd.RBD_FEATURE_MIGRATING:
-            raise _Refused(reasons.MIGRATING)
+            raise _Refused(leftovers.MIGRATING)
 
     def _trashed(self, at: _Place, row: leftovers.Leftover) -> _Facts:
         entry = objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident)
         if entry is None or entry.name != at.image:
-            raise _Refused(reasons.CHANGED, 'it is not in the trash')
+            raise _Refused(leftovers.CHANGED, 'it is not in the trash')
         expires = f'{entry.source.name}, {entry.expires:%Y-%m-%d %H:%M}'
         if entry.source is not row.source:
-            raise _Refused(reasons.DEFERRED, expires)
+            raise _Refused(leftovers.DEFERRED, expires)
         if row.states and entry.state not in row.states:
-            raise _Refused(reasons.DEFERRED, f'it is {entry.state.name}')
+            raise _Refused(leftovers.DEFERRED, f'it is {entry.state.name}')
         is_purge = row.way is leftovers.Way.PURGE
         if is_purge and entry.expires > self.rules.now():
-            raise _Refused(reasons.DEFERRED, expires)
+            raise _Refused(leftovers.DEFERRED, expires)
         if objects.has_header(self._rados, at.ioctx, at.ident):
             self._require_harmless(at, ident=at.ident)
             with self._rbd.Image(
@@ -311,22 +310,22 @@ class Examiner:
         stored = objects.id_of(self._rados, at.ioctx, at.image)
         if stored and stored[0] != at.ident:
             raise _Refused(
-                reasons.CHANGED, f'the image has the ID {stored[0]}'
+                leftovers.CHANGED, f'the image has the ID {stored[0]}'
             )
         if objects.trash_entry(self._rados, at.ioctx, at.pool, at.ident):
-            raise _Refused(reasons.NOT_A_REST, 'it is in the trash')
+            raise _Refused(leftovers.NOT_A_REST, 'it is in the trash')
         if objects.has_header(self._rados, at.ioctx, at.ident):
-            raise _Refused(reasons.NOT_A_REST, 'its header')
+            raise _Refused(leftovers.NOT_A_REST, 'its header')
         self._require_no_data(at)
         return _Facts()
 
     def _require_no_data(self, at: _Place) -> None:
         for pool, why in self._inventory.unlisted.items():
-            raise _Refused(reasons.UNLISTED, f'{pool}: {why}')
+            raise _Refused(leftovers.UNLISTED, f'{pool}: {why}')
         place = (at.ioctx.get_pool_id(), at.ident)
         number = self._inventory.data.get(place, 0)
         if number:
-            raise _Refused(reasons.NOT_A_REST, f'{number} objects of data')
+            raise _Refused(leftovers.NOT_A_REST, f'{number} objects of data')
 
     def _snapshot(self, at: _Place) -> tuple[_Facts, evidence.Proof]:
         image_name, _, snapshot = at.image.partition('@')
@@ -335,7 +334,7 @@ class Examiner:
             clients = use.of_image(image, at.ours)
             if image.id() != at.ident:
                 raise _Refused(
-                    reasons.CHANGED, f'the image has the ID {image.id()}'
+                    leftovers.CHANGED, f'the image has the ID {image.id()}'
                 )
             _require_unused(clients)
             if clients.stale_owner:
@@ -346,7 +345,7 @@ class Examiner:
                 if each['name'] == snapshot:
                     break
             else:
-                raise _Refused(reasons.CHANGED, 'the snapshot is gone')
+                raise _Refused(leftovers.CHANGED, 'the snapshot is gone')
             _require_no_children(image, each['id'])
             self._require_alone(image)
             facts = _Facts(
@@ -362,7 +361,7 @@ class Examiner:
         volume = self._proofs.volume(owner.ident)
         if volume is None and owner.owner is names.Owner.VOLUME:
             raise _Refused(
-                reasons.CHANGED, f'Cinder has no volume {owner.ident}'
+                leftovers.CHANGED, f'Cinder has no volume {owner.ident}'
             )
         if volume and (busy := decisions.obstacle_of_status(volume)):
             # A retype reads all snapshots. It only reads, so that no watch
@@ -371,17 +370,13 @@ class Examiner:
         return facts, proof
 
 
-def _other_id(ident: str) -> outcomes.Refused:
-    return _Refused(reasons.CHANGED, f'the image has the ID {ident}')
-
-
 def _require_unused(clients: use.Use) -> None:
     """Check that no client has an image open, and none has locked it by hand.
 
     :raises Refused: otherwise
     """
     if clients.watchers:
-        raise _Refused(reasons.IN_USE, ', '.join(sorted(clients.watchers)))
+        raise _Refused(leftovers.IN_USE, ', '.join(sorted(clients.watchers)))
     if clients.is_manual:
         raise _Refused(decisions.LOCKED, clients.owner)
 
@@ -394,10 +389,10 @@ def _require_no_children(image: Any, snapshot: int) -> None:
             for each in image.list_children2()
         ]
     if children:
-        raise _Refused(reasons.CHILDREN, ', '.join(children))
+        raise _Refused(leftovers.CHILDREN, ', '.join(children))
 
 
-_MAPS = 'Use cinder-rbd-ext object-map enable or rebuild.'
+_MAPS = 'Use cinder-rbd-ext object-map plan.'
 
 #: Remedies that replace those of the audit.
 _INSTEAD: Mapping[findings.Kind, str] = {

@@ -15,9 +15,72 @@ import textwrap
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
-from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
+
+_Reason = outcomes.Reason
+
+IN_USE = _Reason(
+    'in-use',
+    'a client has the image open',
+    'Find the client: rbd status <image>.',
+)
+STALE_LOCK = _Reason(
+    'stale-lock',
+    'a client that is gone holds the lock',
+    'Run clean apply with --break-stale-locks, which blocklists the client.',
+)
+CHILDREN = _Reason(
+    'children',
+    'clones depend on it',
+    'Flatten or delete the clones first: rbd children --all <image>.',
+)
+TOO_YOUNG = _Reason(
+    'too-young',
+    'its last sign of life is too recent',
+    'Plan again later, or with a smaller --older-than.',
+)
+MIRRORED = _Reason(
+    'mirrored',
+    'the image is mirrored',
+    'Check the cluster that it is mirrored with; disable its mirroring.',
+)
+IN_GROUP = _Reason(
+    'in-group',
+    'the image is in a group',
+    'Remove it from the group: rbd group image remove.',
+)
+MIGRATING = _Reason(
+    'migrating',
+    'a migration of librbd is not committed',
+    'Finish it: rbd migration execute, then rbd migration commit.',
+)
+UNLISTED = _Reason(
+    'objects-not-listed',
+    'the objects of a pool could not be listed',
+    'Give the Ceph user the right to read all pools, or plan again later.',
+)
+NOT_A_REST = _Reason(
+    'not-a-rest',
+    'objects of the image are still there',
+    'Recover the image, or find out why it cannot be opened.',
+)
+DAMAGED = _Reason(
+    'damaged',
+    'its content ends each process that opens it',
+    'Do not open it. Keep its objects for an examination: rados export.',
+)
+DEFERRED = _Reason(
+    'deferred',
+    'the entry of the trash is not expired, or not of a user',
+    'Plan again later.',
+)
+CHANGED = _Reason(
+    'changed',
+    'it has changed since the plan',
+    'Make a new plan.',
+)
+NOT_CLEANABLE = 'not-cleanable'
 
 
 class Way(enum.Enum):
@@ -38,10 +101,10 @@ class Way(enum.Enum):
 _Reasons = tuple[outcomes.Reason, ...]
 #: What must not be, of any image that librbd opens.
 _OF_IMAGES: _Reasons = (
-    *(reasons.IN_USE, decisions.LOCKED, reasons.CHILDREN, reasons.IN_GROUP),
-    *(reasons.MIRRORED, reasons.MIGRATING, reasons.DAMAGED),
+    *(IN_USE, decisions.LOCKED, CHILDREN, IN_GROUP),
+    *(MIRRORED, MIGRATING, DAMAGED),
     *(evidence.RECORDED, evidence.FOREIGN, evidence.RELEASED, evidence.LATER),
-    *(evidence.FOREIGN_POOL, reasons.TOO_YOUNG),
+    *(evidence.FOREIGN_POOL, TOO_YOUNG),
 )
 _How = evidence.How
 _ALL_PROOFS = tuple(_How)
@@ -111,7 +174,7 @@ TABLE: dict[findings.Kind, Leftover] = {
             'A name whose image is in the trash',
             Way.FINISH,
             'The same; the same plan completes it.',
-            never=(*_OF_IMAGES, reasons.CHANGED, reasons.DEFERRED),
+            never=(*_OF_IMAGES, CHANGED, DEFERRED),
             states=frozenset({_State.SETTLED, _State.MOVING}),
         ),
         Leftover(
@@ -121,7 +184,7 @@ TABLE: dict[findings.Kind, Leftover] = {
             Way.PURGE,
             'An entry that is being removed, perhaps without a header, or one '
             'with fewer snapshots; the next plan has it.',
-            never=(*_OF_IMAGES, reasons.DEFERRED),
+            never=(*_OF_IMAGES, DEFERRED),
             states=frozenset({_State.SETTLED, _State.REMOVING}),
         ),
         Leftover(
@@ -129,7 +192,7 @@ TABLE: dict[findings.Kind, Leftover] = {
             'An image in the trash whose removal was interrupted',
             Way.PURGE,
             'The same; the next plan has it.',
-            never=(*_OF_IMAGES, reasons.DEFERRED),
+            never=(*_OF_IMAGES, DEFERRED),
             source=objects.Source.REMOVING,
         ),
         Leftover(
@@ -158,7 +221,7 @@ TABLE: dict[findings.Kind, Leftover] = {
             'The entry of the directory without the ID object; the next plan '
             'has it.',
             never=(
-                *(reasons.NOT_A_REST, reasons.UNLISTED, evidence.RECORDED),
+                *(NOT_A_REST, UNLISTED, evidence.RECORDED),
                 evidence.FOREIGN_POOL,
             ),
         ),

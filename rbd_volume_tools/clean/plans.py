@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans of removals: made from an audit, kept in a file, read by a person.
-
-The file has one JSON object per line, so that a person can delete lines. The
-first line says what the plan applies to. Each other line is an item with a
-seal: an item that was changed, or copied from another plan, is refused. The
-seal is a checksum, against accidents: whoever writes the file can make it.
-"""
+"""The selection of leftovers for a plan, and the file of approvals."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 import dataclasses
 import fnmatch
-import hashlib
-import json
 from typing import Any
 
 from rbd_volume_tools.audit import evidence
@@ -26,42 +17,11 @@ from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 
-VERSION = 1
-
 LIMITED = outcomes.Reason(
     'limit',
     'the plan already has as many items as --limit allows',
     'Apply this plan, then make another one.',
 )
-
-
-class PlanError(Exception):
-    """A file is no plan, or one that cannot be applied here."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Header:
-    """What a plan applies to.
-
-    :ivar cluster: fsid of the Ceph cluster
-    :ivar cloud: URL of Keystone
-    :ivar region: region of the services
-    :ivar cloud_id: id in the marks of this cloud; empty without one
-    :ivar taken: time of the plan
-    :ivar delay: seconds for which images stay in the trash
-    :ivar older_than: minimum seconds since the last sign of life
-    """
-
-    cluster: str
-    cloud: str
-    region: str
-    cloud_id: str
-    taken: str
-    delay: float
-    older_than: float
-    cinder_config: str = ''
-    glance_config: str = ''
-    version: int = VERSION
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,54 +105,6 @@ def _examined(
         )
 
 
-def text(header: Header, items: Iterable[examination.Item]) -> str:
-    """Return a plan as the content of a file."""
-    first = _line(dataclasses.asdict(header))
-    return '\n'.join(
-        [first, *(_sealed(first, dataclasses.asdict(x)) for x in items), '']
-    )
-
-
-def parsed(content: str) -> tuple[Header, list[examination.Item]]:
-    """Return the plan in the content of a file.
-
-    :raises PlanError: if it is none, or an item was changed
-    """
-    first, *lines = [
-        line for line in content.splitlines() if line.strip()
-    ] or ('',)
-    try:
-        header = Header(**json.loads(first))
-    except (RecursionError, TypeError, ValueError) as error:
-        raise PlanError(
-            f'The first line is not that of a plan: {error}. Give the file '
-            'that clean plan has written.'
-        ) from error
-    if header.version != VERSION:
-        raise PlanError(
-            f'The plan has version {header.version}, not {VERSION}. Make a '
-            'new plan.'
-        )
-    items = []
-    for number, line in enumerate(lines, 2):
-        try:
-            values = json.loads(line)
-            values.pop('seal')
-            if _sealed(first, values) != line:
-                raise ValueError('it does not have its seal')
-            values['snapshots'] = tuple(values['snapshots'])
-            items.append(examination.Item(**values))
-        except (
-            *(AttributeError, KeyError, RecursionError),
-            *(TypeError, ValueError),
-        ) as error:
-            raise PlanError(
-                f'Line {number} was changed: {error}. Lines of a plan can be '
-                'deleted, but not changed.'
-            ) from error
-    return header, items
-
-
 def approved(items: Iterable[examination.Item]) -> frozenset[str]:
     """Return the images that the operator listed when the plan was made."""
     return frozenset(
@@ -220,12 +132,3 @@ def approvals(content: str) -> frozenset[str]:
             )
         images.add(word)
     return frozenset(images)
-
-
-def _line(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, sort_keys=True)
-
-
-def _sealed(first: str, values: Mapping[str, Any]) -> str:
-    seal = hashlib.sha256(f'{first}\n{_line(values)}'.encode()).hexdigest()
-    return _line({**values, 'seal': seal[:16]})

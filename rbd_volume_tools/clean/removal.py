@@ -3,33 +3,7 @@
 """Removes leftovers that the audit finds.
 
 Each is examined again immediately before its removal. What differs from the
-plan by then is refused.
-
-What holds before each step, and what a kill leaves:
-
-``TRASH``
-    Nothing uses the image, and it is proven to be this cloud's. librbd moves
-    it to the trash, where its data stays for the delay. A kill during the move
-    leaves an entry in the trash and perhaps the name, which the audit finds as
-    ``interrupted-trash-move``; the same plan completes it.
-``FINISH``
-    The image is in the trash, and its name still stands. librbd resumes its
-    own move; otherwise, the name is removed with the test that it belongs to
-    the id in the trash. No data is touched.
-``PURGE``
-    The mover's delay has passed and the entry is old. Snapshots without
-    clones are removed one by one, as long as the image stays in the trash,
-    then the image; librbd itself refuses it before its delay. A kill leaves
-    the entry in the state REMOVING, perhaps without a header, or one with
-    fewer snapshots. The next plan has it.
-``SNAPSHOT``
-    The snapshot has no clones and its owner is deleted. One call of librbd,
-    which breaks no lock: a volume has the image.
-``NAME``
-    There is no header and no data object of any number in any pool, so that
-    the name leads to nothing. The ID object is removed if it has not changed,
-    then the entry of the directory if name and id belong together. A kill in
-    between leaves the entry, which the next plan has.
+plan by then is refused. What a kill leaves is in :mod:`.leftovers`.
 """
 
 from collections.abc import Callable
@@ -41,7 +15,6 @@ from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.clean import examination
 from rbd_volume_tools.clean import leftovers
-from rbd_volume_tools.clean import reasons
 from rbd_volume_tools.command_line import outcomes
 
 
@@ -55,6 +28,7 @@ class Removal:
     item: examination.Item
     examiner: examination.Examiner
     size: int = 0
+    percent: int | None = None
 
     @property
     def outcome(self) -> outcomes.Outcome:
@@ -129,7 +103,7 @@ class Removal:
         """
         entry = self._entry(ioctx)
         if entry is None or entry.state is objects.State.RESTORING:
-            raise outcomes.Refused(reasons.CHANGED, 'it has been restored')
+            raise outcomes.Refused(leftovers.CHANGED, 'it has been restored')
 
     def _require_same(self, seen: examination.Item, ignored: set[str]) -> None:
         if not seen.stale_lock:
@@ -143,12 +117,12 @@ class Removal:
             and getattr(seen, field.name) != getattr(self.item, field.name)
         ]
         if changed:
-            raise outcomes.Refused(reasons.CHANGED, ', '.join(changed))
+            raise outcomes.Refused(leftovers.CHANGED, ', '.join(changed))
 
     def _break_lock(self, ioctx: Any) -> None:
         """Break the lock of a client that is gone, which is blocklisted."""
         if not self.examiner.rules.breaks_locks:
-            raise outcomes.Refused(reasons.STALE_LOCK, self.item.stale_lock)
+            raise outcomes.Refused(leftovers.STALE_LOCK, self.item.stale_lock)
         how = {'image_id': self.item.ident}
         with self.examiner.cluster.librbd.Image(ioctx, **how) as image:
             for client, cookie, address in list(
@@ -167,7 +141,7 @@ class Removal:
             if other not in ('', self.item.ident):
                 # librbd would move that image.
                 raise outcomes.Refused(
-                    reasons.CHANGED, f'the name belongs to {other} now'
+                    leftovers.CHANGED, f'the name belongs to {other} now'
                 )
         entry = self._entry(ioctx)
         if entry and not entry.is_settled:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from collections.abc import Container
 import json
 import threading
-import time
 from typing import Any
 
 #: Ceph's health checks that additional load would make worse. Other checks,
@@ -87,7 +86,6 @@ class Watch:
 
     :param connection: of librados
     :param say: called with a message when a pause begins and ends
-    :param interval: seconds for which an unhealthy cluster is not asked again
     :param tolerated: see :func:`troubles`
     """
 
@@ -95,17 +93,12 @@ class Watch:
         self,
         connection: Any,
         say: Callable[[str], None],
-        interval: float = INTERVAL,
-        now: Callable[[], float] = time.monotonic,
         tolerated: Container[str] = frozenset(),
     ) -> None:
         self._connection = connection
         self._say = say
-        self._interval = interval
-        self._now = now
         self._tolerated = tolerated
         self._shown: list[str] = []
-        self._next = 0.0
         self._answered = False
 
     def is_healthy(self) -> bool:
@@ -115,8 +108,6 @@ class Watch:
 
         :raises HealthUnknown: if the monitors have never answered
         """
-        if self._shown and self._now() < self._next:
-            return False
         try:
             reported = troubles(self._connection, self._tolerated)
         except HealthUnknown:
@@ -132,26 +123,13 @@ class Watch:
         elif self._shown and not reported:
             self._say('The cluster has recovered; continuing.')
         self._shown = reported
-        self._next = self._now() + self._interval
         return not reported
 
 
-def wait(
-    connection: Any,
-    stop: threading.Event,
-    say: Callable[[str], None],
-    interval: float = INTERVAL,
-    tolerated: Container[str] = frozenset(),
-) -> bool:
-    """Wait until the cluster is healthy enough for changes.
+def wait(watch: Watch, stop: threading.Event) -> None:
+    """Wait until the cluster is healthy, or the run is being stopped.
 
-    :param say: is called with a message when a pause begins and ends
-    :param tolerated: see :func:`troubles`
-    :returns: whether it is; otherwise, the run is being stopped
-    :raises HealthUnknown: if the monitors do not answer
+    :raises HealthUnknown: if the monitors have never answered
     """
-    watch = Watch(connection, say, 0, tolerated=tolerated)
-    while not watch.is_healthy():
-        if stop.wait(interval):
-            return False
-    return not stop.is_set()
+    while not watch.is_healthy() and not stop.wait(INTERVAL):
+        pass

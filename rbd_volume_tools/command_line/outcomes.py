@@ -33,7 +33,7 @@ class Status(enum.Enum):
     DONE = 'done'
     #: No change was necessary.
     UNCHANGED = 'unchanged'
-    #: Only shown, because this is a dry run.
+    #: An item of a plan.
     PLANNED = 'planned'
     #: A rule forbids the change; an operator has to act.
     REFUSED = 'refused'
@@ -77,8 +77,23 @@ class Refused(Exception):
         self.detail = detail
 
 
+class Unneeded(Exception):
+    """An image or a volume is already as the change would make it."""
+
+
+class Continues(Exception):
+    """A service completes a change after the end of the command."""
+
+
 class NotVerified(Exception):
-    """The state of an image after a change is not the planned one."""
+    """The state of an image after a change is not the planned one.
+
+    :ivar remedy: what an operator can do
+    """
+
+    def __init__(self, text: str, remedy: str = '') -> None:
+        super().__init__(text)
+        self.remedy = remedy
 
 
 #: What to do if the Ceph user lacks a capability.
@@ -109,6 +124,11 @@ class Outcome:
     project: str = ''
     seconds: float = 0.0
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Pool, name and ID of the image."""
+        return self.pool, self.image, self.ident
+
     def refused(self, error: Refused) -> 'Outcome':
         """Return the outcome of a refused change."""
         return dataclasses.replace(
@@ -122,6 +142,15 @@ class Outcome:
     def plain(self) -> dict[str, Any]:
         """Return the outcome as plain values."""
         return {**dataclasses.asdict(self), 'status': self.status.value}
+
+
+def unreadable(pool: str, name: str, why: str) -> Outcome:
+    """Return the outcome of an image that cannot be opened.
+
+    :param name: empty for a pool that the Ceph user may not read
+    """
+    remedy = '' if name else READ
+    return Outcome(Status.FAILED, pool, name, detail=why, remedy=remedy)
 
 
 def severity(results: Iterable[Outcome], interrupted: bool = False) -> int:

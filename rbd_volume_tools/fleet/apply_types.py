@@ -1,97 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``cinder-rbd-ext types apply``: gives volumes the keys of their type.
+"""``cinder-rbd-ext types plan`` and ``apply``: volumes get their type's keys.
 
 No data is removed or copied: the driver compares the metadata of RBD images
 with the keys of the volume and its type, and changes entries that differ.
-After an interruption, the same command continues.
 """
 
 import argparse
-import threading
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
-from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.command_line import answers
-from rbd_volume_tools.command_line import exit_status
-from rbd_volume_tools.command_line import pace
-from rbd_volume_tools.command_line import printable
-from rbd_volume_tools.command_line import progress
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.fleet import retype_commands
+from rbd_volume_tools.fleet import retype_rules
 from rbd_volume_tools.fleet import retypes
 from rbd_volume_tools.fleet import volume_service
 
-_STOPPING = 'No more volumes are changed.'
+
+@dataclasses.dataclass(frozen=True)
+class _Change:
+    """The comparison of a volume with its type."""
+
+    item: retypes.Item
+    service: volume_service.VolumeService
+    size: int = 0
+    percent: int | None = None
+
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The volume, planned."""
+        return self.item.outcome
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Let the driver compare the volume with its type.
+
+        :raises Refused: if it could not be changed
+        :raises NotAnswered: if the API does not answer
+        """
+        try:
+            warning = self.service.apply_type(self.item.volume)
+        except retypes.Refusal as error:
+            raise outcomes.Refused(
+                retype_rules.BY_CINDER, str(error)
+            ) from error
+        except retypes.Unavailable as error:
+            raise outcomes.NotAnswered(
+                f'the API did not answer: {error}'
+            ) from error
+        if warning:
+            raise outcomes.Refused(retype_rules.BY_CINDER, warning)
+        return 'as its type'
 
 
-class ApplyTypes(exit_status.StatusLister):
-    """Give volumes the limits and hints that their type has now.
+class _Types(maintenance.Command):
+    """A command for the volumes of a type."""
 
-    Volumes that are in use get them too, within seconds. The result lists the
-    volumes that could not be changed. The exit status is 0 if there are none,
-    2 if there are, and 3 if the command failed or was interrupted.
+    noun = 'types'
+    what = 'volumes'
+    needs_ceph = False
+    columns = retype_commands.Plan.columns
+
+
+class Plan(_Types, maintenance.Plan):
+    """Find the volumes of a type, and write a plan.
+
+    Nothing is changed.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        parser = super().get_parser(prog_name)
         parser.add_argument(
             'type', metavar='<type>', help='Volume type (name or ID)'
         )
-        parser.add_argument(
-            '--rate',
-            metavar='<number>',
-            type=maintenance.number_from(0, above=True),
-            help='Maximum number of volumes in a minute (default: no limit)',
-        )
         return parser
 
-    def headers(self, parsed_args: argparse.Namespace) -> tuple[str, ...]:
-        return ('Volume', 'Reason')
-
-    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        shell: Any = self.app
-        storage = shell.administrator().block_storage
-        answers.need_extension(storage)
-        service = volume_service.VolumeService(storage)
+    def planned(
+        self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
+    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+        answers.need_extension(cloud.block_storage)
+        service = volume_service.VolumeService(cloud.block_storage)
         name = service.type_of(parsed_args.type).name
-        volumes = [
-            each.ident
+        return {}, [
+            _Change(
+                retypes.Item(each.ident, each.project, f'compare with {name}'),
+                service,
+            )
             for each in service.volumes()
             if each.volume_type == name
         ]
-        stop = threading.Event()
-        paced = pace.Pace(stop, parsed_args.rate)
-        failed: list[tuple[str, ...]] = []
-        done = 0
-        with (
-            progress.shown(self.app.stderr) as show,
-            run.stoppable(stop, maintenance.say, _STOPPING),
-        ):
-            for ident in volumes:
-                if not paced.wait():
-                    break
-                paced.begun(0)
-                reason = _applied(service, ident)
-                done += 1
-                if reason:
-                    failed.append((ident, printable.text(reason)))
-                show(name, done, len(volumes))
-        if stop.is_set():
-            self.status = exit_status.COMMAND
-        elif failed:
-            self.status = exit_status.FAILED
-        maintenance.say(
-            f'{done} of {len(volumes)} volumes of {name}; '
-            f'{len(failed)} could not be changed.'
-        )
-        return self.headers(parsed_args), failed
 
 
-def _applied(service: volume_service.VolumeService, ident: str) -> str:
-    """Let the driver compare a volume with its type; return what failed."""
-    try:
-        return service.apply_type(ident)
-    except retypes.Refusal as error:
-        return str(error)
-    except retypes.Unavailable as error:
-        return f'the API did not answer: {error}'
+class Apply(_Types, maintenance.Apply):
+    """Give the volumes of a plan the limits and hints that their type has now.
+
+    Volumes that are in use get them too, within seconds. The exit status is 1
+    if a volume could not be changed, 2 if the API did not answer for one, and
+    3 if the command failed or was interrupted.
+    """
+
+    item_class = retypes.Item
+
+    def changes(self, work: maintenance.Work) -> Sequence[_Change]:
+        answers.need_extension(work.cloud.block_storage)
+        service = volume_service.VolumeService(work.cloud.block_storage)
+        return [_Change(each, service) for each in work.items]

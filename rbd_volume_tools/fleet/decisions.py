@@ -53,14 +53,14 @@ TOO_LARGE = outcomes.Reason(
 )
 RECORDED = outcomes.Reason(
     'recorded',
-    'the features of the image are recorded in Cinder',
-    'Run the command on a controller with --cinder-config, or retype the '
-    'volume.',
+    'the features of the image are recorded in Cinder, which changes them',
+    'Retype the volume to a type with the setting: cinder-rbd-ext retype '
+    'plan.',
 )
 NO_MAP = outcomes.Reason(
     'no-object-map',
     'the image has no object map',
-    'Enable it: cinder-rbd-ext object-map enable.',
+    'Enable it: cinder-rbd-ext object-map plan --action enable.',
 )
 IN_USE_UNLOCKED = outcomes.Reason(
     'in-use-without-lock',
@@ -113,15 +113,13 @@ class Plan:
 
     :ivar change: the features to enable or disable, in order
     :ivar rebuild: whether maps have to be rebuilt
-    :ivar record: whether Cinder's record has to be corrected
     """
 
     change: tuple[features.Features, ...] = ()
     rebuild: bool = False
-    record: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.change) or self.rebuild or self.record
+        return bool(self.change) or self.rebuild
 
     def describe(self, action: Action) -> str:
         """Return the plan as text."""
@@ -130,8 +128,6 @@ class Plan:
         ]
         if self.rebuild:
             parts.append('rebuild maps')
-        if self.record:
-            parts.append('correct the record')
         return '; '.join(parts)
 
 
@@ -141,10 +137,7 @@ def plan(action: Action, target: selection.Target) -> Plan:
     enabled = image.image_features
     if action is Action.DISABLE:
         unwanted = features.MAP_OFF & enabled
-        return Plan(
-            (unwanted,) if unwanted else (),
-            record=contradicts(target.volume, enabled - features.MAP_OFF),
-        )
+        return Plan((unwanted,) if unwanted else ())
     if action is Action.REBUILD:
         return Plan(rebuild=has_invalid_map(image))
     # The object map requires the exclusive lock.
@@ -153,26 +146,13 @@ def plan(action: Action, target: selection.Target) -> Plan:
         features.MAP_OFF - enabled,
     )
     change = tuple(each for each in missing if each)
-    return Plan(
-        change,
-        bool(change) or has_invalid_map(image),
-        contradicts(target.volume, enabled | features.MAP_ON),
-    )
+    return Plan(change, bool(change) or has_invalid_map(image))
 
 
 def has_invalid_map(image: images.Image) -> bool:
     """Return whether the map of the head or of a snapshot is invalid."""
     states = {image.map_state, *(each.map_state for each in image.snapshots)}
     return images.MapState.INVALID in states
-
-
-def contradicts(
-    volume: records.Volume | None, after: features.Features
-) -> bool:
-    """Return whether the record contradicts an image with these features."""
-    made = volume.made if volume else {}
-    recorded = made.get(wire.ATTRIBUTE_FEATURES)
-    return recorded is not None and frozenset(recorded) != after
 
 
 def obstacle_of_owner(
@@ -215,12 +195,10 @@ def obstacle(
     action: Action,
     target: selection.Target,
     types: Mapping[str, Mapping[str, str]],
-    can_record: bool,
 ) -> Obstacle | None:
     """Return why a change is forbidden, apart from clients of the image.
 
     :param types: extra specs of each volume type
-    :param can_record: whether Cinder's record can be corrected
     """
     image, volume = target.image, target.volume
     if image.migrating:
@@ -237,7 +215,11 @@ def obstacle(
     if action is Action.REBUILD:
         if features.OBJECT_MAP not in image.image_features:
             return NO_MAP, ''
-    elif plan(action, target).record and not can_record:
+    elif (
+        volume
+        and wire.ATTRIBUTE_FEATURES in volume.made
+        and plan(action, target).change
+    ):
         return RECORDED, ''
     return None
 

@@ -34,13 +34,10 @@ class EnsureTypes(exit_status.StatusLister):
     with other keys, and 2 if a type could not be created.
     """
 
+    creates = True
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--dry-run',
-            action='store_true',
-            help='Show the missing volume types, but do not create them',
-        )
         parser.add_argument(
             '--name',
             metavar='<name>',
@@ -81,7 +78,7 @@ class EnsureTypes(exit_status.StatusLister):
         if any(each.is_taken for each in outcomes):
             self.status = exit_status.ATTENTION
         for index, each in enumerate(outcomes):
-            if each.is_new and not parsed_args.dry_run:
+            if each.is_new and self.creates:
                 body = {
                     'name': each.volume_type,
                     'description': _DESCRIPTION,
@@ -102,6 +99,15 @@ class EnsureTypes(exit_status.StatusLister):
             )
             for each in outcomes
         ]
+
+
+class MissingTypes(EnsureTypes):
+    """Show the volume types that ``types ensure`` would create.
+
+    Nothing is changed.
+    """
+
+    creates = False
 
 
 def _outcomes(

@@ -3,30 +3,29 @@
 """Plans and makes changes of the object maps of selected images.
 
 A run can take days at a low rate. Immediately before the change of an image,
-the record of its volume is read again, and the rules are applied to it; the
-image itself must be the one that was planned. Only features of the image and
-its maps are changed, which contain no data. A kill leaves a map that is marked
-as invalid, which librbd does not use, and which the next run rebuilds. It also
-leaves the lock of the killed client, which the resumed run releases.
+the image and the record of its volume are read again, and the rules are
+applied to them. Only features of the image and its maps are changed, which
+contain no data. A kill leaves a map that is marked as invalid, which librbd
+does not use, and which the next run rebuilds. It also leaves the lock of the
+killed client, which the resumed run releases.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
 from rbd_volume_options import features
 from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import alive
 from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import object_maps
-from rbd_volume_tools.fleet import recorded
 from rbd_volume_tools.fleet import selection
 
 _Status = outcomes.Status
@@ -36,117 +35,132 @@ Current = Callable[[str], records.Volume | None]
 
 
 @dataclasses.dataclass(frozen=True)
+class Item:
+    """The image of a planned change.
+
+    :ivar action: of :class:`decisions.Action`
+    :ivar detail: the change as text
+    :ivar size: provisioned bytes of the image and its snapshots
+    :ivar volume: ID of the volume, if it is one
+    """
+
+    action: str
+    pool: str
+    image: str
+    ident: str
+    detail: str
+    size: int
+    volume: str = ''
+    project: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
 class MapChange:
     """A change of the object maps of an image.
 
-    :ivar outcome: the image, and the plan as text; unchanged if only the lock
-        of an earlier run may have to be released
-    :ivar types: extra specs of each volume type
-    :ivar current: reads the record of the volume
+    :ivar known: the cloud's records
+    :ivar current: reads the record of a volume
     """
 
-    outcome: outcomes.Outcome
-    action: decisions.Action
-    target: selection.Target
-    plan: decisions.Plan
-    types: Mapping[str, Mapping[str, str]]
+    item: Item
+    known: records.Records
     cluster: scan.Cluster
     current: Current
-    record: recorded.Recorder | None = None
+    percent: int | None = None
+
+    @property
+    def action(self) -> decisions.Action:
+        """The operation."""
+        return decisions.Action(self.item.action)
 
     @property
     def size(self) -> int:
         """Provisioned bytes of the image and its snapshots."""
-        image = self.target.image
-        return image.size + sum(each.size for each in image.snapshots)
+        return self.item.size
+
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The change, planned."""
+        item = self.item
+        return outcomes.Outcome(
+            *(_Status.PLANNED, item.pool, item.image, item.ident, item.detail),
+            volume=item.volume,
+            project=item.project,
+        )
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
         """Make the change and return a description of it.
 
         :raises Refused: if a client of the image forbids the change, or the
             image or its volume has changed so that it is not allowed
-        :raises NotVerified: if a map is invalid afterwards, or the record was
-            not corrected
+        :raises Unneeded: if there is nothing to change
+        :raises NotVerified: if a map is invalid afterwards
         """
-        self._check_volume()
-        clients = alive.Clients(self.cluster, self.target.image.pool)
-        image = self.target.image
+        item = self.item
+        target = self._target(connection, ioctx)
+        plan = decisions.plan(self.action, target)
+        clients = alive.Clients(self.cluster, item.pool)
         maps = object_maps.ObjectMaps(
-            *(self.cluster.librbd, ioctx, image.name, image.ident),
+            *(self.cluster.librbd, ioctx, item.image, item.ident),
             *(clients, ours),
         )
-        for each in self.plan.change:
+        for each in plan.change:
             if self.action is decisions.Action.DISABLE:
                 maps.disable(each)
             else:
                 maps.enable(each)
-        rebuilt = maps.rebuild() if self.plan.rebuild else 0
+        rebuilt = maps.rebuild() if plan.rebuild else 0
         # librbd releases only the locks of this run.
         released = maps.release_lock()
-        has_map = self.action is not decisions.Action.DISABLE
-        made = maps.verify(has_map)
-        volume = self.target.volume
-        if self.plan.record and self.record and volume:
-            self._correct(self.record, volume.ident, made)
+        maps.verify(self.action is not decisions.Action.DISABLE)
         done = [
             f'{self.action.value}d {features.joined(each)}'
-            for each in self.plan.change
+            for each in plan.change
         ]
         if rebuilt:
             done.append(f'rebuilt {rebuilt} maps')
-        if self.plan.record:
-            done.append('corrected the record')
         if released:
             done.append('released the lock of an earlier run')
+        if not done:
+            raise outcomes.Unneeded('nothing to change')
         return '; '.join(done)
 
-    def _correct(
-        self, record: recorded.Recorder, ident: str, made: features.Features
-    ) -> None:
-        """Correct the record of a volume.
+    def _target(self, connection: Any, ioctx: Any) -> selection.Target:
+        """Return the image and its volume as they are now.
 
-        :raises NotAnswered: if the database does not answer; the image has
-            been changed, and the next run corrects the record
-        :raises NotVerified: if the database has no record to correct, or is
-            not that of the API, such as a copy
+        :raises Refused: if they are others, or do not allow the change
         """
+        item, known = self.item, self.known
+        volume = None
+        if item.volume:
+            volume = self.current(item.volume)
+            if volume is None or volume.image_name != item.image:
+                raise outcomes.Refused(
+                    decisions.REPLACED, 'the volume has changed'
+                )
+        elif not selection.Selection(images=True, servers=True).of_name(
+            known, item.image
+        )[0]:
+            raise outcomes.Refused(decisions.REPLACED, 'its owner is gone')
         try:
-            is_corrected = record(ident, made)
-        # The libraries of the database raise classes of many modules.
-        except Exception as error:
-            raise outcomes.NotAnswered(f'The database: {error}') from error
-        if not is_corrected or decisions.contradicts(
-            self.current(ident), made
-        ):
-            raise outcomes.NotVerified(
-                'the database does not have the record that Cinder shows of '
-                f'volume {ident}: give the cinder.conf of this cloud'
-            )
-
-    def _check_volume(self) -> None:
-        """Check that the volume still allows the change.
-
-        :raises Refused: otherwise
-        """
-        before = self.target.volume
-        if before is None:
-            return
-        volume = self.current(before.ident)
-        if volume is None or (volume.image_id, volume.pool) != (
-            before.image_id,
-            before.pool,
-        ):
-            raise outcomes.Refused(
-                decisions.REPLACED, 'the volume has changed'
-            )
-        obstacle = decisions.obstacle(
-            self.action,
-            dataclasses.replace(self.target, volume=volume),
-            self.types,
-            self.record is not None,
+            self.cluster.require_harmless(item.pool, item.image)
+        except reading.NotRead as error:
+            raise outcomes.NotVerified(str(error)) from error
+        image = images.read(
+            *(self.cluster.librbd, ioctx, item.pool, item.image),
+            connection.pool_reverse_lookup,
         )
-        if obstacle:
+        if image.ident != item.ident:
+            raise outcomes.Refused(
+                decisions.REPLACED, f'{image.ident}, not {item.ident}'
+            )
+        target = selection.Target(image, volume)
+        obstacle = decisions.obstacle_of_owner(target, known)
+        if obstacle := obstacle or decisions.obstacle(
+            *(self.action, target, known.types)
+        ):
             raise outcomes.Refused(*obstacle)
+        return target
 
 
 def planned(
@@ -155,82 +169,28 @@ def planned(
     known: records.Records,
     cluster: scan.Cluster,
     current: Current,
-    record: recorded.Recorder | None = None,
 ) -> Iterator[MapChange | outcomes.Outcome]:
-    """Yield the change of each image, or the reason against it.
-
-    :param known: the cloud's records
-    :param current: reads the record of a volume
-    :param record: corrects Cinder's record; None without access to Cinder's
-        database
-    """
+    """Yield the change of each image, or the reason against it."""
     copies = evidence.copied_disks(target.image for target in targets)
     for target in targets:
         about = _about(target)
         plan = decisions.plan(action, target)
         obstacle = decisions.obstacle_of_owner(target, known, copies)
         if not obstacle and (plan or action is not decisions.Action.DISABLE):
-            obstacle = decisions.obstacle(
-                action, target, known.types, record is not None
-            )
+            obstacle = decisions.obstacle(action, target, known.types)
         if obstacle:
             yield about.refused(outcomes.Refused(*obstacle))
-            continue
-        if plan:
-            about = dataclasses.replace(
-                about, status=_Status.PLANNED, detail=plan.describe(action)
+        elif plan:
+            image = target.image
+            item = Item(
+                *(action.value, image.pool, image.name, image.ident),
+                plan.describe(action),
+                image.size + sum(each.size for each in image.snapshots),
+                *(about.volume, about.project),
             )
-        yield MapChange(
-            *(about, action, target, plan, known.types),
-            *(cluster, current, record),
-        )
-
-
-def checked(
-    targets: Iterable[selection.Target],
-) -> Iterator[outcomes.Outcome]:
-    """Yield the state of the maps of each image.
-
-    An image without a map, or with an invalid map, counts as refused, because
-    an operator has to act.
-    """
-    for target in targets:
-        image = target.image
-        states = [('head', image.map_state)]
-        states += [(each.name, each.map_state) for each in image.snapshots]
-        wrong = [
-            f'{name}: {state.value}'
-            for name, state in states
-            if state.value != 'valid'
-        ]
-        about = _about(target)
-        if not wrong:
-            yield dataclasses.replace(
-                about, detail=f'{len(states)} valid maps'
-            )
-            continue
-        error = outcomes.Refused(INVALID, ', '.join(wrong))
-        if features.OBJECT_MAP not in image.image_features:
-            error = outcomes.Refused(decisions.NO_MAP)
-        yield about.refused(error)
-
-
-INVALID = outcomes.Reason(
-    'object-map-invalid',
-    'a map is invalid',
-    'Rebuild it: cinder-rbd-ext object-map rebuild.',
-)
-
-
-def unreadable(pool: str, name: str, why: str) -> outcomes.Outcome:
-    """Return the outcome of an image that cannot be opened.
-
-    :param name: empty for a pool that the Ceph user may not read
-    """
-    remedy = '' if name else outcomes.READ
-    return outcomes.Outcome(
-        _Status.FAILED, pool, name, detail=why, remedy=remedy
-    )
+            yield MapChange(item, known, cluster, current)
+        else:
+            yield about
 
 
 def _about(target: selection.Target) -> outcomes.Outcome:

@@ -3,23 +3,34 @@
 """``cinder-rbd-ext object-map``: object maps of existing images."""
 
 import argparse
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.command_line import databases
-from rbd_volume_tools.command_line import exit_status
+from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import progress
 from rbd_volume_tools.command_line import projects
 from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import map_changes
-from rbd_volume_tools.fleet import recorded
 from rbd_volume_tools.fleet import selection
 
 
-class _ObjectMap(maintenance.Command):
-    """A command for selected images."""
+class Plan(maintenance.Plan):
+    """Find images whose object maps have to change, and write a plan.
+
+    Nothing is changed. ``enable`` adds the exclusive lock if it is missing,
+    then the object map with fast-diff, and rebuilds the maps of the image and
+    of each snapshot. ``disable`` keeps the exclusive lock. ``rebuild``
+    rebuilds invalid maps only. Features that Cinder has recorded for a volume
+    are changed by a retype. The exit status is 0 if no image was refused, 1 if
+    one was, 2 if an image or a pool could not be read, and 3 if the command
+    failed.
+    """
+
+    noun = 'object-map'
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -58,9 +69,29 @@ class _ObjectMap(maintenance.Command):
             'Without another choice: all volumes, Glance images and disks of '
             'servers in the pool',
         )
+        parser.add_argument(
+            '--action',
+            choices=[each.value for each in decisions.Action],
+            default=decisions.Action.ENABLE.value,
+            help='Change of the object maps (default: %(default)s)',
+        )
         return parser
 
-    def targets(
+    def planned(
+        self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
+    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+        chosen, known = _chosen(parsed_args, cloud, cluster.fsid())
+        chosen_images, unreadable = self._targets(
+            parsed_args, chosen, cluster, known
+        )
+        changes = map_changes.planned(
+            decisions.Action(parsed_args.action),
+            *(chosen_images, known, cluster),
+            records.CloudNow(cloud).volume,
+        )
+        return {}, [*unreadable, *changes]
+
+    def _targets(
         self,
         parsed_args: argparse.Namespace,
         chosen: selection.Selection,
@@ -102,121 +133,33 @@ class _ObjectMap(maintenance.Command):
         if chosen.has_all(known, seen):
             unreadable = [each for each in unreadable if each[1]]
         return chosen_images, [
-            map_changes.unreadable(*each) for each in unreadable
+            outcomes.unreadable(*each) for each in unreadable
         ]
 
 
-class Check(_ObjectMap):
-    """List the state of the object maps of images and their snapshots.
+class Apply(maintenance.Apply):
+    """Change the object maps that a plan lists, and verify them.
 
-    Nothing is changed. The exit status is 0 if all maps are valid, 1 if a map
-    is invalid or missing, 2 if an image or a pool could not be read, and 3 if
-    the command failed.
+    Each image is looked at again before its change.
     """
 
-    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        shell: Any = self.app
-        cluster = ceph_cluster.connected(parsed_args)
-        cloud = shell.administrator()
-        chosen, known = _chosen(parsed_args, cloud, cluster.fsid())
-        chosen_images, unreadable = self.targets(
-            parsed_args, chosen, cluster, known
-        )
-        return self.rows([*unreadable, *map_changes.checked(chosen_images)])
-
-
-class _Change(_ObjectMap):
-    """A command that changes object maps."""
-
-    _action: decisions.Action
+    noun = 'object-map'
+    item_class = map_changes.Item
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--dry-run',
-            action='store_true',
-            help='Show what would be done; change nothing',
-        )
-        maintenance.add_change_options(parser)
         maintenance.add_bytes_option(parser)
-        if self._action is not decisions.Action.REBUILD:
-            parser.add_argument(
-                '--cinder-config',
-                metavar='<file>',
-                help='cinder.conf with the connection to the database, to '
-                'correct the recorded features of volumes that have a record. '
-                'Without it, these volumes are not changed',
-            )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> exit_status.Rows:
-        if not parsed_args.dry_run and parsed_args.journal is None:
-            raise ValueError('--journal is required without --dry-run.')
-        shell: Any = self.app
-        config = getattr(parsed_args, 'cinder_config', None)
-        record = None
-        if config:
-            # First, because its errors do not show the secrets of the file.
-            stored = databases.Databases(config)
-            record = recorded.recorder(config)
-        cluster = ceph_cluster.connected(parsed_args)
-        cloud = shell.administrator()
-        chosen, known = _chosen(parsed_args, cloud, cluster.fsid())
-        if config:
-            maintenance.require_volumes(stored, config, known)
-        chosen_images, unreadable = self.targets(
-            parsed_args, chosen, cluster, known
-        )
-        planned = [
-            *unreadable,
-            *map_changes.planned(
-                self._action,
-                chosen_images,
-                known,
-                cluster,
-                records.CloudNow(cloud).volume,
-                record,
-            ),
+    def changes(
+        self, work: maintenance.Work
+    ) -> Sequence[map_changes.MapChange]:
+        known = records.of_cloud(work.cloud, work.plan.cluster)
+        current = records.CloudNow(work.cloud).volume
+        return [
+            map_changes.MapChange(each, known, work.cluster, current)
+            for each in work.items
         ]
-        if parsed_args.dry_run:
-            return self.rows(maintenance.dry(planned))
-        name = f'object-map {self._action.value}'
-        return self.changed(parsed_args, name, cluster, planned)
-
-
-class Enable(_Change):
-    """Enable and rebuild the object maps of existing images.
-
-    The exclusive lock is enabled first if it is missing, then the object map
-    with fast-diff. The maps of the image and of each snapshot are rebuilt and
-    verified. The exit status is 0 if all chosen images have valid maps, 1 if
-    an image was refused, 2 if a change failed, and 3 if the command failed or
-    was interrupted.
-    """
-
-    _action = decisions.Action.ENABLE
-
-
-class Disable(_Change):
-    """Disable the object maps of existing images, and fast-diff.
-
-    The exclusive lock stays enabled. The exit status is 0 if no chosen image
-    has a map, 1 if an image was refused, 2 if a change failed, and 3 if the
-    command failed or was interrupted.
-    """
-
-    _action = decisions.Action.DISABLE
-
-
-class Rebuild(_Change):
-    """Rebuild the invalid object maps of images and their snapshots.
-
-    The exit status is 0 if all chosen images have valid maps, 1 if an image
-    was refused, 2 if a change failed, and 3 if the command failed or was
-    interrupted.
-    """
-
-    _action = decisions.Action.REBUILD
 
 
 def _chosen(

@@ -169,10 +169,9 @@ class ObjectMaps:
             image.lock_release()
         return True
 
-    def verify(self, has_map: bool) -> features.Features:
+    def verify(self, has_map: bool) -> None:
         """Check that all object maps of the image are valid.
 
-        :returns: the features of the image
         :raises NotVerified: if a map is invalid, or the features differ from
             the plan
         """
@@ -189,7 +188,6 @@ class ObjectMaps:
                 f'the flags of the image are {flags}, and those of '
                 f'{len(invalid)} snapshots are not empty'
             )
-        return enabled
 
 
 def _invalid_snapshots(image: Any) -> Iterator[int]:

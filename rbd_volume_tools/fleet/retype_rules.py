@@ -4,7 +4,6 @@
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from rbd_volume_options import features
@@ -112,29 +111,23 @@ def check(volume: records.Volume, former: str) -> None:
         raise outcomes.Refused(BUSY, volume.status)
 
 
-def unchanged(
-    about: outcomes.Outcome, volume: records.Volume
-) -> outcomes.Outcome:
-    """Return the outcome of a retype that did not change the type."""
+def unchanged(volume: records.Volume) -> Exception:
+    """Return the error of a retype that did not change the type."""
     reason = _conversion(volume).get(wire.CONVERSION_REASON)
     if reason:
-        return about.refused(outcomes.Refused(NOT_CONVERTED, reason))
-    return dataclasses.replace(
-        about,
-        status=outcomes.Status.FAILED,
-        detail=f'Cinder did not change the type; status {volume.status}',
-        remedy='See the logs of cinder-scheduler and cinder-volume, and '
-        'openstack volume message list.',
+        return outcomes.Refused(NOT_CONVERTED, reason)
+    return outcomes.NotVerified(
+        f'Cinder did not change the type; status {volume.status}',
+        'See the logs of cinder-scheduler and cinder-volume, and openstack '
+        'volume message list.',
     )
 
 
-def stalled(about: outcomes.Outcome, seconds: float) -> outcomes.Outcome:
-    """Return the outcome of a retype that shows no progress."""
-    return dataclasses.replace(
-        about,
-        status=outcomes.Status.FAILED,
-        detail=f'no progress for {seconds / 60:g} minutes',
-        remedy='See the log of cinder-volume. Cinder may still complete it.',
+def stalled(seconds: float) -> outcomes.NotVerified:
+    """Return the error of a retype that shows no progress."""
+    return outcomes.NotVerified(
+        f'no progress for {seconds / 60:g} minutes',
+        'See the log of cinder-volume. Cinder may still complete it.',
     )
 
 

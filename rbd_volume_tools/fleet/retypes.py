@@ -1,35 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Retypes many volumes through Cinder's API.
+"""Retypes a volume through Cinder's API.
 
-Cinder makes the changes, so a killed run leaves nothing behind, and the
-volumes show its result. A few retypes run at the same time.
+Cinder makes the change, so a killed run leaves nothing behind, and the volume
+shows its result.
 """
 
-from collections import deque
 from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 import threading
 import time
+from typing import Any
 from typing import Protocol
+from typing import TypeVar
 
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
-from rbd_volume_tools.command_line import pace
 from rbd_volume_tools.fleet import retype_rules
 
-_Status = outcomes.Status
+_Result = TypeVar('_Result')
 
-#: Seconds between two queries of the volumes that are being retyped.
+#: Seconds between two queries of a volume that is being retyped.
 INTERVAL = 1.0
-
-#: Called with the number of completed volumes, the total, and the percentage
-#: of each running retype by volume; None if unknown.
-Progress = Callable[[int, int, Mapping[str, int | None]], None]
 
 
 class Unavailable(Exception):
@@ -88,246 +81,152 @@ class Wanted:
     unset: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass
-class _Running:
-    """A volume that is being retyped.
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """A volume of a plan.
 
-    :ivar requested: whether this run requested the retype
-    :ivar before: the volume when it was first seen
-    :ivar shown: the last known state of the volume; ``changed`` is the time of
-        its last change
+    :ivar detail: what is planned
     """
 
-    about: outcomes.Outcome
-    began: float
-    requested: bool
-    before: records.Volume
-    warning: str = ''
-    shown: object = None
-    changed: float = 0.0
-    percent: int | None = None
+    volume: str
+    project: str
+    detail: str
+
+    @property
+    def item(self) -> 'Item':
+        """What the plan has."""
+        return self
+
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The volume, planned."""
+        return outcomes.Outcome(
+            *(outcomes.Status.PLANNED, '', '', self.volume, self.detail),
+            volume=self.volume,
+            project=self.project,
+        )
 
 
 @dataclasses.dataclass
-class Retypes:
-    """A run of retypes.
+class Retype:
+    """The retype of a volume.
 
-    :ivar written: the journal, if any
-    :ivar stop: ends the run when it is set. Retypes that Cinder accepted
-        continue.
+    :ivar stop: ends the wait for Cinder, which completes the retype
     :ivar say: shows a message to the operator
-    :ivar is_healthy: returns whether another retype may begin
-    :ivar at_once: maximum number of retypes that run at the same time
     :ivar patience: seconds without progress, or without an answer of the API,
-        after which a retype counts as failed
+        after which the retype counts as failed
+    :ivar was_begun: whether an earlier run has requested it
+    :ivar percent: its progress; None if unknown
     """
 
+    item: Item
     service: Service
     wanted: Wanted
-    written: journal.Journal | None
-    pace: pace.Pace
     stop: threading.Event
     say: Callable[[str], None]
-    is_healthy: Callable[[], bool]
-    at_once: int
     patience: float
+    was_begun: bool = False
     now: Callable[[], float] = time.monotonic
+    percent: int | None = None
+    size: int = 0
 
-    def __post_init__(self) -> None:
-        self._waiting: deque[outcomes.Outcome] = deque()
-        self._running: dict[str, _Running] = {}
-        self._ended: list[outcomes.Outcome] = []
-        self._silent_since: float | None = None
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The volume, planned."""
+        return self.item.outcome
 
-    def run(
-        self, volumes: Iterable[records.Volume], progress: Progress
-    ) -> Iterator[outcomes.Outcome]:
-        """Retype volumes and yield the outcome of each one when it ends."""
-        # Retypes that an earlier run began count towards the limit.
-        self._waiting.extend(
-            map(
-                about,
-                sorted(volumes, key=retype_rules.is_running, reverse=True),
-            )
-        )
-        total, done = len(self._waiting), 0
-        while (self._waiting or self._running) and not self.stop.is_set():
-            self._round()
-            ended, self._ended = self._ended, []
-            done += len(ended)
-            yield from ended
-            running = {x: each.percent for x, each in self._running.items()}
-            progress(done, total, running)
-            if self._waiting or self._running:
-                self.stop.wait(self._pause())
-        for each in self._running.values():
-            yield dataclasses.replace(
-                each.about,
-                status=_Status.RUNNING,
-                detail='Cinder completes the retype',
-            )
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Request the retype, and wait until Cinder has made it.
 
-    def _pause(self) -> float:
-        """Return the seconds until the next action."""
-        left = self.pace.left()
-        has_room = self._waiting and len(self._running) < self.at_once
-        return left if has_room and 0 < left < INTERVAL else INTERVAL
-
-    def _round(self) -> None:
-        """Query the running retypes, and begin others."""
-        try:
-            for ident in list(self._running):
-                self._look(ident)
-            while self._may_begin():
-                self._begin(self._waiting[0])
-        except Unavailable as error:
-            self._missed(error)
-            return
-        if self._silent_since is not None:
-            self.say('Cinder answers again; continuing.')
-            self._silent_since = None
-
-    def _missed(self, error: Unavailable) -> None:
-        if self._silent_since is None:
-            self._silent_since = self.now()
-            self.say(f'Waiting for Cinder, which does not answer: {error}')
-        elif self.now() - self._silent_since > self.patience:
-            self.say('Cinder did not answer for too long; ending the run.')
-            self.stop.set()
-
-    def _may_begin(self) -> bool:
-        return bool(
-            self._waiting
-            and len(self._running) < self.at_once
-            and not self.stop.is_set()
-            and not self.pace.left()
-            and self.is_healthy()
-        )
-
-    def _begin(self, volume: outcomes.Outcome) -> None:
-        """Begin the retype of the first waiting volume.
-
-        The volume remains the first one until the API has answered.
+        :raises Refused: if a rule or Cinder refuses it
+        :raises Unneeded: if the volume has the type already, or was deleted
+        :raises Continues: if Cinder makes it after the end of the run
+        :raises NotVerified: if Cinder did not make it
+        :raises NotAnswered: if Cinder does not answer
         """
-        current = self.service.show(volume.ident)
-        if current is not None and retype_rules.is_running(current):
-            self._started(volume, self._was_begun(volume.ident), current)
-            return
+        before, was_running = self._ended()
+        if before.volume_type == self.wanted.target:
+            if self.was_begun:
+                return self._made('after an earlier run had ended')
+            raise outcomes.Unneeded('has the type already')
+        if self.was_begun and was_running:
+            raise retype_rules.unchanged(before)
+        retype_rules.check(before, self.wanted.former)
+        warning = self._requested()
+        after, _ = self._ended()
+        if after.volume_type != self.wanted.target:
+            raise retype_rules.unchanged(after)
+        kept = retype_rules.kept(self.wanted.unset, before, after)
+        return self._made('; '.join(filter(None, (warning, kept))))
+
+    def _made(self, note: str) -> str:
+        detail = f'retyped to {self.wanted.target}'
+        return f'{detail}; {note}' if note else detail
+
+    def _requested(self) -> str:
+        """Request the retype and return the warning of the answer."""
+
+        def request() -> str:
+            try:
+                return self.service.retype(self.item.volume, self.wanted)
+            except Unavailable:
+                # Cinder may have accepted it.
+                volume = self.service.show(self.item.volume)
+                if (
+                    volume
+                    and volume.volume_type == self.wanted.former
+                    and not retype_rules.is_running(volume)
+                ):
+                    raise
+                return ''
+
         try:
-            done = self._settled(volume, current)
-            if done is None and current is not None:
-                self._request(volume, current)
-                return
-        except outcomes.Refused as error:
-            done = volume.refused(error)
-        self._waiting.popleft()
-        if done is not None:
-            self._end(done)
-
-    def _settled(
-        self, volume: outcomes.Outcome, current: records.Volume | None
-    ) -> outcomes.Outcome | None:
-        """Return the outcome of a volume that needs no retype; else None.
-
-        :raises Refused: if the state of the volume forbids a retype
-        """
-        if current is None:
-            return _unchanged(volume, 'the volume was deleted')
-        if current.volume_type == self.wanted.target:
-            if self._was_begun(volume.ident):
-                return self._retyped(volume, 'after an earlier run had ended')
-            return _unchanged(volume, 'has the type already')
-        retype_rules.check(current, self.wanted.former)
-        return None
-
-    def _request(
-        self, volume: outcomes.Outcome, current: records.Volume
-    ) -> None:
-        if self.written:
-            self.written.begin('', '', volume.ident, planned=volume.detail)
-        try:
-            warning = self.service.retype(volume.ident, self.wanted)
+            return self._answered(request)
         except Refusal as error:
             raise outcomes.Refused(
                 retype_rules.BY_CINDER, str(error)
             ) from error
-        self.pace.begun(0)
-        self._started(volume, True, current, warning)
 
-    def _started(
-        self,
-        volume: outcomes.Outcome,
-        requested: bool,
-        current: records.Volume,
-        warning: str = '',
-    ) -> None:
-        self._waiting.popleft()
-        now = self.now()
-        self._running[volume.ident] = _Running(
-            volume, now, requested, current, warning, changed=now
-        )
+    def _ended(self) -> tuple[records.Volume, bool]:
+        """Return the volume when no retype or migration of it is running.
 
-    def _look(self, ident: str) -> None:
-        """Query a volume that is being retyped."""
-        each = self._running[ident]
-        current = self.service.show(ident)
-        if current is not None and retype_rules.is_running(current):
-            self._continues(each, current)
-            return
-        del self._running[ident]
-        if current is None:
-            self._end(_unchanged(each.about, 'the volume was deleted'))
-        elif current.volume_type == self.wanted.target:
-            kept = retype_rules.kept(self.wanted.unset, each.before, current)
-            note = '; '.join(filter(None, (each.warning, kept)))
-            self._end(self._retyped(each.about, note, each.began))
-        elif each.requested:
-            self._end(retype_rules.unchanged(each.about, current))
-        else:
-            # An earlier retype of the volume has ended. This run has not
-            # requested its own yet.
-            self._waiting.appendleft(each.about)
+        :returns: the volume, and whether there was one
+        """
+        shown, changed, was_running = None, self.now(), False
+        while True:
+            volume = self._answered(
+                lambda: self.service.show(self.item.volume)
+            )
+            if volume is None:
+                raise outcomes.Unneeded('the volume was deleted')
+            if not retype_rules.is_running(volume):
+                return volume, was_running
+            was_running = True
+            self.percent = retype_rules.percent(volume)
+            if volume != shown:
+                shown, changed = volume, self.now()
+            elif self.now() - changed > self.patience:
+                raise retype_rules.stalled(self.patience)
+            self._wait()
 
-    def _continues(self, each: _Running, current: records.Volume) -> None:
-        each.percent = retype_rules.percent(current)
-        if current != each.shown:
-            each.shown, each.changed = current, self.now()
-        elif self.now() - each.changed > self.patience:
-            del self._running[each.about.ident]
-            self._end(retype_rules.stalled(each.about, self.patience))
+    def _answered(self, request: Callable[[], _Result]) -> _Result:
+        """Return the answer to a request, which is repeated for a while."""
+        silent_since = None
+        while True:
+            try:
+                return request()
+            except Unavailable as error:
+                if silent_since is None:
+                    silent_since = self.now()
+                    self.say(
+                        f'Waiting for Cinder, which does not answer: {error}'
+                    )
+                elif self.now() - silent_since > self.patience:
+                    self.say('Cinder did not answer for too long.')
+                    self.stop.set()
+                    raise outcomes.NotAnswered(str(error)) from error
+                self._wait()
 
-    def _retyped(
-        self, volume: outcomes.Outcome, note: str, began: float | None = None
-    ) -> outcomes.Outcome:
-        detail = f'retyped to {self.wanted.target}'
-        seconds = 0.0 if began is None else self.now() - began
-        return dataclasses.replace(
-            volume,
-            status=_Status.DONE,
-            detail=f'{detail}; {note}' if note else detail,
-            seconds=round(seconds, 3),
-        )
-
-    def _was_begun(self, ident: str) -> bool:
-        return bool(self.written and ident in self.written.begun)
-
-    def _end(self, outcome: outcomes.Outcome) -> None:
-        if self.written:
-            self.written.end(outcome)
-        self._ended.append(outcome)
-
-
-def about(volume: records.Volume) -> outcomes.Outcome:
-    """Return the outcome of a volume before its retype."""
-    return outcomes.Outcome(
-        _Status.PLANNED,
-        '',
-        '',
-        volume.ident,
-        volume=volume.ident,
-        project=volume.project,
-    )
-
-
-def _unchanged(volume: outcomes.Outcome, detail: str) -> outcomes.Outcome:
-    return dataclasses.replace(volume, status=_Status.UNCHANGED, detail=detail)
+    def _wait(self) -> None:
+        if self.stop.wait(INTERVAL):
+            raise outcomes.Continues('Cinder completes the retype')

@@ -13,13 +13,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 #: Prefixes of the commands that are not run here, with the reason.
 NOT_RUN: Mapping[str, str] = {
-    'cinder-rbd-ext --os-cloud admin audit --ceph-user cinder --pool volumes '
-    '--mark': 'the sandbox has no ID of the cloud; tests/functional runs it',
+    'cinder-rbd-ext --os-cloud admin mark': 'the sandbox has no ID of the '
+    'cloud; tests/functional runs it',
     'cinder-rbd-ext --os-cloud admin bench': 'boots a server, which takes '
     'minutes',
-    'cinder-rbd-ext --os-cloud admin retype --from rbd --to rbd-striped '
-    '--rate': 'would change the volumes of other tests; test_retype_many runs '
-    'it',
+    'cinder-rbd-ext --os-cloud admin retype apply': 'would change the volumes '
+    'of other tests; test_retype_many runs it',
     'cinder-rbd-ext bench': 'takes minutes; tests/functional runs it',
     'nova-rbd-cache check': 'belongs on a compute host; has tests of its own',
     'nova-rbd-cache connector': 'belongs on a compute host; tested there',
@@ -58,7 +57,7 @@ NOT_RUN: Mapping[str, str] = {
 STATUSES: Mapping[str, frozenset[int]] = {
     'cinder-rbd-ext --os-cloud admin audit': frozenset({0, 1, 2}),
     'cinder-rbd-ext --os-cloud admin clean plan': frozenset({0, 1}),
-    'cinder-rbd-ext --os-cloud admin object-map check': frozenset({0, 1}),
+    'cinder-rbd-ext --os-cloud admin object-map plan': frozenset({0, 1}),
     'cinder-rbd-ext doctor': frozenset({0, 1, 2}),
     'cinder-rbd-ext --os-cloud admin doctor': frozenset({0, 1, 2}),
     # The server is ended by a signal.

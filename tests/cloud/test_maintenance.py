@@ -57,18 +57,18 @@ class MaintenanceTest(base.CloudTestCase):
             check=True,
         )
         self.snapshot(volume)
-        rows = self.run_command('object-map', 'check', volume, status=1)
-        self.assertIn(image, rows)
-        journal = ('--journal', self.journal('enable'))
-        enable = ('object-map', 'enable', volume)
-        self.run_command(*enable, '--dry-run', status=0)
+        plan = self.journal('plan')
+        rows = self.run_command(
+            'object-map', 'plan', '-o', plan, volume, status=0
+        )
+        self.assertEqual('planned', rows[image]['Status'])
         self.assertNotIn('object-map', self.features(volume))
-        rows = self.run_command(*enable, *journal, status=0)
+        apply = ('object-map', 'apply', plan)
+        rows = self.run_command(*apply, status=0)
         self.assertEqual('done', rows[image]['Status'])
         self.assertLess({'object-map', 'fast-diff'}, self.features(volume))
-        rows = self.run_command(*enable, *journal, status=0)
+        rows = self.run_command(*apply, status=0)
         self.assertEqual('done earlier', rows[image]['Status'])
-        self.run_command('object-map', 'check', volume, status=0)
 
     def test_plan_has_nothing_that_is_unproven_or_young(self) -> None:
         healthy = self.created()
@@ -90,6 +90,5 @@ class MaintenanceTest(base.CloudTestCase):
         rows = self.run_command(*other, '--approve', str(approvals), status=1)
         self.assertEqual('refused', rows[orphan]['Status'])
         self.assertIn('sign of life', rows[orphan]['Detail'])
-        journal = ('--journal', self.journal('clean'))
-        rows = self.run_command('clean', 'apply', plan, *journal, status=0)
+        rows = self.run_command('clean', 'apply', plan, status=0)
         self.assertEqual({}, rows)

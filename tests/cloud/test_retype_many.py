@@ -58,12 +58,25 @@ class RetypesTest(base.CloudTestCase):
             text=True,
         )
 
-    def retype(self, *words: str, status: int) -> dict[str, dict[str, Any]]:
-        """Run the command; return its rows by volume."""
+    def run_command(
+        self, *words: str, status: int
+    ) -> dict[str, dict[str, Any]]:
+        """Run a command; return its rows by volume."""
         process = self.begin(*words)
         out, err = process.communicate()
         self.assertEqual(status, process.returncode, err)
         return {row['Volume']: row for row in json.loads(out)}
+
+    def planned(self, *words: str) -> str:
+        """Make a plan and return its path."""
+        plan = str(pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'p'))
+        self.run_command('plan', '-o', plan, *words, status=0)
+        return plan
+
+    def retype(self, *words: str, status: int) -> dict[str, dict[str, Any]]:
+        """Plan retypes and make them; return the rows by volume."""
+        plan = self.planned(*words)
+        return self.run_command('apply', plan, status=status)
 
     def filled(self, volume_type: str, place: int) -> str:
         """Return a volume with data and a snapshot with other data."""
@@ -81,17 +94,15 @@ class RetypesTest(base.CloudTestCase):
         target = self.make_type(**_STRIPED)
         volumes = [self.filled(former, n) for n in range(6)]
         before = {each: _sums(self.image_name(each)) for each in volumes}
-        folder = self.useFixture(fixtures.TempDir()).path
-        journal = pathlib.Path(folder, 'journal')
-        words = ['--from', former, '--to', target]
-        words += ['--journal', str(journal)]
-        process = self.begin(*words, '--at-once', '2')
+        plan = self.planned('--from', former, '--to', target)
+        journal = pathlib.Path(f'{plan}.journal')
+        process = self.begin('apply', plan, '--at-once', '2')
         self.until(lambda: self._is_half_way(journal))
         process.kill()
         process.communicate()
         done = journal.read_text().count('"status": "done"')
         self.assertLess(done, len(volumes))
-        rows = self.retype(*words, status=0)
+        rows = self.run_command('apply', plan, status=0)
         self.assertCountEqual(volumes, rows)
         statuses = [each['Status'] for each in rows.values()]
         self.assertEqual({'done', 'done earlier'}, set(statuses))

@@ -29,6 +29,7 @@ from rbd_volume_options import plan
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import marks
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
@@ -162,13 +163,12 @@ class ClusterNamesTest(test.TestCase):
 
     def test_image_of_a_volume_is_marked(self) -> None:
         scanned = scan.PoolScan('volumes', (self.image,), {}, ())
-        unmarked = evidence.unmarked(
-            scanned, self.known, databases.Databases()
-        )
+        unmarked = marks.unmarked(scanned, self.known, databases.Databases())
         self.assertEqual([self.image], list(unmarked))
         self.assertTrue(
-            evidence.is_still_ours(
-                self.image, self.known, records.CloudNow(self.cloud)
+            marks.is_still_ours(
+                *('volumes', self.image.name),
+                *(self.known, records.CloudNow(self.cloud)),
             )
         )
 

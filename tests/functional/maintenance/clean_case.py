@@ -43,6 +43,7 @@ from rbd_volume_tools.command_line import health
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
+from rbd_volume_tools.command_line import plan_file
 from tests.functional import ceph
 from tests.functional import interruptions
 
@@ -405,8 +406,9 @@ class CleanTestCase(testtools.TestCase):
 
     def apply(self, planned: dict[str, Any]) -> dict[str, outcomes.Outcome]:
         """Write the plan, read it and apply it."""
-        header = plans.Header('fsid', 'url', '', CLOUD, 'now', 1, 1)
-        text = plans.text(
+        taken = plan_file.now().isoformat()
+        header = plan_file.Header('clean', 'fsid', 'url', '', taken)
+        text = plan_file.text(
             header,
             [
                 each.item
@@ -414,7 +416,7 @@ class CleanTestCase(testtools.TestCase):
                 if isinstance(each, removal.Removal)
             ],
         )
-        _, items = plans.parsed(text)
+        _, items = plan_file.parsed(text, 'clean', examination.Item)
         examiner = self.examiner()
         stop = threading.Event()
         path = self.folder / f'journal-{next(self.journals)}'
@@ -425,6 +427,7 @@ class CleanTestCase(testtools.TestCase):
                 pace.Pace(stop),
                 stop,
                 lambda text: None,
+                header.time,
                 tolerated=health.FULL,
             )
             return {

@@ -16,7 +16,6 @@ import rbd
 
 from rbd_volume_tools.audit import changes as run
 from rbd_volume_tools.audit import evidence
-from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run as audit
@@ -28,7 +27,10 @@ from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import journal
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import pace
+from rbd_volume_tools.command_line import plan_file
 
+# No journal has an entry since then: each change is made again.
+_NEVER = datetime.datetime(9999, 1, 1, tzinfo=datetime.timezone.utc)
 _DELAY = datetime.timedelta(days=1)
 
 
@@ -91,20 +93,28 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         items = [
             each.item for each in examined if isinstance(each, removal.Removal)
         ]
-        show(maintenance.dry(examined))
-        header = plans.Header(
-            'fsid', 'url', '', cloud, '2026-01-02T03:04:05', 1, 0
+        show(
+            each.outcome if isinstance(each, removal.Removal) else each
+            for each in examined
         )
+        taken = plan_file.now().isoformat()
+        header = plan_file.Header('clean', 'fsid', 'url', '', taken)
         partial = plan.with_suffix('.part')
-        partial.write_text(plans.text(header, items))
+        partial.write_text(plan_file.text(header, items))
         partial.rename(plan)
         return
-    _, items = plans.parsed(plan.read_text())
+    _, items = plan_file.parsed(plan.read_text(), 'clean', examination.Item)
     stop = threading.Event()
     path = pathlib.Path(folder, 'journal')
     with journal.Journal(path, 'clean apply', 'fsid') as written:
         runner = run.Runner(
-            cluster, written, pace.Pace(stop), stop, lambda text: None, False
+            cluster,
+            written,
+            pace.Pace(stop),
+            stop,
+            lambda text: None,
+            _NEVER,
+            heeds_health=False,
         )
         changes = [removal.Removal(each, examiner) for each in items]
         show(runner.run(changes, lambda *where: None))

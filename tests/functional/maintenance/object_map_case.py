@@ -192,13 +192,13 @@ class ObjectMapTestCase(testtools.TestCase):
             [], self.process.returncode, output, messages
         )
 
-    def object_map(
-        self, action: str, *arguments: str, **settings: int
+    def run_noun(
+        self, noun: str, action: str, *arguments: str, **settings: int
     ) -> tuple[int, dict[str, dict[str, Any]]]:
         """Run a command and return its status and its rows by image."""
-        done = self.run_command('object-map', action, *arguments, **settings)
+        done = self.run_command(noun, action, *arguments, **settings)
         self.messages = done.stderr
-        if done.returncode not in (0, 1):
+        if done.returncode not in (0, 1, 2):
             return done.returncode, {}
         rows = json.loads(done.stdout)
         return done.returncode, {row['Image']: row for row in rows}
@@ -206,11 +206,33 @@ class ObjectMapTestCase(testtools.TestCase):
     def changed(
         self, action: str, *arguments: str, **settings: int
     ) -> tuple[int, dict[str, dict[str, Any]]]:
-        """Run a command with the journal."""
-        return self.object_map(
-            action,
-            *(*arguments, '--journal', str(self.journal)),
+        """Plan a change and apply it, with the journal; return all rows.
+
+        A journal that exists is that of a run of the same plan.
+        """
+        plan = self.folder / 'plan'
+        status = 0
+        rows: dict[str, dict[str, Any]] = {}
+        if not self.journal.exists():
+            plan.unlink(missing_ok=True)
+            status, rows = self.planned(action, *arguments)
+        applied, made = self.run_noun(
+            'object-map',
+            'apply',
+            *(str(plan), '--journal', str(self.journal)),
             **settings,
+        )
+        return applied or status, {**rows, **made}
+
+    def planned(
+        self, action: str, *arguments: str
+    ) -> tuple[int, dict[str, dict[str, Any]]]:
+        """Plan a change of object maps; return the status and the rows."""
+        plan = str(self.folder / 'plan')
+        return self.run_noun(
+            'object-map',
+            'plan',
+            *('--action', action, '-o', plan, *arguments),
         )
 
     def start_guest(self, mode: str, *names: str) -> Guest:

@@ -166,6 +166,9 @@ def main(encoded: str, path: str, *arguments: str) -> int:
     ):
         of_cloud.side_effect = read
         version.return_value = '1'
+        config = cloud.return_value.config
+        config.get_auth_args.return_value = {'auth_url': 'url'}
+        config.get_region_name.return_value = ''
         if url := settings.get('storage'):
             cloud.return_value.block_storage = _Storage(url)
         return shell.main(arguments)

@@ -112,17 +112,18 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         ioctx = self.cluster.ioctx()
         rbd.RBD().rename(ioctx, name, 'former')
         self.make(name, object_map_case.PLAIN)
+        client = self.cluster.rados
         error = self.assertRaises(
-            outcomes.Refused, change.apply, None, ioctx, frozenset()
+            outcomes.Refused, change.apply, client, ioctx, frozenset()
         )
         self.assertIs(decisions.REPLACED, error.reason)
         rbd.RBD().remove(ioctx, name)
         self.assertRaises(
-            rbd.ImageNotFound, change.apply, None, ioctx, frozenset()
+            rbd.ImageNotFound, change.apply, client, ioctx, frozenset()
         )
         self.assertFalse(self.has_map('former'))
         rbd.RBD().rename(ioctx, 'former', name)
-        change.apply(None, ioctx, frozenset())
+        change.apply(client, ioctx, frozenset())
         self.assertTrue(self.has_map(name))
 
     @runs.tags(runs.NIGHTLY)

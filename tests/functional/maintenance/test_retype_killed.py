@@ -120,21 +120,33 @@ class RetypeKilledTest(testtools.TestCase):
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.journal = self.folder / 'journal'
 
-    def started(self, cinder: Cinder) -> 'subprocess.Popen[str]':
-        """Start the command."""
+    def command(self, cinder: Cinder, *words: str) -> 'subprocess.Popen[str]':
+        """Start a command."""
         settings = {'storage': f'http://127.0.0.1:{cinder.server_port}'}
         return subprocess.Popen(
             [
                 *(sys.executable, '-m'),
                 'tests.functional.maintenance.operator_commands',
-                *(json.dumps(settings), '', 'retype', '--ignore-health'),
-                *('--from', 'old', '--to', 'new', '--at-once', '3'),
-                *('--journal', str(self.journal), '-f', 'json'),
+                *(json.dumps(settings), '', 'retype', *words, '-f', 'json'),
             ],
             cwd=tree.ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+        )
+
+    def started(self, cinder: Cinder) -> 'subprocess.Popen[str]':
+        """Start to apply the plan, which is made before the first run."""
+        plan = self.folder / 'plan'
+        if not plan.exists():
+            words = ('--from', 'old', '--to', 'new', '-o', str(plan))
+            made = self.command(cinder, 'plan', *words)
+            _, messages = made.communicate()
+            self.assertEqual(0, made.returncode, messages)
+        return self.command(
+            cinder,
+            *('apply', str(plan), '--ignore-health', '--at-once', '3'),
+            *('--journal', str(self.journal)),
         )
 
     def _journal_size(self) -> int:
@@ -174,3 +186,4 @@ class RetypeKilledTest(testtools.TestCase):
                 self.assertEqual({1}, set(cinder.accepted.values()))
                 cinder.shutdown()
             self.journal.unlink()
+            (self.folder / 'plan').unlink()

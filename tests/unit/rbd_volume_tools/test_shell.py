@@ -32,14 +32,18 @@ class HelpTest(base.TestCase):
         'help types ensure',
         'types ensure --help',
         'types ensure -h',
-        'types ensure --dry-run --help',
+        'types ensure --name a --help',
         'types ensure -f json --help',
         '--help types ensure',
     )
     def test_of_a_command(self, line: str) -> None:
         status, text = self._run(*line.split())
         self.assertEqual(0, status)
-        for once in ('usage: ', ' --dry-run Show', ' Existing volume types'):
+        for once in (
+            'usage: ',
+            ' --name <name> Name',
+            ' Existing volume types',
+        ):
             self.assertEqual(1, text.count(once), text)
 
     def test_without_a_command(self) -> None:

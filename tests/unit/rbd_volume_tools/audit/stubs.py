@@ -37,6 +37,14 @@ class ObjectNotFound(Error):
     """The pool does not exist."""
 
 
+class OSError(Error):
+    """An error with a number."""
+
+    def __init__(self, text: str, errno: int) -> None:
+        super().__init__(text)
+        self.errno = errno
+
+
 class Image:
     """An image of 8 MiB."""
 
@@ -123,6 +131,7 @@ class Pool:
     """
 
     Error: type[Exception] = Error
+    OSError = OSError
     ImageNotFound = ImageNotFound
     ObjectNotFound = ObjectNotFound
     RBD_FEATURE_MIGRATING = 1 << 9

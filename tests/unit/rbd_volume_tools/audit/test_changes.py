@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import dataclasses
@@ -28,18 +29,30 @@ from tests.unit.rbd_volume_tools.fleet import stubs
 _Status = outcomes.Status
 
 
+# No journal has an entry since then.
+_LATER = datetime.datetime(9999, 1, 1, tzinfo=datetime.timezone.utc)
 _NO_TEXT = UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'no text')
 
 
 @dataclasses.dataclass
 class _Change:
+    """A change, which is also its item."""
+
     outcome: outcomes.Outcome
     error: Exception | None = None
     size: int = 0
+    percent: int | None = None
     applied: int = 0
+    meanwhile: Callable[[], Any] = lambda: None
+
+    @property
+    def item(self) -> Any:
+        """Return what the plan has."""
+        return self
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
         self.applied += 1
+        self.meanwhile()
         if self.error:
             raise self.error
         return 'done it'
@@ -83,9 +96,12 @@ class RunTest(base.TestCase):
         return _Change(about, error)
 
     def run_changes(
-        self, *changes: _Change, planned: datetime.datetime | None = None
+        self,
+        *changes: _Change,
+        planned: datetime.datetime = _LATER,
+        at_once: int = 1,
     ) -> list[outcomes.Outcome]:
-        self.progress: list[tuple[str, int, int]] = []
+        self.progress: list[tuple[int, int, Any]] = []
         with journal.Journal(self.path, 'test', 'fsid') as written:
             runner = run.Runner(
                 self.cluster,
@@ -93,7 +109,8 @@ class RunTest(base.TestCase):
                 pace.Pace(self.stop),
                 self.stop,
                 self.said.append,
-                planned=planned,
+                planned,
+                at_once=at_once,
             )
             return list(
                 runner.run(changes, lambda *where: self.progress.append(where))
@@ -110,6 +127,8 @@ class RunTest(base.TestCase):
             self.change('f', requests.HTTPError('503')),
             self.change('g', stubs.ImageNotFound('no such snapshot')),
             self.change('h', _NO_TEXT),
+            self.change('i', outcomes.Unneeded('as it was')),
+            self.change('j', outcomes.Continues('goes on')),
         )
         self.assertEqual(
             [
@@ -121,10 +140,12 @@ class RunTest(base.TestCase):
                 (_Status.FAILED, '503'),
                 (_Status.FAILED, 'no such snapshot'),
                 (_Status.FAILED, str(_NO_TEXT)),
+                (_Status.UNCHANGED, 'as it was'),
+                (_Status.RUNNING, 'goes on'),
             ],
             [(each.status, each.detail) for each in ended],
         )
-        self.assertEqual(('volumes', 8, 8), self.progress[-1])
+        self.assertEqual((10, 10, {}), self.progress[-1])
 
     def test_user_who_may_not_change_the_image_is_told_what_is_needed(
         self,
@@ -158,6 +179,13 @@ class RunTest(base.TestCase):
         with journal.Journal(self.path, 'test', 'fsid') as written:
             self.assertFalse(written.done('volumes', 'a', 'id'))
             self.assertEqual({'client.41'}, written.clients)
+
+    def test_services_make_several_changes_at_once(self) -> None:
+        barrier = threading.Barrier(2, timeout=60)
+        changes = [self.change(name) for name in 'abcd']
+        for each in changes:
+            each.meanwhile = barrier.wait
+        self.assertEqual(4, len(self.run_changes(*changes, at_once=2)))
 
     def test_stopped_run_changes_nothing(self) -> None:
         self.stop.set()

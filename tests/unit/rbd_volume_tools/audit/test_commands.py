@@ -10,7 +10,6 @@ from unittest import mock
 import ddt
 import fixtures
 
-from rbd_volume_options import ownership
 from rbd_volume_tools import shell
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import images
@@ -135,31 +134,7 @@ class AuditTest(base.TestCase):
         self.assertIn(str(path), self.err.getvalue())
         self.connected.assert_not_called()
 
-    def test_database_for_marks_is_checked_before_the_scan(self) -> None:
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a'))
-        path.write_text('[database]\nconnection secret\n')
-        words = ('--mark', '--pool', 'volumes', '--glance-config', str(path))
-        self.assertEqual(3, self.audit(*words))
-        self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
-        self.assertNotIn('secret', self.err.getvalue())
-        self.connected.assert_not_called()
-
-    def test_disk_of_a_server_that_two_pools_have_is_not_marked(self) -> None:
-        self.pool.images = [f'{facts.IDENT}_disk']
-        self.known = facts.known(
-            servers=frozenset({facts.IDENT}), cloud_id=facts.OTHER
-        )
-        self._patch(ownership, 'text_and_version', return_value=('', 1))
-        marked = self._patch(ownership, 'write')
-        for pools, number in (('ab', 0), ('a', 1)):
-            words = [word for pool in pools for word in ('--pool', pool)]
-            self.audit('--mark', *words)
-            self.assertEqual(number, marked.call_count)
-            self.assertIn(f'{number} images marked', self.err.getvalue())
-        self.assertIn('have 1 disks of servers', self.err.getvalue())
-
     def test_wrong_options_have_the_status_of_wrong_arguments(self) -> None:
-        self.assertEqual(3, self.audit('--mark'))
         for number in ('0', '-5', 'x'):
             words = ('--objects', '--objects-per-second', number)
             self.assertEqual(3, self.audit(*words))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import dataclasses
 import datetime
 import json
 import types
@@ -11,8 +10,7 @@ import fixtures
 
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.clean import examination
-from rbd_volume_tools.clean import plans
-from rbd_volume_tools.clean import reasons
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 from tests.unit.rbd_volume_tools.audit import facts
@@ -24,6 +22,8 @@ _ORPHAN = f'volume-{facts.OTHER}'
 
 
 class CleanTest(commands.CommandTestCase):
+    noun = 'clean'
+
     def setUp(self) -> None:
         super().setUp()
         self.pool.images.append(_ORPHAN)
@@ -50,7 +50,6 @@ class CleanTest(commands.CommandTestCase):
             block_storage=storage,
             identity=self.cloud.return_value.identity,
         )
-        self.path = self.journal.with_name('plan.json')
 
     def answered(self, path: str) -> Any:
         """Return the time at which each service of Cinder has reported."""
@@ -74,15 +73,6 @@ class CleanTest(commands.CommandTestCase):
     def plan(self, *words: str) -> int:
         return self.run_command(
             *('clean', 'plan', '-o', str(self.path), '--pool', 'volumes'),
-            *words,
-        )
-
-    def apply(self, *words: str) -> int:
-        self.out.truncate(0)
-        self.out.seek(0)
-        return self.run_command(
-            *('clean', 'apply', str(self.path)),
-            *('--journal', str(self.journal)),
             *words,
         )
 
@@ -116,7 +106,7 @@ class CleanTest(commands.CommandTestCase):
         # What was refused as well does not hide it.
         other = f'volume-{uuid.uuid4()}'
         self.pool.images.append(other)
-        self.examined.side_effect = outcomes.Refused(reasons.IN_USE)
+        self.examined.side_effect = outcomes.Refused(leftovers.IN_USE)
         self.assertEqual(2, self.plan('--kind', 'orphan-volume'))
         self.assertIn('1 refused', self.err.getvalue())
         self.path.unlink()
@@ -175,7 +165,7 @@ class CleanTest(commands.CommandTestCase):
         self.assertEqual(3, self.plan('--cinder-config', str(path)))
         self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
         self.assertNotIn('secret', self.err.getvalue())
-        self.connected.assert_not_called()
+        self.examined.assert_not_called()
 
     def test_database_that_may_be_that_of_another_cloud_is_refused(
         self,
@@ -239,17 +229,6 @@ class CleanTest(commands.CommandTestCase):
         self.assertIn('is not an administrator', self.err.getvalue())
         self.assertFalse(self.path.exists())
 
-    def test_old_plan_is_refused(self) -> None:
-        self.plan()
-        header, items = plans.parsed(self.path.read_text())
-        taken = (self.date - datetime.timedelta(days=4)).isoformat()
-        self.path.write_text(
-            plans.text(dataclasses.replace(header, taken=taken), items)
-        )
-        self.assertEqual(3, self.apply())
-        self.assertIn('valid for 3 days', self.err.getvalue())
-        self.removed.assert_not_called()
-
     def test_plan_of_another_cloud_is_refused(self) -> None:
         self.plan()
         self.url = 'https://other'
@@ -260,11 +239,10 @@ class CleanTest(commands.CommandTestCase):
         self.assertIn('its region one', self.err.getvalue())
         self.removed.assert_not_called()
 
-    def test_plan_needs_a_journal(self) -> None:
+    def test_journal_is_beside_the_plan(self) -> None:
         self.plan()
-        words = ('clean', 'apply', str(self.path))
-        self.assertEqual(3, self.run_command(*words))
-        self.assertIn('are required: --journal', self.err.getvalue())
+        self.assertEqual(0, self.run_command('clean', 'apply', str(self.path)))
+        self.assertTrue(self.path.with_name('plan.json.journal').exists())
 
     def test_file_that_cannot_be_read_is_named(self) -> None:
         none = str(self.path.with_name('none'))

@@ -8,7 +8,7 @@ import ddt
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
-from rbd_volume_tools.clean import reasons
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import decisions
 from tests import feature_bits
@@ -23,7 +23,7 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
     def test_last_access_counts_for_the_age(self) -> None:
         self.image.accessed = self.image.created + 1.5 * _HOUR
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(reasons.TOO_YOUNG, error.reason)
+        self.assertIs(leftovers.TOO_YOUNG, error.reason)
 
     def test_damaged_image_is_refused_before_this_process_opens_it(
         self,
@@ -34,7 +34,7 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
                 self.image, 'Image', autospec=True
             ) as opened:
                 error = self.assertRaises(outcomes.Refused, examine)
-            self.assertIs(reasons.DAMAGED, error.reason)
+            self.assertIs(leftovers.DAMAGED, error.reason)
             opened.assert_not_called()
 
     def test_restored_image_is_as_young_as_its_name(self) -> None:
@@ -47,18 +47,18 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         self.assertEqual(created.isoformat(), item.last_sign)
         self.named_at.return_value = now
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(reasons.TOO_YOUNG, error.reason)
+        self.assertIs(leftovers.TOO_YOUNG, error.reason)
 
     def test_deletion_of_the_owner_counts_for_the_age(self) -> None:
         now = datetime.datetime.now(datetime.timezone.utc)
         self.proofs.proof.return_value = evidence.Proof('a proof', now)
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(reasons.TOO_YOUNG, error.reason)
+        self.assertIs(leftovers.TOO_YOUNG, error.reason)
 
     def test_mirrored_image_is_refused(self) -> None:
         self.image.mirror_state = 1
         error = self.assertRaises(outcomes.Refused, self.item)
-        self.assertIs(reasons.MIRRORED, error.reason)
+        self.assertIs(leftovers.MIRRORED, error.reason)
 
     @ddt.data(
         (findings.IN_TRASH, objects.State.REMOVING, True),
@@ -92,7 +92,7 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
                 examine[0](*examine[1:], 'abc')
                 return
             error = self.assertRaises(outcomes.Refused, *examine, 'abc')
-        self.assertIs(reasons.DEFERRED, error.reason)
+        self.assertIs(leftovers.DEFERRED, error.reason)
 
     def test_name_stays_while_a_pool_cannot_be_listed(self) -> None:
         """There may be data, which nothing else would name."""
@@ -111,16 +111,16 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
                 _NAME,
                 'abc',
             )
-        self.assertIs(reasons.UNLISTED, error.reason)
+        self.assertIs(leftovers.UNLISTED, error.reason)
 
     @ddt.data(
         ('migrating', decisions.BUSY),
         ('retyping', decisions.BUSY),
-        ('group', reasons.IN_GROUP),
-        ('mirrored', reasons.MIRRORED),
-        ('prepared', reasons.MIGRATING),
+        ('group', leftovers.IN_GROUP),
+        ('mirrored', leftovers.MIRRORED),
+        ('prepared', leftovers.MIGRATING),
         # Another service answers 404, or the user may not see the volume.
-        ('unseen', reasons.CHANGED),
+        ('unseen', leftovers.CHANGED),
     )
     @ddt.unpack
     def test_snapshot_stays_while_another_operation_needs_it(
@@ -154,5 +154,5 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
             *(self.examiner.examine, self.image, findings.ORPHAN_SNAPSHOT),
             *('volumes', 'image@snapshot', 'abc'),
         )
-        self.assertEqual(reasons.NOT_CLEANABLE, error.reason.code)
+        self.assertEqual(leftovers.NOT_CLEANABLE, error.reason.code)
         self.assertIn('rbd snap rm', error.reason.remedy)

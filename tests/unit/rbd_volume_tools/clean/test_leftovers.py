@@ -47,3 +47,15 @@ class LeftoversTest(examiner_case.ExaminerTestCase):
                     *(self.examiner.examine, *words),
                 )
                 self.assertIs(evidence.UNKNOWN, error.reason)
+
+    def test_each_reason_has_a_code_of_its_own_and_says_what_to_do(
+        self,
+    ) -> None:
+        known = [
+            each
+            for each in vars(leftovers).values()
+            if isinstance(each, outcomes.Reason)
+        ]
+        self.assertEqual(len(known), len({each.code for each in known}))
+        for each in known:
+            self.assertTrue(each.remedy.endswith('.'), each)

@@ -9,7 +9,7 @@ import ddt
 
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
-from rbd_volume_tools.clean import reasons
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 from tests.unit.rbd_volume_tools.clean import examiner_case
@@ -36,7 +36,7 @@ class RemovalTest(examiner_case.ExaminerTestCase):
         error = self.assertRaises(
             outcomes.Refused, change.apply, None, self.image, frozenset()
         )
-        self.assertIs(reasons.CHANGED, error.reason)
+        self.assertIs(leftovers.CHANGED, error.reason)
         self.assertEqual([], self.image.moved)
 
     def test_move_that_was_killed_is_resumed(self) -> None:
@@ -91,7 +91,7 @@ class RemovalTest(examiner_case.ExaminerTestCase):
             error = self.assertRaises(
                 outcomes.Refused, change.apply, None, self.image, frozenset()
             )
-        self.assertIs(reasons.CHANGED, error.reason)
+        self.assertIs(leftovers.CHANGED, error.reason)
         self.assertEqual(['two'], self.image.snapshots)
 
     def test_snapshot_in_the_trash_of_librbd_is_removed(self) -> None:
@@ -143,7 +143,7 @@ class RemovalTest(examiner_case.ExaminerTestCase):
                 removal.Removal(item, self.examiner).apply,
                 *(None, self.image, frozenset()),
             )
-        self.assertIs(reasons.CHANGED, error.reason)
+        self.assertIs(leftovers.CHANGED, error.reason)
         self.assertEqual([], self.image.moved)
 
     def test_stale_lock_is_broken_on_request_only(self) -> None:
@@ -154,7 +154,7 @@ class RemovalTest(examiner_case.ExaminerTestCase):
         error = self.assertRaises(
             outcomes.Refused, change.apply, None, self.image, frozenset()
         )
-        self.assertIs(reasons.STALE_LOCK, error.reason)
+        self.assertIs(leftovers.STALE_LOCK, error.reason)
         self.assertEqual([], self.image.moved)
 
     def test_lock_that_came_after_the_plan_is_refused(self) -> None:
@@ -163,7 +163,7 @@ class RemovalTest(examiner_case.ExaminerTestCase):
         error = self.assertRaises(
             outcomes.Refused, change.apply, None, self.image, frozenset()
         )
-        self.assertIs(reasons.CHANGED, error.reason)
+        self.assertIs(leftovers.CHANGED, error.reason)
 
     def test_lock_of_an_earlier_run_with_the_journal_is_no_obstacle(
         self,

@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import ddt
+import fixtures
 
 from rbd_volume_tools.command_line import health
 from tests.unit import base
@@ -80,7 +81,12 @@ class HealthTest(base.TestCase):
         said: list[str] = []
         stop = threading.Event()
         cluster = _Connection(_SLOW, _SLOW, _OK)
-        self.assertTrue(health.wait(cluster, stop, said.append, 0.001))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'rbd_volume_tools.command_line.health.INTERVAL', 0.001
+            )
+        )
+        health.wait(health.Watch(cluster, said.append), stop)
         self.assertEqual(
             [
                 'Paused while the cluster reports SLOW_OPS. Use '
@@ -90,24 +96,10 @@ class HealthTest(base.TestCase):
             said,
         )
 
-    def test_watch_asks_rarely(self) -> None:
-        """An unhealthy cluster is not asked again for a while."""
-        said: list[str] = []
-        now = 0.0
-        cluster = _Connection(_OK, _SLOW, _OK)
-        watch = health.Watch(cluster, said.append, 10, lambda: now)
-        self.assertTrue(watch.is_healthy())
-        self.assertFalse(watch.is_healthy())
-        now = 9.0
-        self.assertFalse(watch.is_healthy())
-        now = 10.0
-        self.assertTrue(watch.is_healthy())
-        self.assertEqual(2, len(said))
-
     def test_monitors_that_stop_answering(self) -> None:
         said: list[str] = []
         cluster = _Connection(_OK)
-        watch = health.Watch(cluster, said.append, 0)
+        watch = health.Watch(cluster, said.append)
         cluster.status = -110
         self.assertRaises(health.HealthUnknown, watch.is_healthy)
         cluster.status = 0
@@ -122,5 +114,5 @@ class HealthTest(base.TestCase):
         stop = threading.Event()
         stop.set()
         said: list[str] = []
-        self.assertFalse(health.wait(_Connection(_SLOW), stop, said.append))
+        health.wait(health.Watch(_Connection(_SLOW), said.append), stop)
         self.assertEqual(1, len(said))

@@ -34,6 +34,9 @@ class CommandTestCase(base.TestCase):
         )
         self.replace(records, 'of_cloud', side_effect=lambda *args: self.known)
         self.cloud = self.replace(shell.Shell, 'cloud')
+        config = self.cloud.return_value.config
+        config.get_auth_args.return_value = {'auth_url': 'https://keystone'}
+        config.get_region_name.return_value = 'one'
         find = self.cloud.return_value.identity.find_project
         find.side_effect = self._project
         self.replace(metadata, 'version', return_value='1')
@@ -42,6 +45,7 @@ class CommandTestCase(base.TestCase):
         self.useFixture(fixtures.MonkeyPatch('sys.stderr', self.err))
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.journal = folder / 'journal'
+        self.path = folder / 'plan.json'
 
     def _project(self, name: str, ignore_missing: bool) -> Any:
         """Return the only project that was not deleted."""
@@ -56,12 +60,30 @@ class CommandTestCase(base.TestCase):
         return patch.start()
 
     def run_command(self, *words: str) -> int:
-        """Run a command and return its status."""
+        """Run a command, which shows only its own rows; return its status."""
+        self.out.truncate(0)
+        self.out.seek(0)
         return shell.main([*words, '-f', 'json'])
 
     def run_plain(self, *words: str) -> int:
         """Run a command without rows and return its status."""
         return shell.main([*words])
+
+    noun = ''
+
+    def plan(self, *words: str) -> int:
+        """Make a plan in a new file and return the status of the command."""
+        self.path.unlink(missing_ok=True)
+        return self.run_command(
+            self.noun, 'plan', '-o', str(self.path), *words
+        )
+
+    def apply(self, *words: str) -> int:
+        """Apply the plan and return the status of the command."""
+        return self.run_command(
+            *(self.noun, 'apply', str(self.path)),
+            *('--journal', str(self.journal), *words),
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = json.loads(self.out.getvalue())

@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import contextlib
-import io
 import json
 from typing import Any
-from unittest import mock
 
 from keystoneauth1 import exceptions as keystone
 import requests
 
 from rbd_volume_options import wire
-from rbd_volume_tools import shell
-from rbd_volume_tools.command_line import exit_status
-from rbd_volume_tools.command_line import progress
-from tests.unit import base
+from tests.unit.rbd_volume_tools.fleet import commands
 
 
 def _response(status: int, body: Any, warning: str = '') -> requests.Response:
@@ -59,25 +53,44 @@ class _Cinder:
         return answer
 
 
-class ApplyTypesTest(base.TestCase):
+class TypesTest(commands.CommandTestCase):
+    noun = 'types'
+
     def setUp(self) -> None:
         super().setUp()
         self.cinder = _Cinder()
-        cloud = mock.Mock(spec_set=['block_storage'])
-        cloud.block_storage = self.cinder
-        for target, value in (
-            ('rbd_volume_tools.shell.Shell.cloud', cloud),
-            ('importlib.metadata.version', '1'),
-        ):
-            patch = mock.patch(target, autospec=True, return_value=value)
-            patch.start()
-            self.addCleanup(patch.stop)
+        self.cloud.return_value.block_storage = self.cinder
 
-    def run_command(self, *words: str) -> tuple[int, Any]:
-        shown = io.StringIO()
-        with contextlib.redirect_stdout(shown):
-            status = shell.main(['types', 'apply', *words, '-f', 'json'])
-        return status, json.loads(shown.getvalue() or 'null')
+    def applied(self, *words: str) -> dict[str, tuple[str, str]]:
+        """Plan and apply; return status and detail of each volume."""
+        self.assertEqual(0, self.plan('fast'))
+        self.status = self.apply(*words)
+        return {
+            each['Volume']: (each['Status'], each['Detail'])
+            for each in self.rows()
+        }
+
+    def test_each_volume_of_the_type_is_compared_with_it(self) -> None:
+        self.assertEqual(
+            {'1': ('done', 'as its type'), '3': ('done', 'as its type')},
+            self.applied('--per-minute', '60000'),
+        )
+        self.assertEqual(0, self.status)
+        self.assertEqual(
+            [('1', {'metadata': {}}), ('3', {'metadata': {}})],
+            self.cinder.applied,
+        )
+
+    def test_volume_that_could_not_be_changed_is_refused(self) -> None:
+        fault = {'badRequest': {'message': 'volume is being migrated'}}
+        self.cinder.answers = {
+            '1': _response(400, fault),
+            '3': _response(200, {'metadata': {}}, 'not in force yet'),
+        }
+        rows = self.applied()
+        self.assertEqual(1, self.status)
+        self.assertIn('volume is being migrated (HTTP 400)', rows['1'][1])
+        self.assertIn('not in force yet', rows['3'][1])
 
     def test_answer_of_an_api_without_the_extension_is_no_success(
         self,
@@ -85,56 +98,18 @@ class ApplyTypesTest(base.TestCase):
         stock = _response(200, {'metadata': {}})
         del stock.headers[wire.HEADER_COMPARED]
         self.cinder.answers['3'] = stock
-        status, (row,) = self.run_command('fast')
-        self.assertEqual((2, '3'), (status, row['Volume']))
-        self.assertIn('without the extension', row['Reason'])
-
-    def test_each_volume_of_the_type_is_compared_with_it(self) -> None:
-        status, rows = self.run_command('fast', '--rate', '60000')
-        self.assertEqual((0, []), (status, rows))
-        self.assertEqual(
-            [('1', {'metadata': {}}), ('3', {'metadata': {}})],
-            self.cinder.applied,
-        )
-
-    def test_progress_is_shown(self) -> None:
-        with mock.patch.object(progress, 'shown', autospec=True) as shown:
-            self.run_command('fast')
-        show = shown.return_value.__enter__.return_value
-        self.assertEqual(
-            [mock.call('fast', 1, 2), mock.call('fast', 2, 2)],
-            show.call_args_list,
-        )
-
-    def test_volume_that_could_not_be_changed_is_listed(self) -> None:
-        fault = {'badRequest': {'message': 'volume is being migrated'}}
-        self.cinder.answers = {
-            '1': _response(400, fault),
-            '3': _response(200, {'metadata': {}}, 'not in force yet'),
-        }
-        status, rows = self.run_command('type-id')
-        self.assertEqual(2, status)
-        self.assertEqual(
-            [
-                {
-                    'Volume': '1',
-                    'Reason': 'volume is being migrated (HTTP 400)',
-                },
-                {'Volume': '3', 'Reason': 'not in force yet'},
-            ],
-            rows,
-        )
+        status, detail = self.applied()['3']
+        self.assertEqual('refused', status)
+        self.assertIn('without the extension', detail)
 
     def test_volume_without_an_answer_does_not_end_the_others(self) -> None:
         self.cinder.answers = {'1': keystone.ConnectFailure('reset')}
-        status, rows = self.run_command('fast')
+        rows = self.applied()
         self.assertEqual(['1', '3'], [each[0] for each in self.cinder.applied])
-        (row,) = rows
-        self.assertEqual((2, '1'), (status, row['Volume']))
-        self.assertIn('the API did not answer: ', row['Reason'])
+        self.assertEqual((2, 'failed'), (self.status, rows['1'][0]))
+        self.assertIn('the API did not answer: ', rows['1'][1])
 
     def test_deleted_volume_and_unknown_type(self) -> None:
         self.cinder.answers = {'1': _response(404, {})}
-        self.assertEqual((0, []), self.run_command('fast'))
-        status, _ = self.run_command('slow')
-        self.assertEqual(exit_status.COMMAND, status)
+        self.assertEqual('done', self.applied()['1'][0])
+        self.assertEqual(3, self.plan('slow'))

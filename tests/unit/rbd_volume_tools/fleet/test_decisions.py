@@ -67,19 +67,6 @@ class PlanTest(base.TestCase):
         steps = decisions.plan(_Action.REBUILD, _target(snapshots=(snapshot,)))
         self.assertTrue(steps.rebuild)
 
-    @ddt.data(
-        (_Action.ENABLE, sorted(facts.MAPPED), False),
-        (_Action.ENABLE, ['layering'], True),
-        (_Action.DISABLE, sorted(facts.MAPPED), True),
-        (_Action.REBUILD, ['layering'], False),
-    )
-    @ddt.unpack
-    def test_plan_tells_whether_record_changes(
-        self, action: _Action, recorded: list[str], expected: bool
-    ) -> None:
-        target = _target({'made': {wire.ATTRIBUTE_FEATURES: recorded}})
-        self.assertIs(expected, decisions.plan(action, target).record)
-
 
 @ddt.ddt
 class ObstacleTest(base.TestCase):
@@ -88,11 +75,8 @@ class ObstacleTest(base.TestCase):
         action: _Action,
         target: selection.Target,
         specs: dict[str, str] | None = None,
-        can_record: bool = False,
     ) -> Any:
-        obstacle = decisions.obstacle(
-            action, target, {'type': specs or {}}, can_record
-        )
+        obstacle = decisions.obstacle(action, target, {'type': specs or {}})
         return obstacle and obstacle[0]
 
     @ddt.data(*_Action)
@@ -190,7 +174,7 @@ class ObstacleTest(base.TestCase):
 
     def test_origin_of_keys(self) -> None:
         target = _target({'metadata': {'rbd:object_map': 'false'}})
-        obstacle = decisions.obstacle(_Action.ENABLE, target, {}, True)
+        obstacle = decisions.obstacle(_Action.ENABLE, target, {})
         self.assertEqual(
             (decisions.NOT_WANTED, 'set in volume metadata'), obstacle
         )
@@ -211,14 +195,19 @@ class ObstacleTest(base.TestCase):
             decisions.NO_MAP, self.obstacle(_Action.REBUILD, without)
         )
 
-    def test_outdated_record_is_an_obstacle_without_recorder(self) -> None:
-        target = _target({'made': {wire.ATTRIBUTE_FEATURES: ['layering']}})
-        self.assertIs(
-            decisions.RECORDED, self.obstacle(_Action.ENABLE, target)
-        )
-        self.assertIsNone(
-            self.obstacle(_Action.ENABLE, target, can_record=True)
-        )
+    @ddt.data(
+        (_Action.ENABLE, _NO_MAP, decisions.RECORDED),
+        (_Action.ENABLE, {}, None),
+        (_Action.DISABLE, {}, decisions.RECORDED),
+        (_Action.REBUILD, {'map_state': _INVALID}, None),
+    )
+    @ddt.unpack
+    def test_recorded_features_are_changed_by_cinder(
+        self, action: _Action, values: dict[str, Any], expected: Any
+    ) -> None:
+        made = {wire.ATTRIBUTE_FEATURES: ['layering']}
+        target = _target({'made': made}, **values)
+        self.assertIs(expected, self.obstacle(action, target))
 
     @ddt.data(
         (_PLAIN, use.Use(), None),

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import dataclasses
-import functools
-import json
 import pathlib
 
 import ddt
@@ -10,7 +8,6 @@ import fixtures
 
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import maintenance
-from rbd_volume_tools.command_line import health
 from rbd_volume_tools.fleet import retypes
 from rbd_volume_tools.fleet import volume_service
 from tests.unit.rbd_volume_tools.fleet import commands
@@ -22,6 +19,8 @@ _TYPES = ('--from', 'old', '--to', 'new')
 
 @ddt.ddt
 class RetypeTest(commands.CommandTestCase):
+    noun = 'retype'
+
     def setUp(self) -> None:
         super().setUp()
         self.cinder = fake_cinder.Cinder('a', 'b', 'c')
@@ -45,22 +44,31 @@ class RetypeTest(commands.CommandTestCase):
             self.health.encode(),
             '',
         )
+        self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
 
-    def retype(self, *words: str) -> dict[str, str]:
-        """Run the command and return the status of each volume."""
-        self.out.truncate(0)
-        self.out.seek(0)
-        command = ('retype', *_TYPES, '--ceph-conf', self.conf, *words)
-        self.status = self.run_command(*command)
+    def planned(self, *words: str) -> dict[str, str]:
+        """Make a plan and return the status of each volume."""
+        self.status = self.plan(*_TYPES, *words)
+        return self.statuses()
+
+    def applied(self, *words: str) -> dict[str, str]:
+        """Apply the plan and return the status of each volume."""
+        self.status = self.apply('--ceph-conf', self.conf, *words)
+        return self.statuses()
+
+    def statuses(self) -> dict[str, str]:
         if not self.out.getvalue():
             return {}
         return {each['Volume']: each['Status'] for each in self.rows()}
 
     def test_all_volumes_of_the_type_are_retyped(self) -> None:
-        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype())
+        self.assertEqual(dict.fromkeys('abc', 'planned'), self.planned())
+        self.assertEqual([], self.cinder.requested)
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.applied())
         self.assertEqual(0, self.status)
         self.assertIn('3 volumes: 3 done', self.err.getvalue())
-        self.assertEqual({}, self.retype())
+        self.assertEqual(dict.fromkeys('abc', 'done earlier'), self.applied())
+        self.assertEqual({}, self.planned())
 
     def test_says_what_stays_without_keys_in_the_new_type(self) -> None:
         made = {
@@ -70,8 +78,9 @@ class RetypeTest(commands.CommandTestCase):
         for ident in 'ab':
             self.cinder.change(ident, made=made)
         self.cinder.made = {**made, wire.ATTRIBUTE_STRIPE_COUNT: 4}
-        self.retype()
+        self.planned()
         self.assertIn('new does not set rbd:stripe_unit.', self.err.getvalue())
+        self.applied()
         details = {each['Volume']: each['Detail'] for each in self.rows()}
         self.assertEqual(
             'retyped to new; keeps stripe_unit = 64 KiB', details['a']
@@ -83,113 +92,87 @@ class RetypeTest(commands.CommandTestCase):
         (('--project', 'Ümlaut'), 'c'),
         (('--project', 'deleted'), 'b'),
         (('c', 'a'), 'ac'),
-        (('--limit', '1'), 'a'),
+        (('c', '--project', 'other'), 'c'),
     )
     @ddt.unpack
-    def test_volumes_are_chosen_by_project_id_and_limit(
+    def test_volumes_are_chosen_by_project_and_id(
         self, words: tuple[str, ...], expected: str
     ) -> None:
         self.cinder.change('b', project='deleted')
-        self.assertEqual(dict.fromkeys(expected, 'done'), self.retype(*words))
+        self.assertEqual(
+            dict.fromkeys(expected, 'planned'), self.planned(*words)
+        )
 
-    def test_unknown_project_is_refused(self) -> None:
-        self.retype('--project', 'other', '--project', 'name')
+    @ddt.data(
+        (('--project', 'other', '--project', 'name'), '--project name: '),
+        (('x', 'a'), 'There is no volume x.'),
+        (('a', 'c', '--project', 'other'), '--project: a.'),
+        (('--to', 'OLD'), 'are the same type'),
+        (('--migration-policy', 'always'), 'invalid choice'),
+        (('-c', 'volume_id'), "column names in ['volume_id']"),
+    )
+    @ddt.unpack
+    def test_wrong_choice_makes_no_plan(
+        self, words: tuple[str, ...], text: str
+    ) -> None:
+        self.assertEqual({}, self.planned(*words))
         self.assertEqual(3, self.status)
-        self.assertIn('--project name: ', self.err.getvalue())
-        self.assertEqual([], self.cinder.requested)
+        self.assertIn(text, self.err.getvalue())
+        self.assertFalse(self.path.exists())
 
     def test_other_user_is_told_which_volumes_were_not_seen(self) -> None:
         self.service.is_administrators.return_value = False
-        del self.cinder.volumes['c']
-        for words in (('--dry-run',), (), ()):
-            self.retype(*words)
-            self.assertEqual(1, self.status)
-            self.assertIn('other projects were not', self.err.getvalue())
-            self.err.truncate(0)
-            self.err.seek(0)
-        self.cinder.refused['e'] = 'not allowed'
-        self.cinder.add('e')
-        self.assertEqual({'e': 'refused'}, self.retype())
+        self.planned()
         self.assertEqual(1, self.status)
-
-    def test_other_user_may_name_all_volumes(self) -> None:
-        self.service.is_administrators.return_value = False
-        self.assertEqual({'a': 'done'}, self.retype('a'))
+        self.assertIn('other projects were not', self.err.getvalue())
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.applied())
+        self.err.truncate(0)
+        self.planned('a')
         self.assertEqual(0, self.status)
         self.assertNotIn('were not seen', self.err.getvalue())
 
-    def test_named_volume_of_another_type(self) -> None:
-        self.assertEqual({'d': 'refused'}, self.retype('d'))
-        self.assertEqual(1, self.status)
-
-    def test_column_that_does_not_exist_is_refused_before_a_change(
-        self,
-    ) -> None:
-        self.assertEqual({}, self.retype('-c', 'volume_id'))
-        self.assertEqual(3, self.status)
-        self.assertEqual([], self.cinder.requested)
-        self.assertIn("column names in ['volume_id']", self.err.getvalue())
-        self.retype('-c', 'volume', '-c', 'status')
-        self.assertEqual(0, self.status)
-
-    def test_no_such_volume(self) -> None:
-        self.retype('x', 'a')
-        self.assertEqual(3, self.status)
-        self.assertIn('There is no volume x.', self.err.getvalue())
-
-    def test_named_volume_of_a_project_that_was_not_chosen(self) -> None:
-        self.assertEqual({'c': 'done'}, self.retype('c', '--project', 'other'))
-        self.retype('a', 'c', '--project', 'other')
-        self.assertEqual(3, self.status)
-        self.assertIn('--project: a.', self.err.getvalue())
-
-    def test_same_type(self) -> None:
-        self.assertEqual(
-            3, self.run_command('retype', '--from', 'old', '--to', 'OLD')
-        )
-        self.assertIn('are the same type', self.err.getvalue())
-
-    def test_dry_run(self) -> None:
+    def test_plan_shows_what_is_not_retyped(self) -> None:
         self.cinder.change('a', status='in-use')
         self.cinder.change('b', status='retyping')
         self.cinder.change('c', status='error')
         self.cinder.add('e', volume_type='new')
-        words = ('--dry-run', '--journal', str(self.journal), *'abce')
         self.assertEqual(
-            {'a': 'planned', 'b': 'planned', 'c': 'refused', 'e': 'unchanged'},
-            self.retype(*words),
+            {
+                'a': 'planned',
+                'b': 'planned',
+                'c': 'refused',
+                'd': 'refused',
+                'e': 'unchanged',
+            },
+            self.planned(*'abcde'),
         )
-        self.assertEqual([], self.cinder.requested)
-        self.assertFalse(self.journal.exists())
+        self.assertEqual(1, self.status)
         details = {each['Volume']: each['Detail'] for each in self.rows()}
         self.assertIn('image features', details['a'])
         self.assertIn('wait for status retyping', details['b'])
 
     def test_journal_resumes_a_run(self) -> None:
         """The second run reports what the first one has done."""
-        words = ('--journal', str(self.journal))
-        self.retype('--limit', '1', *words)
+        self.planned()
+        self.assertEqual({'a': 'done'}, self.applied('--limit', '1'))
         self.assertEqual(
-            {'a': 'done earlier', 'b': 'done', 'c': 'done'},
-            self.retype(*words),
+            {'a': 'done earlier', 'b': 'done', 'c': 'done'}, self.applied()
         )
         self.assertIn('Resuming', self.err.getvalue())
-        lines = self.journal.read_text().splitlines()
-        self.assertEqual('retype old NEW', json.loads(lines[0])['command'])
 
     def test_killed_before_the_end(self) -> None:
         """Cinder completed b after the command was killed."""
-        words = ('--journal', str(self.journal))
-        self.retype('--limit', '1', *words)
+        self.planned()
+        self.applied('--limit', '1')
         lines = self.journal.read_text().replace('"a"', '"b"')
         begun = [each for each in lines.splitlines(True) if 'begun' in each]
         with self.journal.open('a') as journal:
             journal.writelines(begun)
         self.cinder.change('b', volume_type='new')
         self.assertEqual(
-            {'a': 'done earlier', 'b': 'done', 'c': 'done'},
-            self.retype(*words),
+            {'a': 'done earlier', 'b': 'done', 'c': 'done'}, self.applied()
         )
+        self.assertNotIn('b', self.cinder.requested)
 
     def test_unhealthy_cluster(self) -> None:
         self.health = '{"status": "HEALTH_ERR"}'
@@ -200,16 +183,13 @@ class RetypeTest(commands.CommandTestCase):
                 self.health = '{"status": "HEALTH_OK"}'
 
         said: list[str] = []
+        self.planned()
         self.replace(maintenance, 'say', side_effect=recover)
-        watch = functools.partial(health.Watch, interval=0.01)
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'rbd_volume_tools.fleet.retype_commands.health.Watch', watch
-            )
-        )
-        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype())
-        self.assertIn('HEALTH_ERR', said[1])
-        self.assertIn('recovered', said[2])
+        interval = 'rbd_volume_tools.command_line.health.INTERVAL'
+        self.useFixture(fixtures.MonkeyPatch(interval, 0.01))
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.applied())
+        self.assertIn('HEALTH_ERR', said[0])
+        self.assertIn('recovered', said[1])
 
     @ddt.data('no file', 'no library', 'not wanted')
     def test_without_ceph(self, case: str) -> None:
@@ -221,20 +201,22 @@ class RetypeTest(commands.CommandTestCase):
             self.connected.side_effect = RuntimeError('rados')
         else:
             words = ('--ignore-health',)
-        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype(*words))
+        self.planned()
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.applied(*words))
         shown = 'is not read' in self.err.getvalue()
         self.assertIs(case != 'not wanted', shown)
 
     def test_ceph_conf_of_another_cloud_is_refused(self) -> None:
+        self.planned()
         self.service.clusters.return_value = frozenset({'other'})
-        self.assertEqual({}, self.retype())
+        self.assertEqual({}, self.applied())
         self.assertEqual(3, self.status)
         self.assertEqual([], self.cinder.requested)
         self.assertIn('this cloud use other', self.err.getvalue())
         self.service.clusters.return_value = frozenset({'other', 'fsid'})
-        self.assertEqual(dict.fromkeys('abc', 'done'), self.retype())
+        self.assertEqual(dict.fromkeys('abc', 'done'), self.applied())
 
-    def test_volume_without_progress_is_reported_running(self) -> None:
+    def test_volume_without_an_answer_fails_the_run(self) -> None:
         real = self.cinder.retype
 
         def give_up(ident: str, wanted: retypes.Wanted) -> str:
@@ -242,15 +224,15 @@ class RetypeTest(commands.CommandTestCase):
             self.cinder.silent = 10**9
             return warning
 
-        self.cinder.retype = give_up  # type: ignore[method-assign]
+        self.planned('a')
         self.service.retype.side_effect = give_up
-        self.retype('--patience', '0.0001')
+        self.assertEqual({'a': 'failed'}, self.applied('--patience', '0.0001'))
         self.assertEqual(3, self.status)
-        (row,) = self.rows()
-        self.assertEqual('running', row['Status'])
+        self.assertIn('for too long', self.err.getvalue())
 
     def test_policy_reaches_the_request(self) -> None:
-        self.retype('--migration-policy', 'on-demand', '--limit', '1')
+        self.planned('a', '--migration-policy', 'on-demand')
+        self.applied()
         wanted = self.service.retype.call_args.args[1]
         self.assertEqual(
             {
@@ -264,13 +246,14 @@ class RetypeTest(commands.CommandTestCase):
         )
 
     @ddt.data(
-        ('--from', 'a'),
-        (*_TYPES, '--rate', '0'),
-        (*_TYPES, '--at-once', '0'),
-        (*_TYPES, '--limit', 'x'),
-        (*_TYPES, '--migration-policy', 'always'),
+        ('--per-minute', '0'),
+        ('--at-once', '0'),
+        ('--limit', 'x'),
+        ('--patience', '0'),
     )
     def test_invalid_arguments_are_refused(
         self, arguments: tuple[str, ...]
     ) -> None:
-        self.assertEqual(3, self.run_command('retype', *arguments))
+        self.planned()
+        self.assertEqual({}, self.applied(*arguments))
+        self.assertEqual(3, self.status)

@@ -7,7 +7,6 @@ import ddt
 from rbd_volume_options import wire
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import retype_rules
-from rbd_volume_tools.fleet import retypes
 from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 
@@ -54,12 +53,10 @@ class RulesTest(base.TestCase):
         self.assertEqual(7, retype_rules.percent(facts.volume(made=made)))
 
     def test_unchanged_volume_has_failed(self) -> None:
-        volume = facts.volume()
-        about = retypes.about(volume)
-        outcome = retype_rules.unchanged(about, volume)
-        self.assertEqual(outcomes.Status.FAILED, outcome.status)
+        error = retype_rules.unchanged(facts.volume())
+        self.assertIsInstance(error, outcomes.NotVerified)
         made = {wire.ATTRIBUTE_CONVERSION: {'reason': 'has clones'}}
-        outcome = retype_rules.unchanged(about, facts.volume(made=made))
-        self.assertEqual('not-converted', outcome.code)
-        outcome = retype_rules.stalled(about, 90)
-        self.assertIn('1.5 minutes', outcome.detail)
+        error = retype_rules.unchanged(facts.volume(made=made))
+        self.assertIsInstance(error, outcomes.Refused)
+        self.assertIn('has clones', str(error))
+        self.assertIn('1.5 minutes', str(retype_rules.stalled(90)))

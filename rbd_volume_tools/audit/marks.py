@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``cinder-rbd-ext mark``: writes the ID of this cloud to its images.
+
+Each mark is one request to the header of the image, which asks no client for
+the lock. The cloud may have given an image away since the plan: its record is
+read again, and the mark is written only if nobody has changed the header since
+before that.
+"""
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import errno
+from typing import Any
+
+from rbd_volume_options import ownership
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import maintenance
+from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import records
+from rbd_volume_tools.audit import scan
+from rbd_volume_tools.command_line import databases
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.command_line import progress
+
+#: Statuses of volumes whose image the cloud gives away or deletes.
+_LEAVING = frozenset({'unmanaging', 'unmanage_starting', 'deleting'})
+# The header of an image has a higher or a lower version than expected.
+_OTHER_VERSION = frozenset({errno.EOVERFLOW, errno.ERANGE})
+
+CHANGED = outcomes.Reason(
+    'changed',
+    'the image or its record has changed since the plan',
+    'Make a new plan.',
+)
+SEVERAL = outcomes.Reason(
+    'several-pools',
+    'several of the pools have a disk of this name; Nova does not report '
+    'which one is a copy',
+    'Name only pools that Nova uses.',
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """An image without a mark.
+
+    :ivar owner: in its former mark; empty without one
+    """
+
+    pool: str
+    image: str
+    ident: str
+    owner: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """The mark of an image."""
+
+    item: Item
+    cluster: scan.Cluster
+    known: records.Records
+    cloud: evidence.Cloud
+    size: int = 0
+    percent: int | None = None
+
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The mark, planned."""
+        item = self.item
+        return outcomes.Outcome(
+            outcomes.Status.PLANNED,
+            *(item.pool, item.image, item.ident),
+            f'mark with {self.known.cloud_id}',
+        )
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Write the mark.
+
+        :raises Refused: if the image or its record has changed
+        """
+        item, librados = self.item, self.cluster.librados
+        try:
+            text, version = ownership.text_and_version(
+                librados, ioctx, item.ident
+            )
+            owner = ownership.owner_of(
+                {ownership.KEY: text}, ioctx.get_pool_id(), item.ident
+            )
+            if owner == self.known.cloud_id:
+                raise outcomes.Unneeded('has the mark')
+            if owner != item.owner or not is_still_ours(
+                *(item.pool, item.image, self.known, self.cloud)
+            ):
+                raise outcomes.Refused(CHANGED)
+            ownership.write(ioctx, item.ident, self.known.cloud_id, version)
+        except librados.ObjectNotFound:
+            raise outcomes.Unneeded('deleted since the plan') from None
+        except librados.OSError as error:
+            if error.errno not in _OTHER_VERSION:
+                raise
+            raise outcomes.Refused(CHANGED) from error
+        return f'marked with {self.known.cloud_id}'
+
+
+def unmarked(
+    scanned: scan.PoolScan, known: records.Records, stored: databases.Databases
+) -> Iterator[images.Image]:
+    """Yield the images of this cloud's resources that lack its mark.
+
+    An image with the mark of another cloud is left alone. So is the image of
+    a Glance image whose location does not name it: tenants choose the ids of
+    Glance images, such as that of an image of another cloud. A volume of the
+    stock driver gets no mark, because it would keep it when it is unmanaged.
+    """
+    for image in scanned.found:
+        name = names.of_image(image.name)
+        is_ours = name.owner is names.Owner.SERVER_DISK and name.ident in (
+            known.servers or ()
+        )
+        if name.owner is names.Owner.VOLUME:
+            volume = known.volumes.get(name.ident)
+            backend = volume.pool if volume else ''
+            is_ours = (
+                backend in known.marking
+                and known.backends.get(backend) == scanned.pool
+            )
+        elif name.owner is names.Owner.GLANCE_IMAGE:
+            is_ours = scanned.pool in evidence.pools_of_image(
+                known, stored, name.ident
+            )
+        if is_ours and image.owner in ('', ownership.RELEASED):
+            yield image
+
+
+def is_still_ours(
+    pool: str, image: str, known: records.Records, cloud: evidence.Cloud
+) -> bool:
+    """Return whether the cloud has the resource of an image at this moment.
+
+    An unmanage marks the image as released before the record is deleted.
+    """
+    name = names.of_image(image)
+    if name.owner is not names.Owner.VOLUME:
+        return cloud.has_record(name.owner, name.ident)
+    recorded = known.volumes.get(name.ident)
+    volume = cloud.volume(recorded.ident) if recorded else None
+    return (
+        volume is not None
+        and volume.image_id == name.ident
+        and known.backends.get(volume.pool) == pool
+        and volume.status not in _LEAVING
+    )
+
+
+def planned(
+    scans: Sequence[scan.PoolScan],
+    known: records.Records,
+    stored: databases.Databases,
+    cluster: scan.Cluster,
+    cloud: evidence.Cloud,
+) -> Iterator[Mark | outcomes.Outcome]:
+    """Yield the mark of each image without one, or why it gets none."""
+    copies = evidence.copied_disks(x for each in scans for x in each.found)
+    for scanned in scans:
+        for image in unmarked(scanned, known, stored):
+            item = Item(image.pool, image.name, image.ident, image.owner)
+            mark = Mark(item, cluster, known, cloud)
+            if image.name in copies:
+                yield mark.outcome.refused(outcomes.Refused(SEVERAL))
+            else:
+                yield mark
+
+
+class Plan(maintenance.Plan):
+    """Find the images of this cloud that lack its mark, and write a plan.
+
+    The mark has the ID of the cloud (rbd_cloud_id). Nothing is changed.
+    """
+
+    noun = 'mark'
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--pool',
+            metavar='<pool>',
+            action='append',
+            required=True,
+            help='Ceph pool with images of this cloud; repeat the option for '
+            'several pools',
+        )
+        parser.add_argument(
+            '--glance-config',
+            metavar='<file>',
+            default='',
+            help='glance-api.conf with the connection to the database, which '
+            'has the locations of images. Required if Glance does not show '
+            'them (show_image_direct_url)',
+        )
+        return parser
+
+    def planned(
+        self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
+    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+        # Before the scan, which can take long.
+        stored = databases.Databases(glance_config=parsed_args.glance_config)
+        with progress.shown(self.app.stderr) as show:
+            scans = [
+                cluster.scan(
+                    pool,
+                    lambda done, total, pool=pool: show(pool, done, total),
+                )
+                for pool in dict.fromkeys(parsed_args.pool)
+            ]
+        known = records.of_cloud(cloud, cluster.fsid())
+        if not known.cloud_id:
+            raise ValueError(
+                'The back ends of Cinder report no rbd_cloud_id. Create an ID '
+                'with cinder-rbd-ext cloud-id, set it in each cinder.conf, '
+                'and restart cinder-volume.'
+            )
+        now = records.CloudNow(cloud)
+        return {'cloud_id': known.cloud_id}, [
+            *(
+                outcomes.unreadable(each.pool, name, why)
+                for each in scans
+                for name, why in each.forbidden.items()
+            ),
+            *planned(scans, known, stored, cluster, now),
+        ]
+
+
+class Apply(maintenance.Apply):
+    """Write the marks of a plan.
+
+    An image whose record has changed since the plan is refused.
+    """
+
+    noun = 'mark'
+    item_class = Item
+
+    def changes(self, work: maintenance.Work) -> Sequence[Mark]:
+        known = records.of_cloud(work.cloud, work.plan.cluster)
+        known.check_cloud_id(work.plan.options['cloud_id'])
+        now = records.CloudNow(work.cloud)
+        return [Mark(each, work.cluster, known, now) for each in work.items]

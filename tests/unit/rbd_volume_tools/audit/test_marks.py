@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+import errno
+from typing import Any
+from unittest import mock
+
+import ddt
+
+from rbd_volume_options import ownership
+from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import marks
+from rbd_volume_tools.command_line import databases
+from rbd_volume_tools.command_line import outcomes
+from tests.unit.rbd_volume_tools.audit import facts
+from tests.unit.rbd_volume_tools.audit import stubs
+from tests.unit.rbd_volume_tools.fleet import commands
+
+_OURS = 'our cloud'
+_NAME = f'volume-{facts.IDENT}'
+
+
+@ddt.ddt
+class MarksTest(commands.CommandTestCase):
+    noun = 'mark'
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pool.mon_command = lambda *args: (
+            (0, b'{"status": "HEALTH_OK"}', '')
+        )
+        self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
+        self.stored = mock.create_autospec(databases.Databases, instance=True)
+        self.stored.image.return_value = None
+        self.now = mock.create_autospec(evidence.Cloud, instance=True)
+        self.now.volume.return_value = facts.volume()
+        self.read = self.replace(
+            ownership, 'text_and_version', return_value=('', 1)
+        )
+        self.written = self.replace(ownership, 'write')
+        self.known = self.records()
+
+    def records(self, **values: Any) -> Any:
+        return facts.known(
+            facts.volume(),
+            cloud_id=_OURS,
+            cluster='fsid',
+            marking=frozenset({facts.CINDER_POOL}),
+            **values,
+        )
+
+    def unmarked(self, image: Any) -> list[Any]:
+        return list(marks.unmarked(facts.pool(image), self.known, self.stored))
+
+    def test_volume_of_the_stock_driver_is_not_marked(self) -> None:
+        """The driver would leave the mark when it unmanages the volume."""
+        self.assertEqual(1, len(self.unmarked(facts.image())))
+        self.known = dataclasses.replace(self.known, marking=frozenset())
+        self.assertEqual([], self.unmarked(facts.image()))
+
+    @ddt.data(
+        ('', 1), (ownership.RELEASED, 1), (_OURS, 0), ('another cloud', 0)
+    )
+    @ddt.unpack
+    def test_only_images_without_a_mark_get_one(
+        self, owner: str, number: int
+    ) -> None:
+        self.assertEqual(number, len(self.unmarked(facts.image(owner=owner))))
+
+    @ddt.data((None, 0), ('other', 0), ('fsid', 1))
+    @ddt.unpack
+    def test_image_that_a_tenant_gave_a_foreign_id_is_not_marked(
+        self, cluster: str | None, number: int
+    ) -> None:
+        """Anybody can create an image record with the ID of another cloud."""
+        self.known = self.records(images=frozenset({facts.OTHER}))
+        if cluster:
+            url = f'rbd://{cluster}/volumes/{facts.OTHER}/snap'
+            self.stored.image.return_value = databases.Row(
+                False, locations=(url,)
+            )
+        self.assertEqual(number, len(self.unmarked(facts.image(facts.OTHER))))
+
+    @ddt.data(
+        (None, False),
+        ({'status': 'unmanaging'}, False),
+        ({'pool': 'host@other#other'}, False),
+        ({'image_id': facts.OTHER}, False),
+        ({}, True),
+    )
+    @ddt.unpack
+    def test_volume_that_left_since_the_plan_is_not_ours(
+        self, values: dict[str, Any] | None, is_ours: bool
+    ) -> None:
+        self.now.volume.return_value = (
+            None if values is None else facts.volume(**values)
+        )
+        self.assertEqual(
+            is_ours,
+            marks.is_still_ours('volumes', _NAME, self.known, self.now),
+        )
+
+    def mark(self) -> marks.Mark:
+        cluster: Any = stubs.cluster(self.pool)
+        item = marks.Item('volumes', _NAME, 'abc')
+        return marks.Mark(item, cluster, self.known, self.now)
+
+    def apply_mark(self) -> str:
+        return self.mark().apply(self.pool, self.pool, frozenset())
+
+    def test_mark_is_written_over_the_version_that_was_read(self) -> None:
+        self.apply_mark()
+        self.written.assert_called_once_with(self.pool, 'abc', _OURS, 1)
+
+    def test_image_whose_record_has_changed_is_refused(self) -> None:
+        self.now.volume.return_value = None
+        error = self.assertRaises(outcomes.Refused, self.apply_mark)
+        self.assertIs(marks.CHANGED, error.reason)
+        self.written.assert_not_called()
+
+    def test_header_that_changed_meanwhile_is_refused(self) -> None:
+        librados = self.mark().cluster.librados
+        self.written.side_effect = librados.OSError('x', errno=errno.ERANGE)
+        error = self.assertRaises(outcomes.Refused, self.apply_mark)
+        self.assertIs(marks.CHANGED, error.reason)
+
+    def test_plan_is_applied(self) -> None:
+        self.assertEqual(0, self.plan('--pool', 'volumes'))
+        self.written.assert_not_called()
+        self.replace(marks.Mark, 'apply', return_value='marked')
+        self.assertEqual(0, self.apply())
+        (row,) = self.rows()
+        self.assertEqual(('done', _NAME), (row['Status'], row['Image']))
+        self.known = dataclasses.replace(self.known, cloud_id='other')
+        self.assertEqual(3, self.apply())
+        self.assertIn('rbd_cloud_id was changed', self.err.getvalue())
+
+    def test_disk_of_a_server_that_two_pools_have_is_refused(self) -> None:
+        self.pool.images = [f'{facts.IDENT}_disk']
+        self.known = self.records(servers=frozenset({facts.IDENT}))
+        self.assertEqual(1, self.plan('--pool', 'a', '--pool', 'b'))
+        self.assertEqual(
+            ['refused', 'refused'], [each['Status'] for each in self.rows()]
+        )
+        self.assertEqual(0, self.plan('--pool', 'a'))
+
+    def test_pool_and_an_id_of_the_cloud_are_required(self) -> None:
+        self.assertEqual(3, self.plan())
+        self.known = facts.known()
+        self.assertEqual(3, self.plan('--pool', 'volumes'))
+        self.assertIn('report no rbd_cloud_id', self.err.getvalue())
+
+    def test_database_is_checked_before_the_scan(self) -> None:
+        path = self.path.with_name('glance.conf')
+        path.write_text('[database]\nconnection secret\n')
+        words = ('--pool', 'volumes', '--glance-config', str(path))
+        self.assertEqual(3, self.plan(*words))
+        self.assertIn(f'Cannot read {path}: line 2', self.err.getvalue())
+        self.assertNotIn('secret', self.err.getvalue())
