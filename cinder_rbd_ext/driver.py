@@ -34,7 +34,7 @@ from cinder_rbd_ext.attach import connection
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from cinder_rbd_ext.cluster import capacity
-from cinder_rbd_ext.cluster import connection_choice
+from cinder_rbd_ext.cluster import connections
 from cinder_rbd_ext.cluster import statistics
 from cinder_rbd_ext.imaging import librbd
 from cinder_rbd_ext.imaging import lookup
@@ -84,7 +84,7 @@ class RBDExtDriver(rbd.RBDDriver):
         rbd.QOS_KEY_MAP['total_iops_sec_max']['ceph_key'] = (
             'rbd_qos_iops_burst'
         )
-        self.sharing = connection_choice.Sharing(self)
+        self.sharing = connections.SharedConnections(self)
         self.images = lookup.ImageLookup(self)
         self._maker = maker.Maker(self)
         self._attaching = volume_use.Attaching()
@@ -368,7 +368,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Revert a volume to a snapshot while nothing else uses its image."""
         with (
             volume_use.alone(self, volume),
-            connection_choice.own_connection(),
+            connections.own_connection(),
         ):
             super().revert_to_snapshot(context, volume, snapshot)
 
@@ -681,13 +681,13 @@ class RBDExtDriver(rbd.RBDDriver):
     # The cluster
 
     def _flatten(self, pool: str, volume_name: str) -> None:
-        with connection_choice.own_connection():
+        with connections.own_connection():
             super()._flatten(pool, volume_name)
 
     def _flatten_volume(
         self, image_name: str, client: protocols.Client
     ) -> Any:
-        with connection_choice.own_connection(), rbd.RADOSClient(self) as own:
+        with connections.own_connection(), rbd.RADOSClient(self) as own:
             return super()._flatten_volume(image_name, own)
 
     def _connect_to_rados(self, *args: object, **kwargs: object) -> Any:
@@ -699,7 +699,7 @@ class RBDExtDriver(rbd.RBDDriver):
     ) -> None:
         """Close images that the stock driver left open, and disconnect."""
         self.rbd.close_images(ioctx)
-        if not self.sharing.give_back(ioctx):
+        if not self.sharing.give_back(client, ioctx):
             super()._disconnect_from_rados(client, ioctx)
 
     def _get_mon_addrs(self) -> Any:

@@ -83,12 +83,12 @@ _OTHER_OPTS: list[cfg.Opt] = [
         SHARE_CONNECTIONS,
         default=True,
         help=(
-            'Whether the operations of the back end share at most four '
-            'connections to the Ceph cluster. An operation that copies data, '
-            'such as flattening, uses a separate connection, and checks of '
-            'data pools share further ones. Attachments '
-            'get the addresses of the monitors on a shared connection, '
-            'without running the ceph program. If false, each operation '
+            'Whether the operations of the back end share a connection to the '
+            'Ceph cluster. An operation that copies data, such as flattening, '
+            'uses a separate connection, and so does a check of a data pool. '
+            'Attachments get the addresses of the monitors on the shared '
+            'connection, without running the ceph program. If false, each '
+            'operation '
             'connects and disconnects, as with the stock driver.'
         ),
     ),

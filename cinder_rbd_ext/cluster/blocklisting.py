@@ -22,13 +22,6 @@ LOG = logging.getLogger(__name__)
 #: Errors after which a connection is permanently unusable.
 LOST = frozenset((errno.ESHUTDOWN, errno.ENOTCONN))
 
-#: Errors that may be caused by outdated capabilities: a connection keeps the
-#: capabilities that its user had when it was opened, by default for an hour.
-UNAUTHORIZED = frozenset((errno.EPERM, errno.EACCES))
-
-#: Errors after which the connection must be checked.
-DOUBTFUL = frozenset((errno.ETIMEDOUT,))
-
 #: Methods that undo a failure, or that continue where they failed.
 REPEATABLE = (
     'create_volume',

@@ -38,7 +38,7 @@ from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.cluster import capacity
-from cinder_rbd_ext.cluster import connection_choice
+from cinder_rbd_ext.cluster import connections
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import bindings
@@ -153,9 +153,11 @@ class Purger:
         while True:
             try:
                 with (
-                    connection_choice.own_connection(),
+                    connections.own_connection(),
                     rbd.RADOSClient(self._driver) as client,
                 ):
+                    # The health is asked for on this connection.
+                    connections.limit_monitors(client.cluster)
                     self._lead(client)
             except Exception as error:
                 LOG.warning('Could not purge the trash: %s', error)
@@ -334,7 +336,7 @@ class Purger:
 
     def _run_purge(self, entry: entries.Entry) -> None:
         try:
-            with connection_choice.own_connection():
+            with connections.own_connection():
                 self._purge(entry)
         finally:
             del self._running[entry.image_id]

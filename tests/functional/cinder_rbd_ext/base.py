@@ -60,12 +60,13 @@ ALL_TENANT_KEYS = ','.join(registry.volume_keys())
 
 
 def _disconnect(made: Any) -> None:
-    """Close the connections of a driver, as its idle ones are closed.
+    """Close the connections of a driver, as replaced ones are closed.
 
     stestr keeps all tests until its end, and each connection has 12 threads.
     """
-    for client in made.sharing._clients._open:
-        releases.in_thread(releases.unwrapped(client.rados).shutdown)
+    for connection in made.sharing._current.values():
+        if connection.rados is not None:
+            releases.in_thread(releases.unwrapped(connection.rados).shutdown)
 
 
 class DriverTestCase(test.TestCase):

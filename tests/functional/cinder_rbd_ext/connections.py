@@ -20,7 +20,7 @@ from eventlet import patcher
 import fixtures
 import greenlet
 
-from cinder_rbd_ext.cluster import shared_clients
+from cinder_rbd_ext.cluster import connections as shared
 from tests.functional.cinder_rbd_ext import base
 
 #: Seconds within which an operation after a fault must end.
@@ -126,11 +126,15 @@ class ConnectionsTestCase(base.DriverTestCase):
         """Make the driver connect."""
         self.driver._get_fsid()
 
-    def client(self) -> shared_clients.SharedClient:
-        """Return the driver's connection."""
-        client: shared_clients.SharedClient
-        (client,) = self.driver.sharing._clients._open
-        return client
+    def client(self, driver: Any = None) -> Any:
+        """Return the shared connection of a driver."""
+        with stock_rbd.RADOSClient(driver or self.driver) as client:
+            return client.cluster.connection.rados
+
+    def verify(self, seconds: float) -> None:
+        """Set for how long the response of an OSD counts."""
+        name = f'{shared.__name__}.VERIFIED_FOR'
+        self.useFixture(fixtures.MonkeyPatch(name, seconds))
 
     def steady(self) -> tuple[int, int]:
         """Return the connections and descriptors when they do not change.

@@ -113,7 +113,7 @@ class InterruptedTest(connections.ConnectionsTestCase):
         with self.cluster.image(volume.name) as image:
             image.metadata_set('conf_rbd_concurrent_management_ops', '1')
         # Now, because eventlet cannot be used in librbd's thread.
-        address = self.client().rados.get_addrs()
+        address = self.client().get_addrs()
         left: list[int] = []
 
         def half_way(done: int, total: int) -> int:
@@ -145,11 +145,11 @@ class InterruptedTest(connections.ConnectionsTestCase):
         )
         for volume in [self.made_volume(driver=driver) for _ in range(4)]:
             self.delete_with_record(volume, driver)
-        (client,) = driver.sharing._clients._open
+        client = self.client(driver)
         remove = entries.remove
 
         def blocklist(*how: Any) -> None:
-            address = client.rados.get_addrs()
+            address = client.get_addrs()
             filling.Monitor(self.cluster).blocklist(address)
             remove(*how)
 

@@ -14,7 +14,7 @@ from unittest import mock
 
 from cinder.volume.drivers import rbd as stock_rbd
 
-from cinder_rbd_ext.cluster import shared_clients
+from cinder_rbd_ext.cluster import connections as shared
 from tests.functional.cinder_rbd_ext import connections
 
 
@@ -43,25 +43,20 @@ class CountTest(connections.ConnectionsTestCase):
             driver._get_fsid()
         self.assertEqual(before, connections.number())
 
-    def test_unused_ones_are_shut_down(self) -> None:
+    def test_old_one_is_replaced_and_shut_down(self) -> None:
+        self.warm_up()
         before = self.steady()
-        driver = self.make_driver()
-        self.assertLess(before[0], connections.number())
-        with mock.patch.object(shared_clients, 'LONGEST_IDLE', -1):
-            driver._get_fsid()
+        with (
+            mock.patch.object(shared, 'LONGEST_LIFE', -1),
+            self.connecting(1),
+        ):
+            self.driver._get_fsid()
         self.wait_for(
             lambda: (
                 connections.number() <= before[0]
                 and connections.descriptors() <= before[1]
             )
         )
-
-    def test_old_ones_are_replaced(self) -> None:
-        self.warm_up()
-        old = self.client()
-        with mock.patch.object(shared_clients, 'LONGEST_LIFE', -1):
-            self.driver._get_fsid()
-        self.assertIsNot(old, self.client())
 
     def test_many_deletions_at_once(self) -> None:
         self.warm_up()
@@ -84,9 +79,8 @@ class CountTest(connections.ConnectionsTestCase):
             watching.result()
         self.assertEqual([None] * 40, [each.result() for each in done])
         self.assertEqual([], self.cluster.names())
-        more = shared_clients.MOST - 1
-        self.assertLessEqual(max(c for c, _ in most), before + more)
-        self.assertLess(max(d for _, d in most), descriptors + more * 25)
+        self.assertEqual(before, max(c for c, _ in most))
+        self.assertLess(max(d for _, d in most), descriptors + 10)
         self.assertEqual(40, len(volumes))
 
     def test_flattening_has_its_own(self) -> None:
@@ -128,11 +122,11 @@ class AddressesTest(connections.ConnectionsTestCase):
     def test_monitor_that_does_not_respond(self) -> None:
         """The driver tries another connection, which fails as well."""
         daemons = self.cluster.daemons
-        with mock.patch.object(shared_clients, '_MONITOR_PATIENCE', 2):
+        with mock.patch.object(shared, '_MONITOR_PATIENCE', 2):
             driver = self.make_driver()
         with daemons.paused('mon'):
             started = time.monotonic()
-            old = next(iter(driver.sharing._clients._open))
+            old = self.client(driver)
             with stock_rbd.RADOSClient(driver) as client:
                 status, _, _ = client.cluster.mon_command(
                     '{"prefix": "mon dump"}', b''
@@ -140,7 +134,7 @@ class AddressesTest(connections.ConnectionsTestCase):
             self.assertLess(time.monotonic() - started, 10)
         self.assertEqual(-110, status)
         self.assertEqual(['127.0.0.1'], driver._get_mon_addrs()[0])
-        self.assertNotIn(old, driver.sharing._clients._open)
+        self.assertIsNot(old, self.client(driver))
 
 
 def _directly(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
