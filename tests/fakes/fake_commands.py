@@ -8,6 +8,7 @@ from typing import Any
 
 from oslo_concurrency import processutils
 
+from tests import feature_bits
 from tests.fakes import fake_images
 from tests.fakes import fake_rados
 
@@ -72,7 +73,7 @@ class Commands:
         plain = []
         rest = iter(words)
         for word in rest:
-            if word == '--new-format':
+            if word in ('--new-format', '--image-format=2'):
                 continue
             if word.startswith('--'):
                 options.setdefault(word, []).append(next(rest))
@@ -90,7 +91,8 @@ class Commands:
         def number(option: str) -> int:
             return int(options.get(option, ['0'])[0])
 
-        features = int(self._cluster.config['rbd_default_features'])
+        default = self._cluster.config.get('rbd_default_features')
+        features = int(default or feature_bits.DEFAULT)
         if '--image-feature' in options:
             features = sum(_BITS[f] for f in options['--image-feature'])
         order = number('--order')

@@ -58,6 +58,12 @@ class ImageBusy(OSError):
     text = 'RBD image is busy'
 
 
+class PermissionError(OSError):
+    """The user may not write to the pool."""
+
+    errno = errno.EPERM
+
+
 class Timeout(OSError):
     """A client that has the image open did not answer."""
 

@@ -39,6 +39,7 @@ class Librbd:
     ArgumentOutOfRange = fake_images.ArgumentOutOfRange
     FunctionNotSupported = fake_images.FunctionNotSupported
     ReadOnlyImage = fake_images.ReadOnlyImage
+    PermissionError = fake_images.PermissionError
 
     def __init__(self, cluster: fake_rados.Cluster) -> None:
         self.cluster = cluster

@@ -91,6 +91,7 @@ class Cluster:
 
     :ivar ended: the calls that would have ended the process
     :ivar open_images: the open image handles
+    :ivar connections: the clients that are connected
     """
 
     def __init__(self, *pools: str) -> None:
@@ -98,6 +99,7 @@ class Cluster:
         self.config = {'rbd_default_features': str(feature_bits.DEFAULT)}
         self.ended: list[str] = []
         self.open_images: list[Any] = []
+        self.connections: list[Rados] = []
         self.total_bytes = 0
         self.mon_status = 0
         self._faults: dict[str, tuple[Exception, int]] = {}
@@ -195,16 +197,19 @@ class Rados:
 
     def conf_get(self, option: str) -> str | None:
         """Return the value of an option."""
-        return self.cluster.config.get(option)
+        return {**self.cluster.config, **self.settings}.get(option)
 
-    def connect(self) -> None:
+    def connect(self, timeout: float = 0) -> None:
         """Connect."""
         self.cluster.reach('Rados.connect')
         self.state = 'connected'
+        self.cluster.connections.append(self)
 
     def shutdown(self) -> None:
         """Disconnect; open images can no longer be closed."""
         self.state = 'shutdown'
+        if self in self.cluster.connections:
+            self.cluster.connections.remove(self)
 
     def _require_connected(self) -> None:
         if self.state != 'connected':
