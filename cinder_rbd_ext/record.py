@@ -63,6 +63,7 @@ class Row:
     project_id: str = ''
     provider_location: str | None = None
     replication_driver_data: str | None = None
+    provider_auth: str | None = None
     admin_metadata: Mapping[str, str] = dataclasses.field(
         default_factory=dict, hash=False
     )
@@ -110,7 +111,7 @@ def stored_rows(volume_ids: Collection[str]) -> list[Row]:
 
 def items_of(volume_id: str) -> dict[str, str]:
     """Return the items of a volume; none for a deleted volume."""
-    return image_record.unpacked(stored(volume_id).admin_metadata)
+    return image_record.items(stored(volume_id))
 
 
 def stored_volume(volume_id: str) -> Any:
@@ -267,11 +268,9 @@ def accepted(
 
 def is_accepted(volume: protocols.Volume, key: str, value: str) -> bool:
     """Return whether the value of a changeable key was accepted."""
-    if volume.obj_attr_is_set('admin_metadata'):
-        recorded = volume.admin_metadata or {}
-    else:
-        recorded = items_of(volume.id)
-    return image_record.is_accepted(recorded, key, value)
+    is_read = volume.obj_attr_is_set('admin_metadata')
+    items = image_record.items(volume) if is_read else items_of(volume.id)
+    return image_record.is_accepted(items, key, value)
 
 
 def write(
@@ -327,12 +326,23 @@ def _change(
             .first()
         ):
             raise exception.VolumeNotFound(volume_id=volume_id)
-        query = session.query(item).filter(
-            item.volume_id == volume_id, ~item.deleted
+        selected = (
+            session.query(volume.provider_auth, item)
+            .select_from(volume)
+            .outerjoin(item, (item.volume_id == volume.id) & ~item.deleted)
+            .filter(volume.id == volume_id)
+            .all()
         )
-        rows = {row.key: row for row in query}
+        column = selected[0][0]
+        rows = {row.key: row for _, row in selected if row}
         items = {key: row.value for key, row in rows.items()}
-        new = image_record.packed(change(image_record.unpacked(items)))
+        text, new = image_record.packed(
+            change(image_record.unpacked(items, column)), column
+        )
+        if text != column:
+            session.query(volume).filter(volume.id == volume_id).update(
+                {'provider_auth': text}, synchronize_session=False
+            )
         for key in rows.keys() - new.keys():
             rows[key].update(
                 {'deleted': True, 'deleted_at': timeutils.utcnow()}
@@ -386,7 +396,7 @@ def forget(volume_id: str) -> None:
     kept = {*wire.MARKER_RECORDS, *image_record.keys_of(definitions.Kind.DISK)}
     try:
         row = stored(volume_id)
-        items = image_record.unpacked(row.admin_metadata)
+        items = image_record.items(row)
         write(volume_id, {}, options.ours(items).keys() - kept)
         if image_record.is_record(row.provider_id):
             _write(volume_id, None, {'provider_id': row.provider_id})

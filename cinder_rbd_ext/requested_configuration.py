@@ -70,7 +70,7 @@ class Target:
                 'ignored: %(keys)s',
                 {'id': self.volume.id, 'keys': accepted.reasons},
             )
-        recorded = self.volume.admin_metadata
+        recorded = image_record.items(self.volume)
         is_interrupted = wire.RECORD_CONFIGURING in recorded
         is_changed = wanted != image_record.configuration_in(recorded)
         return wanted if is_changed or is_interrupted else None

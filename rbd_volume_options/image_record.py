@@ -7,10 +7,12 @@ which RBD does not use and Cinder's API shows to administrators only: one text
 with the id of the image. Cinder's migrations copy and swap the column, so a
 record of another image does not count.
 
-Limits, accepted values and the disk of the data are items of the admin
-metadata. Cinder joins that with the metadata of the tenant, row by row, in
-each administrator's query, so these items share one row
-(:func:`packed`). What exists only for a time has rows of its own.
+Everything else is an item. Cinder joins the admin metadata with the metadata
+of the tenant, row by row, in each administrator's query, and one row already
+makes a volume with thousands of items several times as slow. Limits and
+accepted values are therefore in another column that RBD does not use,
+``provider_auth`` (:func:`packed`). The disk of the data, and what exists only
+for a time, are rows of admin metadata.
 """
 
 from collections.abc import Collection
@@ -65,6 +67,8 @@ _PREFIXES = {
 # The same for a value that is in force as it was accepted.
 _BOTH = '-'
 _MARKS = '._-'
+# What our text of the column begins with.
+_OURS = 'rbd '
 # Length of accepted values. A longer one is checked again where it takes
 # effect.
 _LONGEST_ACCEPTED = 32
@@ -83,11 +87,17 @@ class Volume(Protocol):
     def provider_id(self) -> str | None: ...
 
 
-class RecordedVolume(Volume, Protocol):
-    """A volume as in the database, with its admin metadata."""
+class StoredVolume(Protocol):
+    """What has the items of a volume in the database."""
 
     @property
-    def admin_metadata(self) -> Mapping[str, str]: ...
+    def admin_metadata(self) -> Mapping[str, str] | None: ...
+    @property
+    def provider_auth(self) -> str | None: ...
+
+
+class RecordedVolume(Volume, StoredVolume, Protocol):
+    """A volume as in the database, with its items."""
 
 
 class LimitedVolume(Protocol):
@@ -269,7 +279,7 @@ def state_here(volume: RecordedVolume) -> plan.ImageState | None:
         recorded.backend, backend_of(volume)
     ):
         return None
-    return _with_items(recorded, volume.admin_metadata)
+    return _with_items(recorded, items(volume))
 
 
 def _with_items(
@@ -311,11 +321,12 @@ def is_same_section(recorded: str, backend: str) -> bool:
     return not named or named in (section, _digest(section))
 
 
-def packed(items: Mapping[str, str]) -> dict[str, str]:
-    """Return admin metadata as it is stored, with few rows.
+def packed(
+    items: Mapping[str, str], column: str | None
+) -> tuple[str | None, dict[str, str]]:
+    """Return items as they are stored: the column, and admin metadata.
 
-    The items that exist for as long as their volume become one text, which
-    continues in further rows if it is too long for one.
+    :param column: the stored one; that of another driver is kept
     """
     rows = dict(items)
     pairs: dict[str, str] = {}
@@ -328,13 +339,28 @@ def packed(items: Mapping[str, str]) -> dict[str, str]:
                 prefix = _BOTH
                 del pairs[short]
             pairs[f'{prefix}{short}'] = value
-    return rows | in_rows(wire.RECORD_ITEMS, urllib.parse.urlencode(pairs))
+    text = urllib.parse.urlencode(pairs)
+    if column and not column.startswith(_OURS):
+        return column, rows | in_rows(wire.RECORD_ITEMS, text)
+    length = MAX_VALUE - len(_OURS)
+    rows |= in_rows(wire.RECORD_ITEMS, text[length:])
+    return f'{_OURS}{text[:length]}' if text else None, rows
 
 
-def unpacked(admin_metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return the items of stored admin metadata."""
-    items = dict(admin_metadata)
-    text = ''.join(items.pop(row, '') for row in wire.RECORD_ITEMS)
+def items(volume: StoredVolume) -> dict[str, str]:
+    """Return the items of a volume."""
+    return unpacked(volume.admin_metadata or {}, volume.provider_auth)
+
+
+def unpacked(
+    admin_metadata: Mapping[str, str], column: str | None
+) -> dict[str, str]:
+    """Return the items of a volume as they are stored."""
+    found = dict(admin_metadata)
+    texts = [found.pop(row, '') for row in wire.RECORD_ITEMS]
+    if column and column.startswith(_OURS):
+        texts.insert(0, column.removeprefix(_OURS))
+    text = ''.join(texts)
     options = _packable() if text else {}
     for name, value in urllib.parse.parse_qsl(text, keep_blank_values=True):
         option = options.get(name.lstrip(_MARKS))
@@ -342,8 +368,8 @@ def unpacked(admin_metadata: Mapping[str, str]) -> dict[str, str]:
             for prefix in ('', '.') if name[0] == _BOTH else (name[0],):
                 start = _PREFIXES.get(prefix, keys.PREFIX)
                 # A row of its own was written by an operator.
-                items.setdefault(f'{start}{option.name}', value)
-    return items
+                found.setdefault(f'{start}{option.name}', value)
+    return found
 
 
 def in_rows(names: Collection[str], text: str) -> dict[str, str]:
@@ -360,7 +386,6 @@ def _packable() -> dict[str, definitions.Option]:
     options = {
         *registry.changeable(),
         *registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION),
-        *registry.of_kind(definitions.Kind.DISK),
     }
     return {_short(each.name): each for each in options}
 
@@ -371,9 +396,7 @@ def _short(name: str) -> str:
 
 def has_disk(admin_metadata: Mapping[str, str]) -> bool:
     """Return whether properties of the disk of a volume are recorded."""
-    return not keys_of(definitions.Kind.DISK).isdisjoint(
-        unpacked(admin_metadata)
-    )
+    return not keys_of(definitions.Kind.DISK).isdisjoint(admin_metadata)
 
 
 def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -383,17 +406,15 @@ def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
 
     :raises OptionError: for a record that was edited and is invalid
     """
-    items = unpacked(admin_metadata)
     return {
-        key: registry.OPTIONS[key].parse(items[key])
+        key: registry.OPTIONS[key].parse(admin_metadata[key])
         for key in keys_of(definitions.Kind.DISK)
-        if key in items
+        if key in admin_metadata
     }
 
 
-def configuration_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
+def configuration_in(items: Mapping[str, str]) -> dict[str, Any]:
     """Return the configuration that the driver gave an image, by key."""
-    items = unpacked(admin_metadata)
     values = {}
     for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
         with contextlib.suppress(KeyError, errors.OptionError):
@@ -538,29 +559,26 @@ def _names_accepted(of_keys: Iterable[str]) -> set[str]:
     }
 
 
-def families_set(admin_metadata: Mapping[str, str]) -> set[str]:
+def families_set(items: Mapping[str, str]) -> set[str]:
     """Return the families that the driver may have set, or begun to."""
-    changing = admin_metadata.get(wire.RECORD_CONFIGURING, '')
+    changing = items.get(wire.RECORD_CONFIGURING, '')
     return {
-        registry.OPTIONS[key].family
-        for key in configuration_in(admin_metadata)
+        registry.OPTIONS[key].family for key in configuration_in(items)
     }.union(filter(None, changing.split(',')))
 
 
-def values_accepted(admin_metadata: Mapping[str, str]) -> dict[str, str]:
+def values_accepted(items: Mapping[str, str]) -> dict[str, str]:
     """Return the values of changeable keys that were accepted, by key."""
     return {
         f'{keys.PREFIX}{name.removeprefix(wire.RECORD_ACCEPTED)}': value
-        for name, value in unpacked(admin_metadata).items()
+        for name, value in items.items()
         if name.startswith(wire.RECORD_ACCEPTED)
     }
 
 
-def is_accepted(
-    admin_metadata: Mapping[str, str], key: str, value: str
-) -> bool:
+def is_accepted(items: Mapping[str, str], key: str, value: str) -> bool:
     """Return whether the value of a changeable key was accepted."""
-    return values_accepted(admin_metadata).get(key) == value
+    return values_accepted(items).get(key) == value
 
 
 class Reason(NamedTuple):
@@ -640,13 +658,13 @@ def shortened(text: str, length: int = MAX_VALUE) -> str:
 
 
 def attributes_of(
-    volume: Volume, admin_metadata: Mapping[str, str], shows_pools: bool
+    volume: Volume, items: Mapping[str, str], shows_pools: bool
 ) -> dict[str, Any]:
     """Return the attributes that depend on the record of a volume only."""
     return _attributes(
         _values_of(volume.provider_id, volume.name_id),
         backend_of(volume),
-        frozenset(admin_metadata.items()),
+        frozenset(items.items()),
         shows_pools,
     )
 
@@ -655,10 +673,10 @@ def attributes_of(
 def _attributes(
     text: str,
     backend: str,
-    items: frozenset[tuple[str, str]],
+    frozen: frozenset[tuple[str, str]],
     shows_pools: bool,
 ) -> dict[str, Any]:
-    admin_metadata = unpacked(dict(items))
+    admin_metadata = dict(frozen)
     recorded = _parsed(text)
     if recorded and not is_same_section(recorded.backend, backend):
         recorded = None

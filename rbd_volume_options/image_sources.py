@@ -217,7 +217,7 @@ def arrival_of(
     accepted = accepted_keys.of_type(
         texts.metadata, texts.specs, settings, size, as_is
     )
-    recorded = source.admin_metadata
+    recorded = image_record.items(source)
     values = image_record.values_accepted(recorded)
     state = image_record.state_here(source) if as_is else None
     if state is not None:

@@ -215,9 +215,9 @@ CONNECTION_DISCARD_GRANULARITY = 'discard_granularity'
 # (:mod:`rbd_volume_options.image_record`). Limits, hints and the disk have the
 # names of their keys.
 
-#: The rows that hold, as one text, the items that exist for as long as their
-#: volume; most volumes need the first one only.
-RECORD_ITEMS = ('rbd:items', *(f'rbd:items_{n}' for n in range(2, 17)))
+#: The rows that continue the text of items in ``provider_auth``, for volumes
+#: with unusually many.
+RECORD_ITEMS = tuple(f'rbd:items_{n}' for n in range(2, 17))
 #: The last refusal: operation, time, request and reason, one a line. A longer
 #: text continues in the next row. It is not in the image metadata, because
 #: tenants can write that, and it is copied to snapshots and Glance images.

@@ -40,10 +40,11 @@ def of_volume(
     volume: protocols.Volume, shows_pools: bool = True
 ) -> dict[str, Any]:
     """Return the attributes of a volume; None for what is not recorded."""
-    recorded: Mapping[str, str] = {}
+    rows: Mapping[str, str] = {}
     attached = any(each.instance_uuid for each in _attached(volume))
     if volume.obj_attr_is_set('admin_metadata'):
-        recorded = volume.admin_metadata or {}
+        rows = volume.admin_metadata or {}
+    recorded = image_record.unpacked(rows, volume.provider_auth)
     return {
         **image_record.attributes_of(volume, recorded, shows_pools),
         **{

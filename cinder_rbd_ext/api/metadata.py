@@ -264,7 +264,9 @@ def _configured(
             if _is_replaced(volume):
                 return None
             if is_compared:
-                families = image_record.families_set(volume.admin_metadata)
+                families = image_record.families_set(
+                    image_record.items(volume)
+                )
                 record.configuring(volume.id, families)
             rpcapi.VolumeAPI().remove_export(asked.context, volume, sync=True)
             target = requested_configuration.Target(

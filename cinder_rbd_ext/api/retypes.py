@@ -44,7 +44,7 @@ def check_retype(asked: requests.Asked) -> None:
     metadata = request.metadata_of(volume)
     specs = type_specs.with_maxima(new_type, metadata)
     former = request.specs_of(volume.volume_type)
-    recorded = asked.stored.admin_metadata
+    recorded = image_record.items(asked.stored)
     if not (
         any(options.ours(each) for each in (metadata, specs, former))
         or image_record.layout_requested(asked.stored)

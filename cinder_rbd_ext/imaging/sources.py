@@ -47,7 +47,7 @@ def of_volume(
     own = plan.ImageState(
         state.layout,
         image_sources.own_features(source, state),
-        disk=image_record.disk_in(source.admin_metadata),
+        disk=image_record.disk_in(image_record.items(source)),
     )
     return inheritance.Source(
         inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
@@ -63,7 +63,7 @@ def check_full_copy(source: protocols.Volume) -> None:
     :raises OptionError: for the first limit that does
     """
     for key in image_record.delaying(
-        qos.UPLOAD, source, source.admin_metadata
+        qos.UPLOAD, source, image_record.items(source)
     ):
         raise errors.OptionError(
             key,

@@ -404,19 +404,20 @@ class Migrations:
         """Record the image that a volume has taken over; a failure is logged.
 
         Cinder then swaps the columns of the two volumes, as its objects have
-        them. The object of the new volume therefore gets the record.
+        them. The object of the new volume therefore gets the record and items.
 
         :param name_id: the id in the name that the image has now
         """
         try:
             arrived = record.stored(new_volume.id)
             new_volume.provider_id = record.text_for(arrived, state, name_id)
-            items = arrived.admin_metadata
+            items = image_record.items(arrived)
             update = image_record.of_image(
                 image_record.values_accepted(items),
                 image_record.configuration_in(items),
             )
             record.write(volume.id, *update)
+            new_volume.provider_auth = record.stored(volume.id).provider_auth
         except Exception:
             LOG.exception('Could not record image of volume %s', volume.id)
 
@@ -438,7 +439,7 @@ class Migrations:
             # earlier request, which could then no longer be settled.
             self._settlement.settle_idle(volume.id)
             current = record.stored_volume(volume.id)
-            items = current.admin_metadata
+            items = image_record.items(current)
             slow = ', '.join(image_record.delaying(qos.COPY, current, items))
             if slow and volume.status == marker.RETYPING:
                 # Tenants request any number, and each holds a thread.

@@ -225,7 +225,7 @@ class Reconfigurations:
         volume = target.volume
         if new_type is None:
             volume_use.check_not_migrated(self._driver, volume)
-        former = image_record.families_set(volume.admin_metadata)
+        former = image_record.families_set(image_record.items(volume))
         record.configuring(
             volume.id, former | image_configuration.families(wanted)
         )

@@ -243,7 +243,7 @@ class Retypes:
         """
         current = record.stored_volume(volume_id)
         slow = image_record.delaying(
-            qos.COMPARISON, current, current.admin_metadata
+            qos.COMPARISON, current, image_record.items(current)
         )
         if not (slow and self._driver.configuration.rbd_conversion_verify):
             return None

@@ -64,7 +64,7 @@ def rows_of(items: Mapping[str, str]) -> dict[str, str]:
 def items_of(volume: Any) -> dict[str, str]:
     """Return the record of a volume and its admin metadata as items."""
     record = image_record.read(volume)
-    items = image_record.unpacked(volume.admin_metadata)
+    items = image_record.items(volume)
     if record is None:
         return items
     items = {

@@ -52,7 +52,7 @@ class RecordTestCase(test.TestCase):
 
     def recorded(self) -> dict[str, str]:
         """Return the volume's admin metadata."""
-        return image_record.unpacked(self.rows())
+        return record.items_of(self.volume.id)
 
     def rows(self) -> dict[str, str]:
         """Return the rows of the volume's admin metadata."""
@@ -267,7 +267,7 @@ class StatementsTest(RecordTestCase):
         accepted = {'rbd:iops_limit': '500', 'rbd:cache_mode': 'none'}
         limits = {'rbd:iops_limit': 500}
         self.assertEqual(
-            ['UPDATE', 'SELECT', 'INSERT'],
+            ['UPDATE', 'SELECT', 'UPDATE'],
             self._count(
                 lambda: record.replace(self.volume, new, accepted, limits)
             ),
@@ -286,7 +286,7 @@ class StatementsTest(RecordTestCase):
 class RowsTest(RecordTestCase):
     """Cinder joins these rows with each item of the tenant's metadata."""
 
-    def test_all_limits_of_a_volume_share_one_row(self) -> None:
+    def test_all_limits_of_a_volume_have_no_row(self) -> None:
         limits = {
             option.key: str(10**6 + number)[: 1 if 'sec' in option.key else 7]
             for number, option in enumerate(
@@ -302,15 +302,15 @@ class RowsTest(RecordTestCase):
                 {key: int(value) for key, value in limits.items()}
             ),
         )
-        self.assertEqual(['rbd:items'], list(self.rows()))
+        self.assertEqual({}, self.rows())
         row = record.stored(self.volume.id)
+        self.assertLessEqual(len(row.provider_auth or ''), 255)
+        items = image_record.items(row)
         for key, value in limits.items():
-            self.assertTrue(
-                image_record.is_accepted(row.admin_metadata, key, value)
-            )
+            self.assertTrue(image_record.is_accepted(items, key, value))
         self.assertEqual(
             {key: int(value) for key, value in limits.items()},
-            image_record.configuration_in(row.admin_metadata),
+            image_record.configuration_in(items),
         )
 
     def test_volume_with_a_layout_only_has_no_row(self) -> None:
@@ -322,7 +322,25 @@ class RowsTest(RecordTestCase):
         )
         self.assertEqual({}, self.rows())
 
-    def test_writers_of_one_row_do_not_lose_items(self) -> None:
+    def test_column_of_another_driver_is_kept(self) -> None:
+        chap = 'CHAP user secret'
+        db.volume_update(self.admin, self.volume.id, {'provider_auth': chap})
+        record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
+        row = record.stored(self.volume.id)
+        self.assertEqual(chap, row.provider_auth)
+        self.assertEqual('none', self.recorded()['rbd:accepted_cache_mode'])
+
+    def test_item_that_an_operator_writes_counts(self) -> None:
+        record.write(self.volume.id, {'rbd:iops_limit': '500'})
+        db.volume_admin_metadata_update(
+            self.admin, self.volume.id, {'rbd:iops_limit': '7'}, False
+        )
+        self.assertEqual({'rbd:iops_limit': '7'}, self.recorded())
+        record.write(self.volume.id, {'rbd:bps_limit': '8'})
+        self.assertEqual({}, self.rows())
+        self.assertEqual('7', self.recorded()['rbd:iops_limit'])
+
+    def test_writers_do_not_lose_items(self) -> None:
         record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
         record.write(self.volume.id, {'rbd:iops_limit': '500'})
         record.limited(self.volume.id, {'rbd_qos_bps_limit': 9})
@@ -336,7 +354,8 @@ class RowsTest(RecordTestCase):
             },
             self.recorded(),
         )
-        self.assertEqual(1, len(self.rows()))
+        # The disk stays when another driver gets the column.
+        self.assertEqual({'rbd:sector_size': '4096'}, self.rows())
 
     def test_longest_values_are_complete_or_not_recorded(self) -> None:
         names = [option.key for option in registry.changeable()]
@@ -344,11 +363,11 @@ class RowsTest(RecordTestCase):
             self.volume.id,
             {key: f'{"0" * 31}{n % 10}' for n, key in enumerate(names)},
         )
-        values = image_record.values_accepted(self.rows())
+        values = image_record.values_accepted(self.recorded())
         self.assertEqual(sorted(names), sorted(values))
         self.assertEqual({32}, set(map(len, values.values())))
         record.accepted(self.volume.id, dict.fromkeys(names, '0' * 33))
-        self.assertEqual({}, image_record.values_accepted(self.rows()))
+        self.assertEqual({}, image_record.values_accepted(self.recorded()))
 
 
 class AcceptedTest(RecordTestCase):

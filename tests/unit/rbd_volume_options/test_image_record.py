@@ -60,6 +60,7 @@ def _volume(text: str | None, host: str = 'host@ceph#pool') -> Any:
         host=host,
         cluster_name=None,
         admin_metadata={},
+        provider_auth=None,
     )
 
 
@@ -150,7 +151,10 @@ class RecordTest(base.TestCase):
     ) -> None:
         volume = _volume(f'{_IMAGE} {text}')
         volume.admin_metadata = items
-        image_record.attributes_of(volume, items, shows_pools=True)
+        volume.provider_auth = f'rbd {text}'
+        image_record.attributes_of(
+            volume, image_record.items(volume), shows_pools=True
+        )
         image_record.families_set(items)
         image_record.before_restore(items)
         state = image_record.state_here(volume)

@@ -110,10 +110,7 @@ _CONTRACT = {
     'CONNECTION_CACHE_MODE': 'cache_mode',
     'CONNECTION_CACHE_MODE_IN_FORCE': 'cache_mode_in_force',
     'CONNECTION_NOT_APPLIED': 'rbd_not_applied',
-    'RECORD_ITEMS': (
-        'rbd:items',
-        *(f'rbd:items_{number}' for number in range(2, 17)),
-    ),
+    'RECORD_ITEMS': tuple(f'rbd:items_{number}' for number in range(2, 17)),
     'RECORD_REASON': (
         'rbd:reason',
         *(f'rbd:reason_{number}' for number in range(2, 5)),

@@ -146,7 +146,7 @@ class ReconfigurationsTest(base.DriverTestCase):
             volume = self.made_volume(metadata, kind)
             row = record.stored(volume.id)
             shown = image_record.attributes_of(
-                row, row.admin_metadata, shows_pools=True
+                row, image_record.items(row), shows_pools=True
             )
             self.assertEqual(
                 {
