@@ -2,8 +2,9 @@
 
 """The directive ``plot``: bars of the figures in a CSV file.
 
-The first column of the file has the groups, and each other column the figures
-of one series. What is not a number has no bar, an asterisk is ignored.
+The file is the ``figures.csv`` of ``cinder-rbd-ext bench``, or a table whose
+first column has the groups, and each other column the figures of one series.
+What is not a number has no bar.
 """
 
 import csv
@@ -21,20 +22,39 @@ _STYLE = {'svg.fonttype': 'none', 'svg.hashsalt': 'plots', 'font.size': 11}
 
 def _number(text):
     try:
-        return float(text.rstrip('*'))
+        return float(text)
     except ValueError:
         return None
 
 
-def draw(source, target, unit, logarithmic=False, columns=None):
+def read(source, run=None):
+    """Return the names of the series, and rows of a group with its figures.
+
+    :param run: a run of the plan, if the file is ``figures.csv``; the variant
+        to which the others are compared is left out
+    """
+    with source.open(newline='') as file:
+        rows = list(csv.reader(file))
+    if run is None:
+        (_, *series), *rows = rows
+        return series, rows
+    loads = {}
+    for row in csv.DictReader(source.open(newline='')):
+        if row['Run'] == run:
+            loads.setdefault(row['Load'], {})[row['Variant']] = row['Ratio']
+    _, *series = next(iter(loads.values()))
+    return series, [
+        [load, *(ratios.get(name, '') for name in series)]
+        for load, ratios in loads.items()
+    ]
+
+
+def draw(source, target, unit, logarithmic=False, run=None):
     """Draw the figures of a file.
 
     :param unit: what the figures are
-    :param columns: the series; all columns by default
     """
-    with source.open(newline='') as file:
-        names, *rows = csv.reader(file)
-    series = columns or names[1:]
+    series, rows = read(source, run)
     height = 0.85 / len(series)
     shown = figure.Figure(
         figsize=(9, 1.3 + len(rows) * (0.15 + 0.2 * len(series))),
@@ -42,11 +62,10 @@ def draw(source, target, unit, logarithmic=False, columns=None):
     )
     plot = shown.add_subplot()
     for place, name in enumerate(series):
-        column = names.index(name)
         points = [
             (number + place * height, value)
             for number, row in enumerate(rows)
-            if (value := _number(row[column])) is not None
+            if (value := _number(row[place + 1])) is not None
         ]
         places, values = [x for x, _ in points], [x for _, x in points]
         bars = plot.barh(places, values, height * 0.9, label=name)
@@ -76,7 +95,7 @@ class Plot(images.Image, docutils.SphinxDirective):
         **images.Image.option_spec,
         'unit': directives.unchanged_required,
         'log': directives.flag,
-        'columns': directives.unchanged_required,
+        'run': directives.unchanged_required,
     }
 
     def run(self):
@@ -86,16 +105,13 @@ class Plot(images.Image, docutils.SphinxDirective):
         source = pathlib.Path(name)
         drawn = pathlib.Path(self.env.srcdir, '_static', 'plots')
         drawn.mkdir(parents=True, exist_ok=True)
-        columns = self.options.pop('columns', '')
-        draw(
-            source,
-            drawn / f'{source.stem}.svg',
-            self.options.pop('unit'),
-            'log' in self.options,
-            [x.strip() for x in columns.split(',')] if columns else None,
-        )
+        run = self.options.pop('run', None)
+        name = '-'.join(filter(None, (source.stem, run)))
+        unit = self.options.pop('unit')
+        logarithmic = 'log' in self.options
         self.options.pop('log', None)
-        self.arguments[0] = f'/_static/plots/{source.stem}.svg'
+        draw(source, drawn / f'{name}.svg', unit, logarithmic, run)
+        self.arguments[0] = f'/_static/plots/{name}.svg'
         return super().run()
 
 
