@@ -143,6 +143,39 @@ def stored_volume(volume_id: str) -> Any:
         return kind._from_db_object(admin, kind(admin), row, expected)
 
 
+def items_of_deleted(key: str, value: str) -> dict[str, dict[str, str]]:
+    """Return the rows of items of the deleted volumes that had a certain one.
+
+    Cinder keeps deleted rows until an operator purges its database.
+    """
+    admin = context.get_admin_context()
+    volume = objects.Volume.model
+    item = volume.volume_admin_metadata.property.mapper.class_
+    found: dict[str, dict[str, str]] = {}
+    with releases.database().main_context_manager.reader.using(admin):
+        having = (
+            admin.session.query(item.volume_id)
+            .join(volume, item.volume_id == volume.id)
+            .filter(volume.deleted, item.deleted)
+            .filter(item.key == key, item.value == value)
+        )
+        rows = admin.session.query(item.volume_id, item.key, item.value)
+        for ident, name, text in rows.filter(item.volume_id.in_(having)):
+            found.setdefault(ident, {})[name] = text
+    return found
+
+
+def clear_of_deleted(volume_id: str, key: str) -> None:
+    """Empty an item of a deleted volume."""
+    admin = context.get_admin_context()
+    volume = objects.Volume.model
+    item = volume.volume_admin_metadata.property.mapper.class_
+    with releases.database().main_context_manager.writer.using(admin):
+        admin.session.query(item).filter(
+            item.volume_id == volume_id, item.key == key, item.deleted
+        ).update({'value': ''})
+
+
 def replace(
     volume: protocols.Volume,
     new: image_record.Record,
@@ -161,14 +194,14 @@ def replace(
     own_name = volume.name_id == volume.id
     entries, stale = image_record.of_image(accepted, configuration, disk)
 
-    def change(items: Mapping[str, str]) -> dict[str, str]:
+    def changed(items: Mapping[str, str]) -> dict[str, str]:
         items = image_record.without_reason(items, [wire.REASON_CREATION])
         kept = {k: v for k, v in items.items() if k not in stale}
         return {**kept, **entries}
 
-    _change(
+    change(
         volume.id,
-        change,
+        changed,
         {'provider_id': text},
         {'_name_id': None if own_name else volume.name_id},
     )
@@ -281,7 +314,7 @@ def write(
     :raises VolumeNotFound: if the volume was deleted
     """
     names = set(stale)
-    _change(
+    change(
         volume_id,
         lambda items: {
             **{k: v for k, v in items.items() if k not in names},
@@ -291,13 +324,13 @@ def write(
 
 
 @oslo_db_api.wrap_db_retry(max_retries=5, retry_on_deadlock=True)
-def _change(
+def change(
     volume_id: str,
-    change: Callable[[dict[str, str]], Mapping[str, str]],
+    new_items: Callable[[dict[str, str]], Mapping[str, str]],
     columns: Mapping[str, Any] | None = None,
     expected: Mapping[str, Any] | None = None,
 ) -> None:
-    """Change the items of the admin metadata of a volume.
+    """Change the items of the admin metadata of a volume, in one step.
 
     The API and the driver write items that share a row, so the row of the
     volume is locked meanwhile. Not the items: databases would also lock the
@@ -337,7 +370,7 @@ def _change(
         rows = {row.key: row for _, row in selected if row}
         items = {key: row.value for key, row in rows.items()}
         text, new = image_record.packed(
-            change(image_record.unpacked(items, column)), column
+            new_items(image_record.unpacked(items, column)), column
         )
         if text != column:
             session.query(volume).filter(volume.id == volume_id).update(
@@ -359,7 +392,7 @@ def forget_reason(volume_id: str, *operations: str) -> None:
     A failure is logged.
     """
     try:
-        _change(
+        change(
             volume_id,
             lambda items: image_record.without_reason(items, operations),
         )

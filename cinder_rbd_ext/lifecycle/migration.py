@@ -156,6 +156,7 @@ class Migrations:
         mark = marker.new(
             self._driver,
             self._settlement.process,
+            getattr(volume, retypes.NEW_TYPE, ''),
             left=image_record.backend_of(volume),
             destination=back_end_of(host),
         )

@@ -45,7 +45,7 @@ class Marker:
         of the request in the volume's row
     :ivar host: the service that runs the request
     :ivar process: the process of that service
-    :ivar type_id: the new volume type; empty for a migration
+    :ivar type_id: the new volume type; empty for a migration without a retype
     :ivar former: the uuid in the name of the image before
     :ivar former_id: librbd's id of that image; empty until a copy begins
     :ivar image_id: librbd's id of the verified copy; empty if there is none
@@ -132,20 +132,61 @@ def of_volume(volume_id: str) -> Marker | None:
 
 
 def write(volume_id: str, mark: Marker) -> Marker:
-    """Write a marker with the current time, and return it."""
+    """Write a marker with the current time, and return it.
+
+    :raises VolumeBackendAPIException: if the volume has that of another
+        request
+    """
     now = f'{timeutils.utcnow().isoformat(timespec="seconds")}Z'
     mark = dataclasses.replace(mark, at=now)
     fields = {k: v for k, v in dataclasses.asdict(mark).items() if v}
     text = json.dumps(fields, separators=(',', ':'))
     items = image_record.in_rows(wire.MARKER_TEXTS, text)
     items[wire.RECORD_MARKED] = mark.left or wire.MARKED
-    record.write(volume_id, items, set(wire.MARKER_TEXTS) - items.keys())
+
+    def written(rows: Mapping[str, str]) -> dict[str, str]:
+        current = read(rows)
+        if current and current.image != mark.image:
+            raise exception.VolumeBackendAPIException(
+                data=f'Another request for volume {volume_id} is not settled'
+            )
+        return {**_without(rows), **items}
+
+    record.change(volume_id, written)
     return mark
 
 
-def forget(volume_id: str) -> None:
-    """Remove the marker of a request that has ended."""
-    record.write(volume_id, {}, wire.MARKER_RECORDS)
+def forget(volume_id: str, mark: Marker) -> None:
+    """Remove the marker of a request that has ended, but no other one."""
+
+    def left(rows: Mapping[str, str]) -> Mapping[str, str]:
+        current = read(rows)
+        is_own = current and current.image == mark.image
+        return _without(rows) if is_own else rows
+
+    record.change(volume_id, left)
+
+
+def _without(rows: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in rows.items() if k not in wire.MARKER_RECORDS}
+
+
+def of_deleted_volumes(driver: protocols.Driver) -> list[tuple[str, Marker]]:
+    """Return the volumes that were deleted with the marker of a migration.
+
+    Only those that have left the back end of the driver, with their markers.
+    """
+    found = record.items_of_deleted(wire.RECORD_MARKED, back_end_of(driver))
+    return [
+        (volume_id, mark)
+        for volume_id, items in found.items()
+        if (mark := read(items)) and mark.has_begun
+    ]
+
+
+def forget_deleted(volume_id: str) -> None:
+    """Have a deleted volume not be found any more by its marker."""
+    record.clear_of_deleted(volume_id, wire.RECORD_MARKED)
 
 
 def is_migrating(volume: protocols.Volume | record.Row) -> bool:

@@ -132,6 +132,7 @@ class Recovery:
         while self.recover_all() and time.monotonic() < until:
             time.sleep(PAUSE)
         self.return_lost()
+        self._settlement.settle_deleted()
 
     def recover_all(self) -> bool:
         """Settle all markers of the back end; return whether some are left."""
@@ -261,7 +262,7 @@ class Recovery:
         # The row cannot get another image any more.
         volume = record.stored_volume(volume.id)
         if mark.left:
-            _end(volume, is_committed)
+            _end(volume, is_committed, mark.type_id)
             return
         admin = context.get_admin_context()
         type_id = mark.type_id if is_committed else volume.volume_type_id
@@ -276,7 +277,9 @@ class Recovery:
                 {'id': volume.id, 'type': type_id, 'error': error},
             )
             is_committed, type_id = False, volume.volume_type_id
-        _save(admin, volume, type_id, (is_committed and update) or {})
+        released = {'status': volume.previous_status or 'available'}
+        saved = (is_committed and update) or {}
+        _save(volume, {**released, **saved}, type_id)
         if not is_committed:
             retypes.refuse(volume, _INTERRUPTED)
 
@@ -309,10 +312,13 @@ def _has_target(volume: protocols.Volume) -> bool:
     return bool(objects.VolumeList.get_all(admin, filters=targets))
 
 
-def _end(volume: protocols.Volume, has_moved: bool = False) -> None:
+def _end(
+    volume: protocols.Volume, has_moved: bool = False, type_id: str = ''
+) -> None:
     """Save the end of a retype or migration, as Cinder's manager does.
 
     :param has_moved: whether the row has the other back end
+    :param type_id: the new type of a volume that has moved; empty for none
     """
     values: dict[str, Any] = {'status': volume.status}
     if volume.status in (marker.RETYPING, marker.MAINTENANCE):
@@ -329,50 +335,37 @@ def _end(volume: protocols.Volume, has_moved: bool = False) -> None:
             values['service_uuid'] = service.uuid
     elif marker.is_migrating(volume):
         values['migration_status'] = 'error'
-    expected = {
-        name: getattr(volume, name)
-        for name in ('status', 'migration_status', 'host')
-    }
-    if not volume.conditional_update(values, expected):
-        raise late_request.ended(volume)
+    new_type = type_id if has_moved and type_id else volume.volume_type_id
+    _save(volume, values, new_type)
     if not has_moved:
         user_messages.refused(
             volume, user_messages.Operation.MIGRATION, _INTERRUPTED
         )
-    LOG.info('Volume %s: the interrupted request has ended', volume.id)
 
 
 def _save(
-    admin: Any,
-    volume: protocols.Volume,
-    type_id: str | None,
-    update: dict[str, Any],
+    volume: protocols.Volume, values: dict[str, Any], type_id: str | None
 ) -> None:
-    """Save the result of a retype, as Cinder's manager does."""
+    """Save the end of a request, and the type of the volume."""
+    admin = context.get_admin_context()
     former = volume.volume_type_id
     reserved = []
     if type_id != former:
         reserved = _reserved(admin, volume, type_id)
-    saved = volume.conditional_update(
-        {
-            'volume_type_id': type_id,
-            'status': volume.previous_status or 'available',
-            **update,
-        },
-        {
-            'status': marker.RETYPING,
-            'migration_status': volume.migration_status,
-            'volume_type_id': former,
-        },
-    )
-    if not saved:
+    expected = {
+        name: getattr(volume, name)
+        for name in ('status', 'migration_status', 'host', 'volume_type_id')
+    }
+    if not volume.conditional_update(
+        {**values, 'volume_type_id': type_id}, expected
+    ):
         raise late_request.ended(volume)
     for snapshot in volume.snapshots:
         snapshot.volume_type_id = type_id
         snapshot.save()
     if reserved:
         quota.QUOTAS.commit(admin, reserved, project_id=volume.project_id)
-    LOG.info('Volume %s: the interrupted retype has ended', volume.id)
+    LOG.info('Volume %s: the interrupted request has ended', volume.id)
 
 
 def _reserved(

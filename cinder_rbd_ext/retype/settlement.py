@@ -21,7 +21,10 @@ forget     The other image is in the      As before.
 =========  =============================  ====================================
 
 Recovery, the next request for the volume, and whatever ends the volume do
-this, each inside the volume's exclusive lock.
+this, each inside the volume's exclusive lock. A volume can be deleted by the
+back end that it was migrated to, which may have no right to the pool that it
+has left. Its marker then stays in Cinder's database, where the back end of
+that pool finds it (:meth:`Settlement.settle_deleted`).
 """
 
 from collections.abc import Iterable
@@ -131,7 +134,7 @@ class Settlement:
         """Remove the marker of a request that has ended without a copy."""
         current = marker.of_volume(volume_id)
         if current and current.image == mark.image and not current.has_begun:
-            marker.forget(volume_id)
+            marker.forget(volume_id, mark)
 
     def settle(self, volume_id: str) -> None:
         """Remove what a request for a volume has left, and its marker.
@@ -147,14 +150,14 @@ class Settlement:
             self._settle(volume_id, mark)
 
     def _settle(self, volume_id: str, mark: marker.Marker) -> None:
-        if mark.has_begun:
-            self._remove_other(volume_id, mark)
+        if mark.has_begun and not self._remove_other(volume_id, mark):
+            return
         volume = record.stored_volume(volume_id)
         if not mark.left and volume.status != 'deleting':
             self._correct_keys(volume)
             # A retype that failed may have changed limits.
             self._driver.configurations.follow(volume)
-        marker.forget(volume_id)
+        marker.forget(volume_id, mark)
 
     def remove_former(self, volume_id: str) -> None:
         """Act as :meth:`settle`, but keep the marker until Cinder has saved.
@@ -164,6 +167,15 @@ class Settlement:
         mark = marker.of_volume(volume_id)
         if mark is not None:
             self._remove_other(volume_id, mark)
+
+    def settle_deleted(self) -> None:
+        """Settle the migrations of volumes that were deleted elsewhere."""
+        for volume_id, mark in marker.of_deleted_volumes(self._driver):
+            admin = context.get_admin_context(read_deleted='yes')
+            volume = objects.Volume.get_by_id(admin, volume_id)
+            if volume.name_id == mark.image:
+                self._keep_former(volume_id, mark)
+            marker.forget_deleted(volume_id)
 
     def settle_idle(self, volume_id: str) -> None:
         """Act as :meth:`settle` before another operation on the volume.
@@ -203,10 +215,16 @@ class Settlement:
                 'trying again later',
                 volume_id,
             )
-            over = dataclasses.replace(mark, is_over=True)
-            marker.write(volume_id, over)
+            with contextlib.suppress(exception.CinderException):
+                marker.write(
+                    volume_id, dataclasses.replace(mark, is_over=True)
+                )
 
-    def _remove_other(self, volume_id: str, mark: marker.Marker) -> None:
+    def _remove_other(self, volume_id: str, mark: marker.Marker) -> bool:
+        """Remove the image that the row does not name.
+
+        :returns: False if that is left to the back end of its pool
+        """
         named = commit.outcome(volume_id, mark)
         if named not in (mark.image, mark.former):
             LOG.error(
@@ -214,7 +232,7 @@ class Settlement:
                 'Both are kept; run "cinder-rbd-ext audit"',
                 {'id': volume_id, 'image': mark.name, 'former': mark.former},
             )
-            return
+            return True
         is_committed = named == mark.image
         name, pool = mark.former_name, mark.former_pool
         if is_committed:
@@ -225,11 +243,11 @@ class Settlement:
                 f'in pool {pool}. Its other image is not removed'
             )
         if is_committed:
-            self._keep_former(volume_id, mark)
-        else:
-            self._discard(volume_id, mark)
+            return self._keep_former(volume_id, mark)
+        self._discard(volume_id, mark)
+        return True
 
-    def _keep_former(self, volume_id: str, mark: marker.Marker) -> None:
+    def _keep_former(self, volume_id: str, mark: marker.Marker) -> bool:
         delay = self._driver.configuration.safe_get(opts.CONVERSION_KEEP)
 
         def keep(ioctx: bindings.Ioctx) -> None:
@@ -238,7 +256,26 @@ class Settlement:
                     self._driver, ioctx, mark.former_name, volume_id, delay
                 )
 
-        copies.run(self._driver, keep, mark.former_pool)
+        try:
+            copies.run(self._driver, keep, mark.former_pool)
+        except Exception as error:
+            is_refused = getattr(error, 'errno', None) in _REFUSED
+            if not is_refused or mark.left in (
+                '',
+                marker.back_end_of(self._driver),
+            ):
+                raise
+            LOG.info(
+                'Volume %(id)s: its former image in pool %(pool)s is left to '
+                'back end %(backend)s',
+                {
+                    'id': volume_id,
+                    'pool': mark.former_pool,
+                    'backend': mark.left,
+                },
+            )
+            return False
+        return True
 
     def _discard(self, volume_id: str, mark: marker.Marker) -> None:
         """Remove the copy; leave it if this back end may not use its pool.

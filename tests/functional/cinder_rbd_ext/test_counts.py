@@ -123,7 +123,7 @@ class CountsTest(base.DriverTestCase):
                     None,
                 )
             # As recovery does after each retype.
-            marker.forget(volume.id)
+            self.driver._settlement.settle(volume.id)
 
     def test_managing_costs_few_operations(self) -> None:
         name = f'existing-{uuid.uuid4()}'

@@ -176,7 +176,7 @@ class AttributesTest(base.ApiTestCase):
         self.assertEqual((42, None), (told['percent'], told['reason']))
         at = timeutils.parse_isotime(told['at'])
         self.assertFalse(timeutils.is_older_than(at, 60))
-        marker.forget(volume.id)
+        marker.forget(volume.id, begun)
         user_messages.refused(volume, user_messages.Operation.LAYOUT, 'in use')
         self.assertEqual(
             {

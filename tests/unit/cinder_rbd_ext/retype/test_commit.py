@@ -4,6 +4,7 @@
 
 import contextlib
 import datetime
+import errno
 import os
 import sys
 from typing import Any
@@ -200,6 +201,27 @@ class CommitTest(copying.CopyingTestCase):
         self.assertEqual(self.former, self.row().name)
         self.check_settled()
 
+    def test_type_of_a_retype_that_migrates_is_saved_after_a_kill(
+        self,
+    ) -> None:
+        """Cinder's manager saves the type after the driver's commit."""
+        volume = self.requested(is_migrated=True)
+        self.save_row(status='retyping', previous_status='available')
+        volume = self.row()
+        # As the first part of the retype leaves it.
+        setattr(volume, retypes.NEW_TYPE, self.new_type.id)
+        with mock.patch.object(
+            self.driver._migrations, '_complete', side_effect=copying.Killed
+        ):
+            self.assertRaises(copying.Killed, self.run_request, volume)
+        self.another_service()._recovery.recover_all()
+        row = self.row()
+        self.assertEqual(
+            ('available', 'success', self.new_type.id),
+            (row.status, row.migration_status, row.volume_type_id),
+        )
+        self.check_settled()
+
     def test_request_in_the_source_meets_that_the_host_has_moved(self) -> None:
         volume = self.requested(is_migrated=True)
         snapshot = self.new_snapshot(volume)
@@ -289,6 +311,34 @@ class CommitTest(copying.CopyingTestCase):
         self.save_row(status='deleting')
         driver.delete_volume(self.row())
         self.assertEqual([], self.images())
+        self.assertEqual([self.former], self.kept)
+
+    def test_deletion_leaves_an_image_to_the_back_end_that_may_remove_it(
+        self,
+    ) -> None:
+        """The service of the pool that the volume has left is down."""
+        volume = self.requested(is_migrated=True)
+        busy = self.librbd.ImageBusy('made to fail')
+        with mock.patch.object(
+            entries, 'keep', autospec=True, side_effect=busy
+        ):
+            self.assertTrue(self.run_request(volume))
+        there = self.make_driver(rbd_pool='volumes2')
+        there.host = 'there@ceph2'
+        self.save_row(status='deleting')
+        refused = PermissionError(errno.EPERM, 'refused')
+        with mock.patch.object(
+            entries, 'keep', autospec=True, side_effect=refused
+        ):
+            there.delete_volume(self.row())
+            self.row().destroy()
+            self.assertEqual([self.former], self.images())
+            there._settlement.settle_deleted()
+        own = self.driver._settlement
+        own.settle_deleted()
+        self.assertEqual([], self.images())
+        self.assertEqual([self.former], self.kept)
+        own.settle_deleted()
         self.assertEqual([self.former], self.kept)
 
     def test_copy_by_cinder_of_a_former_image_is_refused(self) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+from cinder import exception
 import hypothesis
 
 from cinder_rbd_ext.retype import marker
@@ -44,6 +45,19 @@ class MarkerTest(base.DriverTestCase):
         written = marker.write(volume.id, short)
         self.assertEqual(written, marker.of_volume(volume.id))
 
+    def test_request_that_has_ended_leaves_the_marker_of_a_later_one(
+        self,
+    ) -> None:
+        volume = self.made_volume()
+        later = marker.write(volume.id, _LONGEST)
+        ended = dataclasses.replace(_LONGEST, image='another', is_over=True)
+        marker.forget(volume.id, ended)
+        self.assertRaises(
+            exception.VolumeBackendAPIException,
+            *(marker.write, volume.id, ended),
+        )
+        self.assertEqual(later, marker.of_volume(volume.id))
+
     def test_edited_marker_is_read_or_ignored(self) -> None:
         items = dataclasses.asdict(_LONGEST)
 
@@ -64,7 +78,7 @@ class MarkerTest(base.DriverTestCase):
             marker.write(each.id, retype)
         self.driver.host = volume.host
         self.assertEqual([volume.id], marker.marked_volumes(self.driver))
-        marker.forget(volume.id)
+        marker.forget(volume.id, retype)
         self.assertEqual([], marker.marked_volumes(self.driver))
 
     def test_migrated_volume_is_found_by_the_back_end_that_it_left(

@@ -25,6 +25,7 @@ from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
+from rbd_volume_options import wire
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
 from tests import feature_bits
@@ -190,7 +191,7 @@ class RetypeTest(base.DriverTestCase):
         def given_back(*args: Any) -> Any:
             if not is_marked:
                 # Another service has settled the marker.
-                marker.forget(volume.id)
+                record.write(volume.id, {}, wire.MARKER_RECORDS)
             status = {'status': 'in-use'}
             db.volume_update(self.admin, volume.id, status)
             return replacing(*args)

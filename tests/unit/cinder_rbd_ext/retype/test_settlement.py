@@ -104,6 +104,7 @@ class SettlementTest(copying.CopyingTestCase):
         later = dataclasses.replace(
             self.mark, image='00000000-1111-4222-8333-444444444444'
         )
+        marker.forget(self.volume.id, self.mark)
         marker.write(self.volume.id, later)
         self.own.give_up(self.volume.id, self.mark)
         mark = marker.of_volume(self.volume.id)
