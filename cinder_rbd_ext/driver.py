@@ -540,6 +540,19 @@ class RBDExtDriver(rbd.RBDDriver):
                 'its former image, in the trash or another pool, and try again'
             )
 
+    def accept_transfer(
+        self,
+        context: protocols.Context,
+        volume: Any,
+        new_user: str,
+        new_project: str,
+    ) -> Any:
+        """Settle what requests of the former owner have left."""
+        with contextlib.suppress(exception.CinderException, self.rbd.Error):
+            # If that fails, recovery does it later.
+            self._settlement.settle_idle(volume['id'])
+        return super().accept_transfer(context, volume, new_user, new_project)
+
     def _get_image_status(self, image_name: str) -> Update:
         return {'watchers': open_image.watchers_of(self, image_name)}
 

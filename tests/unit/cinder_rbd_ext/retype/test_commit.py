@@ -12,6 +12,7 @@ from unittest import mock
 
 from cinder import exception
 from cinder import objects
+from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext import locks
@@ -311,6 +312,15 @@ class CommitTest(copying.CopyingTestCase):
         self.save_row(status='deleting')
         driver.delete_volume(self.row())
         self.assertEqual([], self.images())
+        self.assertEqual([self.former], self.kept)
+
+    def test_transfer_settles_first(self) -> None:
+        volume = self.requested()
+        self.assertTrue(self.run_request(volume))
+        self.save_row(status='awaiting-transfer')
+        row = db.volume_get(self.admin, volume.id)
+        self.driver.accept_transfer(self.admin, row, 'user', 'project')
+        self.assertEqual([self.row().name], self.images())
         self.assertEqual([self.former], self.kept)
 
     def test_deletion_leaves_an_image_to_the_back_end_that_may_remove_it(

@@ -25,9 +25,9 @@ from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import wire
 from rbd_volume_options import keys
 from rbd_volume_options import precedence
+from rbd_volume_options import wire
 from tests import feature_bits
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
