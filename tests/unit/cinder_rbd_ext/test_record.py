@@ -244,7 +244,7 @@ class ReasonTest(RecordTestCase):
 
     def test_failure_of_the_database_is_only_logged(self) -> None:
         self._record('attachment')
-        self.patch('cinder_rbd_ext.record._change', side_effect=OSError)
+        self.patch('cinder_rbd_ext.record.change', side_effect=OSError)
         record.forget_reason(self.volume.id, 'attachment')
         self.assertIn('Could not remove a reason', self.log.output)
 

@@ -74,7 +74,7 @@ class AttachRefusedTest(test_record.RecordTestCase):
 
     def test_failure_of_the_database_is_only_logged(self) -> None:
         self.patch(
-            'cinder_rbd_ext.record._change',
+            'cinder_rbd_ext.record.change',
             side_effect=RuntimeError('down'),
         )
         self._tell('the reason')
