@@ -19,7 +19,6 @@ from oslo_utils import fixture
 
 from benchmarks import counts
 from cinder_rbd_ext import driver
-from cinder_rbd_ext.retype import marker
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
