@@ -46,6 +46,8 @@ class Kind(enum.Enum):
     DISK = 'disk in the server'
     #: What the firmware of the servers that use a volume type can do.
     FIRMWARE = 'firmware of servers'
+    #: What happens to the images of deleted volumes, in volume types only.
+    DELETION = 'deletion of volumes'
     #: The list of the keys that tenants may set.
     TENANTS = 'keys that tenants may set'
 

@@ -26,6 +26,7 @@ DETECT_ZEROES = 'rbd:detect_zeroes'
 SECTOR_SIZE = 'rbd:sector_size'
 BOOT_FROM_4096 = 'rbd:boot_from_4096'
 DATA_POOL = 'rbd:data_pool'
+KEEP_DELETED = 'rbd:keep_deleted'
 TENANT_OPTIONS = 'rbd:tenant_options'
 
 

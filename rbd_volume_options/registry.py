@@ -21,6 +21,7 @@ from rbd_volume_options import wire
 from rbd_volume_options.families import cache_mode
 from rbd_volume_options.families import compression
 from rbd_volume_options.families import data_pool
+from rbd_volume_options.families import deletion
 from rbd_volume_options.families import discard
 from rbd_volume_options.families import features
 from rbd_volume_options.families import layout
@@ -139,6 +140,7 @@ OPTIONS: dict[str, definitions.Option] = {
         *discard.OPTIONS,
         *sector_size.OPTIONS,
         *data_pool.OPTIONS,
+        *deletion.OPTIONS,
         _TENANT_OPTIONS,
     )
 }
@@ -146,7 +148,10 @@ OPTIONS: dict[str, definitions.Option] = {
 
 def with_defaults() -> Iterator[definitions.Option]:
     """Yield the options whose defaults back ends report."""
-    others = (definitions.Kind.TENANTS, definitions.Kind.LIMIT_RULE)
+    others = (
+        *(definitions.Kind.TENANTS, definitions.Kind.LIMIT_RULE),
+        definitions.Kind.DELETION,
+    )
     return (each for each in OPTIONS.values() if each.kind not in others)
 
 

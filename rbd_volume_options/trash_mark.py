@@ -53,6 +53,8 @@ class Mark:
     :ivar volume: ID of the volume
     :ivar size: provisioned size of the image, in bytes
     :ivar at: time of the mark, in seconds since 1970
+    :ivar record: what is needed to restore a deleted volume; empty for an
+        image that need not be restored
     """
 
     kind: str
@@ -60,6 +62,7 @@ class Mark:
     volume: str
     size: int = 0
     at: float = 0.0
+    record: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def text(self, pool_id: int, image_id: str) -> str:
         """Return the mark for an image."""
@@ -86,6 +89,7 @@ def parse(
         is_valid = place == (pool_id, image_id) and isinstance(
             mark.size + mark.at, float | int
         )
+        is_valid = is_valid and isinstance(mark.record, dict)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
     return mark if is_valid else None

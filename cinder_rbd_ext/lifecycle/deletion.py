@@ -24,6 +24,7 @@ from typing import Any
 from cinder import context
 from cinder import exception
 from cinder import objects
+from cinder.db import api as db
 from oslo_config import cfg
 from oslo_log import log as logging
 
@@ -36,7 +37,11 @@ from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import bindings
+from rbd_volume_options import errors
 from rbd_volume_options import image_handles
+from rbd_volume_options import keys
+from rbd_volume_options import registry
+from rbd_volume_options import request
 from rbd_volume_options import trash_mark
 from rbd_volume_options import wire
 
@@ -52,6 +57,7 @@ class _Deletion:
 
     :ivar must_go: whether the volume must not become available again, because
         its key is destroyed, or because it is the former image of a volume
+    :ivar keep: seconds for which it can be restored from the trash
     :ivar is_moved: whether its image goes to the trash
     :ivar is_kept: whether the image is kept for its clones
     :ivar parents: the snapshots from which its image was cloned; None if the
@@ -60,6 +66,7 @@ class _Deletion:
 
     mark: trash_mark.Mark
     must_go: bool
+    keep: int = 0
     is_moved: bool = False
     is_kept: bool = False
     parents: tuple[relatives.Parent, ...] | None = None
@@ -97,6 +104,12 @@ class Deletions:
             volume.encryption_key_id is not None
             or volume.migration_status == 'deleting',
         )
+        if self._driver.purger.is_on and not deletion.must_go:
+            deletion.keep = _seconds_to_keep(volume)
+        if deletion.keep:
+            deletion.mark = dataclasses.replace(
+                deletion.mark, record=_record_of(volume)
+            )
         sources = relatives.Relatives(self._driver, client)
         removers = self._driver.librbd.removers
         self._current[volume.name] = deletion
@@ -152,7 +165,8 @@ class Deletions:
             for snapshot in needs.snapshots
         )
         deletion.is_moved = not deletion.is_kept and (
-            driver.purger.takes(image)
+            bool(deletion.keep)
+            or driver.purger.takes(image)
             or (driver.purger.is_on and needs.has_snapshots)
         )
         if deletion.is_kept or deletion.is_moved:
@@ -201,7 +215,8 @@ class Deletions:
                 if not (deletion.must_go and driver.purger.is_on):
                     raise
             deletion.is_moved = True
-        entries.move(driver, ioctx, name, deletion.mark, driver.purger.delay)
+        delay = max(driver.purger.delay, deletion.keep)
+        entries.move(driver, ioctx, name, deletion.mark, delay)
 
     def _complete(self, client: protocols.Client, name: str) -> None:
         """Complete an earlier removal of an image, if it was interrupted.
@@ -248,6 +263,42 @@ def check_not_forgotten(reason: str | None, busy: Exception) -> None:
     """
     if reason:
         raise exception.VolumeBackendAPIException(data=str(busy)) from busy
+
+
+def _seconds_to_keep(volume: protocols.Volume) -> int:
+    """Return for how long the type of a volume keeps deleted ones.
+
+    The key of an encrypted volume is destroyed before the driver is called:
+    nobody could read its data.
+    """
+    specs = request.specs_of(volume.volume_type)
+    try:
+        hours = registry.OPTIONS[keys.KEEP_DELETED].parse(
+            specs[keys.KEEP_DELETED]
+        )
+    except (KeyError, errors.OptionError):
+        return 0
+    return int(hours) * 3600
+
+
+def _record_of(volume: Any) -> dict[str, Any]:
+    """Return what a restored volume needs, as Cinder's API takes it."""
+    admin = context.get_admin_context()
+    try:
+        rows = db.volume_glance_metadata_get(admin, volume.id)
+    except exception.GlanceMetadataNotFound:
+        rows = []
+    return {
+        'host': volume.host,
+        'cluster': volume.cluster_name,
+        'name': volume.display_name,
+        'description': volume.display_description,
+        'volume_type': volume.volume_type_id,
+        'availability_zone': volume.availability_zone,
+        'bootable': bool(volume.bootable),
+        'metadata': dict(volume.metadata or {}),
+        'image_metadata': {row['key']: row['value'] for row in rows},
+    }
 
 
 def _recorded(volume: protocols.Volume) -> tuple[relatives.Parent, ...]:

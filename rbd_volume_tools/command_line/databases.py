@@ -221,7 +221,7 @@ def _connected(config_file: str, text: str) -> Any:
     :param text: URL of the database, with the password
     """
     library = _sqlalchemy()
-    with needed('the driver of the database'):
+    with needed('the driver of the database, such as PyMySQL'):
         try:
             url = library.make_url(text)
             limit = {}

@@ -54,7 +54,7 @@ def check(compute: Any, cinder: Any) -> Iterator[Finding]:
         'not heard yet',
         unheard,
         Severity.NOTICE,
-        'A host tells what it can do when it attaches a volume. Run '
+        'A host reports what it can do when it attaches a volume. Run '
         'nova-rbd-cache check on it.',
     )
     for what, shown in (

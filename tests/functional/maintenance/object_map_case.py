@@ -100,6 +100,13 @@ class ObjectMapTestCase(testtools.TestCase):
                 return
             time.sleep(0.1)
 
+    def wait_for_watch(self, name: str) -> None:
+        """Wait until a client watches an image, again."""
+        for _ in range(300):
+            if self._watchers(name, 'volumes'):
+                return
+            time.sleep(0.1)
+
     def _watchers(self, name: str, pool: str) -> int:
         with self.cluster.image(name, pool, read_only=True) as image:
             return len(list(image.watchers_list()))

@@ -24,6 +24,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
 
     def check(self, name: str, detail: str) -> None:
         """Check that an image is refused, and not changed."""
+        self.journal.unlink(missing_ok=True)
         self.blocked = self.blocklist()
         with self.cluster.image(name, read_only=True) as image:
             before = image.features()
@@ -76,6 +77,7 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
         self.assertIn('has stopped answering', self.messages)
         self.see_vanished_clients(600)
         guest.process.send_signal(signal.SIGCONT)
+        self.wait_for_watch(name)
         # The owner may still execute what was forwarded to it.
         status, rows = self.changed(
             'enable', name[7:], freeze_before=pid, patience=3

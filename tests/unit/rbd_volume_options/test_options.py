@@ -56,6 +56,7 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
         {'plain': {keys.BOOT_FROM_4096: True}},
     ),
     'rbd:data_pool': ('ec-data', {'data_pool': 'ec-data'}),
+    'rbd:keep_deleted': ('24', {'plain': {keys.KEEP_DELETED: 24}}),
     'rbd:tenant_options': (
         'rbd:cache_mode',
         {'plain': {keys.TENANT_OPTIONS: frozenset({'rbd:cache_mode'})}},
@@ -64,6 +65,19 @@ _GOOD: dict[str, tuple[str, dict[str, object]]] = {
 
 # Invalid values for each key, and the reason in the message.
 _BAD = [
+    [
+        'kept_for_no_time',
+        'rbd:keep_deleted',
+        '0',
+        'not a positive whole number',
+    ],
+    ['kept_for_a_century', 'rbd:keep_deleted', '876000', 'out of range'],
+    [
+        'kept_with_a_unit',
+        'rbd:keep_deleted',
+        '1d',
+        'not a positive whole number',
+    ],
     ['size_three_mib', 'rbd:object_size', '3M', 'not a power of two'],
     ['size_zero', 'rbd:object_size', '0', 'not a power of two'],
     ['size_negative', 'rbd:object_size', '-1', 'not a size'],

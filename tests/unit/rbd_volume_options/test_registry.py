@@ -102,6 +102,7 @@ class OptionsTestCase(base.TestCase):
                 'rbd:sector_size',
                 'rbd:boot_from_4096',
                 'rbd:data_pool',
+                'rbd:keep_deleted',
                 'rbd:tenant_options',
             },
             set(registry.OPTIONS),
@@ -124,7 +125,7 @@ class OptionsTestCase(base.TestCase):
         self.assertEqual(in_a_volume, registry.names(_VOLUME))
         self.assertEqual(
             f'{in_a_volume}, rbd:boot_from_4096, rbd:data_pool, '
-            'rbd:tenant_options',
+            'rbd:keep_deleted, rbd:tenant_options',
             registry.names(_TYPE),
         )
 

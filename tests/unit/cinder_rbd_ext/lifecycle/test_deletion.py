@@ -24,6 +24,7 @@ from oslo_utils import uuidutils
 from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.lifecycle import migration
+from cinder_rbd_ext.trash import entries
 from tests.fakes import fake_handle
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
@@ -494,3 +495,47 @@ class GroupTest(base.DriverTestCase):
         )
         self.assertEqual('error', update['status'])
         self.assertEqual('error', of_volume['status'])
+
+
+class KeepTest(base.DriverTestCase):
+    """Volumes of a type with rbd:keep_deleted.
+
+    The functional tests move images to the trash.
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.driver.purger.is_on = True
+        self.kept = self.make_type(rbd_keep_deleted='48')
+        self.moved = mock.create_autospec(entries.move)
+        self._patch(f'{entries.__name__}.move', self.moved)
+
+    def test_image_stays_in_the_trash_with_what_a_restored_volume_needs(
+        self,
+    ) -> None:
+        volume = self.made_volume(
+            volume_type=self.kept,
+            metadata={'colour': 'blue'},
+            display_name='data',
+        )
+        self.driver.delete_volume(volume)
+        *_, name, mark, delay = self.moved.call_args.args
+        self.assertEqual((volume.name, 48 * 3600), (name, delay))
+        self.assertEqual(
+            ('data', {'colour': 'blue'}, volume.volume_type_id, volume.host),
+            tuple(
+                mark.record[each]
+                for each in ('name', 'metadata', 'volume_type', 'host')
+            ),
+        )
+
+    def test_encrypted_volume_is_not_kept(self) -> None:
+        """Cinder has destroyed its key before the driver is called."""
+        volume = self.made_volume(volume_type=self.kept)
+        volume.encryption_key_id = uuidutils.generate_uuid()
+        self.driver.delete_volume(volume)
+        self.moved.assert_not_called()
+
+    def test_volume_of_another_type_is_not_kept(self) -> None:
+        self.driver.delete_volume(self.made_volume())
+        self.moved.assert_not_called()
