@@ -127,12 +127,12 @@ def check_removed(asked: requests.Asked) -> webob.Response | None:
     if not outcome.is_configured:
         record.accepted(asked.volume_id, {}, outcome.removed)
         return None
-    volumes = cinder_volume.API()
-    volume = volumes.get(asked.context, asked.volume_id)
-    if key not in volume.metadata:
+    if key not in asked.volume.metadata:
         # Cinder's response says so.
         return None
-    volumes.delete_volume_metadata(asked.context, volume, key)
+    cinder_volume.API().delete_volume_metadata(
+        asked.context, asked.volume, key
+    )
     response = webob.Response(status_int=http.HTTPStatus.OK)
     complete(asked, outcome, response.headers)
     refusals.tell(response.headers, asked.notice)

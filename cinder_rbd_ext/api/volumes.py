@@ -11,7 +11,6 @@ import functools
 from typing import Any
 
 from cinder import exception
-from cinder import volume as cinder_volume
 from cinder.api import microversions
 from cinder.policies import volume_actions as action_policies
 from cinder.policies import volumes as volume_policies
@@ -347,7 +346,7 @@ def _check_keeps_data(asked: requests.Asked, items: dict[str, str]) -> None:
     :raises HTTPBadRequest: if Cinder is migrating the volume, if its snapshots
         would be lost, or if it would hold a thread for long
     """
-    volume = cinder_volume.API().get(asked.context, asked.volume.id)
+    volume = asked.volume
     reason = ''
     if volume.migration_status in requester.MOVING:
         reason = 'the volume is being migrated. Try again later'

@@ -7,6 +7,7 @@ from typing import Any
 
 from cinder.api.v3 import router
 from cinder.image import glance
+from cinder.volume import api as volume_api
 from cinder.volume import rpcapi
 import ddt
 from oslo_serialization import jsonutils
@@ -134,6 +135,59 @@ _REQUESTS: dict[str, tuple[str, str, Any, int]] = {
 }
 
 
+#: The same for volumes with a record, and requests with keys: for the type of
+#: a new volume and its extra specs, for the volume and its row, and three to
+#: record an accepted value.
+_WITH_KEYS: dict[str, tuple[str, str, Any, int]] = {
+    'create': (
+        'POST',
+        '/volumes',
+        {'volume': {'size': 1, 'metadata': {'rbd:object_size': '4M'}}},
+        2,
+    ),
+    'set_a_key': (
+        'POST',
+        '/volumes/{id}/metadata',
+        {'metadata': {'rbd:cache_mode': 'none'}},
+        5,
+    ),
+    'remove_a_key': ('DELETE', '/volumes/{id}/metadata/rbd:x', None, 1),
+    'extend': (
+        'POST',
+        '/volumes/{id}/action',
+        {'os-extend': {'new_size': 2}},
+        2,
+    ),
+    'set_bootable': (
+        'POST',
+        '/volumes/{id}/action',
+        {'os-set_bootable': {'bootable': True}},
+        2,
+    ),
+    'retype': (
+        'POST',
+        '/volumes/{id}/action',
+        {'os-retype': {'new_type': 'both'}},
+        4,
+    ),
+    'show': ('GET', '/volumes/{id}', None, 0),
+    'list': ('GET', '/volumes/detail', None, 0),
+    'attach': (
+        'POST',
+        '/attachments',
+        {
+            'attachment': {
+                'volume_uuid': '{id}',
+                'instance_uuid': _SERVER,
+                'connector': _CONNECTOR,
+            }
+        },
+        1,
+    ),
+    'delete_a_snapshot': ('DELETE', '/snapshots/{snapshot}', None, 1),
+}
+
+
 @dataclasses.dataclass
 class _Counts:
     """The cost of a request.
@@ -182,13 +236,15 @@ class CountsTest(base.ApiTestCase):
         volume.save()
         return str(attachment.id)
 
-    def _cost(self, request: tuple[str, str, Any, int]) -> _Counts:
+    def _cost(self, request: tuple[str, str, Any, int], *made: Any) -> _Counts:
         method, path, body, _ = request
-        volume = self.volume()
+        volume = self.volume(*made)
         attachment = self._reserved() if '{attachment}' in path else None
         text = jsonutils.dumps(body).replace('{id}', volume.id)
-        if '{snapshot}' in text:
-            text = text.replace('{snapshot}', self.snapshot(volume))
+        snapshot = ''
+        if '{snapshot}' in f'{path}{text}':
+            snapshot = self.snapshot(volume)
+            text = text.replace('{snapshot}', snapshot)
         cost = _Counts()
         images = self.show_image.call_count
 
@@ -201,7 +257,9 @@ class CountsTest(base.ApiTestCase):
         try:
             self.ok(
                 method,
-                path.format(id=volume.id, attachment=attachment),
+                path.format(
+                    id=volume.id, attachment=attachment, snapshot=snapshot
+                ),
                 jsonutils.loads(text),
             )
         finally:
@@ -209,12 +267,14 @@ class CountsTest(base.ApiTestCase):
         cost.images = self.show_image.call_count - images
         return cost
 
-    def _stock_cost(self, request: tuple[str, str, Any, int]) -> _Counts:
+    def _stock_cost(
+        self, request: tuple[str, str, Any, int], *made: Any
+    ) -> _Counts:
         self.override_config('osapi_volume_extension', (base.STOCK,))
         self.router = router.APIRouter()
         self.app = self.make_app('member', 'reader')
-        self._cost(request)
-        return self._cost(request)
+        self._cost(request, *made)
+        return self._cost(request, *made)
 
     @ddt.data(*_REQUESTS)
     def test_without_keys(self, case: str) -> None:
@@ -229,6 +289,17 @@ class CountsTest(base.ApiTestCase):
         # Whether the image has data.
         looks = 'imageRef' in str(request)
         self.assertEqual(stock.images + looks, ours.images)
+
+    @ddt.data(*_WITH_KEYS)
+    def test_with_keys(self, case: str) -> None:
+        for name in ('retype', 'delete_snapshot'):
+            self.mock_object(volume_api.API, name, autospec=True)
+        request = _WITH_KEYS[case]
+        volume = {'rbd:x': '1'}, base.MADE
+        self._cost(request, *volume)
+        ours = self._cost(request, *volume)
+        stock = self._stock_cost(request, *volume)
+        self.assertEqual(stock.statements + request[-1], ours.statements)
 
     def test_back_end_that_sets_a_layout(self) -> None:
         """A size that it accepts requires no look-up either."""
