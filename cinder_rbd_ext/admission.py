@@ -25,7 +25,7 @@ from oslo_utils import units
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import capacity
-from rbd_volume_options import plan
+from rbd_volume_options import options
 
 LOG = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ class Copies:
     def place(
         self,
         copy: Copy,
-        target: plan.ImageState,
+        target: options.Values,
         project: str,
         beat: Callable[[], None],
     ) -> Iterator[str | None]:
@@ -198,7 +198,7 @@ class Copies:
     def _reserve(
         self,
         copy: Copy,
-        target: plan.ImageState,
+        target: options.Values,
         beat: Callable[[], None],
         held: contextlib.ExitStack,
     ) -> str | None:

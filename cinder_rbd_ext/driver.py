@@ -136,10 +136,8 @@ class RBDExtDriver(rbd.RBDDriver):
         backend = self.configuration.safe_get('volume_backend_name')
         if backend and self.configuration.safe_get(opts.ENSURE_VOLUME_TYPE):
             chosen = self.settings.options
-            is_free = chosen.image_features is None
-            own_volume_type.ensure(
-                backend, is_free and chosen.object_map is None
-            )
+            is_free = chosen.features_origin is None
+            own_volume_type.ensure(backend, is_free)
 
     # Creation of images
 

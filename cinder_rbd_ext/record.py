@@ -35,13 +35,11 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import options
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_Origins = Mapping[precedence.Part, errors.Origin]
+_Origins = Mapping[str, errors.Origin]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +230,7 @@ def update(volume_id: str, **changes: Any) -> bool:
 
 def text_for(
     volume: image_record.Volume,
-    state: plan.ImageState,
+    state: options.Values,
     image: str,
     origins: _Origins | None = None,
     backend: str | None = None,
@@ -249,7 +247,9 @@ def text_for(
         origins = image_record.origins(volume)
     if backend is None:
         backend = image_record.backend_of(volume)
-    return image_record.Record(state, origins, backend).text(image)
+    return image_record.Record(state.with_origins(origins), backend).text(
+        image
+    )
 
 
 def _write(
@@ -401,7 +401,7 @@ def forget_reason(volume_id: str, *operations: str) -> None:
 
 
 def moved(
-    volume: protocols.Volume, backend: str, state: plan.ImageState | None
+    volume: protocols.Volume, backend: str, state: options.Values | None
 ) -> None:
     """Record that the image of a volume has moved to another back end.
 
@@ -411,8 +411,8 @@ def moved(
     """
     try:
         if state:
-            origins = image_record.origins(stored(volume.id))
-            replace(volume, image_record.Record(state, origins, backend))
+            state = state.with_origins(image_record.origins(stored(volume.id)))
+            replace(volume, image_record.Record(state, backend))
         else:
             update(volume.id, backend=backend)
     except Exception:

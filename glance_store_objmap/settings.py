@@ -12,7 +12,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 
 #: The option of glance-api.conf for each key.
@@ -42,6 +41,10 @@ MAX_PIECE = 4 * sizes.MIB
 MAX_READ = 4 * sizes.MIB
 
 
+# StoreSettings has a field options.
+_Values = options.Values
+
+
 @dataclasses.dataclass(frozen=True)
 class StoreSettings:
     """The operator's settings for a store.
@@ -55,7 +58,7 @@ class StoreSettings:
     :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
-    options: options.VolumeOptions
+    options: _Values
     chunk_size: int
     write_depth: int
     memory: int
@@ -84,13 +87,9 @@ class StoreSettings:
         origin = errors.Origin.BACKEND
         try:
             parsed = options.parse(values, keys.Scope.VOLUME, origin)
-            if parsed.striping:
-                layout.check_unit(
-                    layout.ImageLayout(
-                        parsed.object_size or chunk_size, parsed.striping
-                    ),
-                    origin,
-                )
+            layout.check_unit(
+                parsed.layout_over(layout.ImageLayout(chunk_size)), origin
+            )
         except errors.OptionError as error:
             raise error.renamed(OPTION_OF_KEY) from None
         return cls(
@@ -113,16 +112,14 @@ class StoreSettings:
         """Size of a read, in bytes."""
         return min(self.chunk_size, MAX_READ)
 
-    def plan(self, base: plan.ImageState, size: int) -> plan.ImagePlan:
+    def plan(self, base: _Values, size: int) -> _Values:
         """Return the plan for a new RBD image.
 
         :param base: the image that the stock store would create
         :param size: size of the image in bytes; 0 if unknown
         :raises OptionError: for more objects than an object map can have
         """
-        level = precedence.Level(errors.Origin.BACKEND, self.options)
-        resolved = precedence.resolve([level])
         try:
-            return plan.plan_image(resolved, base, size, _LIMITS)
+            return plan.plan_image(self.options, base, size, _LIMITS)
         except errors.OptionError as error:
             raise error.renamed(OPTION_OF_KEY) from None

@@ -28,7 +28,9 @@ from glance_store_objmap import trash
 from glance_store_objmap import upload
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import layout
+from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -120,12 +122,12 @@ class Store(stock.Store):
         mask = self._default_features(conn)
         how = self._plan(mask, size, order)
         arguments: dict[str, Any] = {}
-        if how.layout:
+        if how.has_layout:
             order = how.layout.order
-        if self.settings.options.striping and how.layout:
+        if keys.STRIPING in self.settings.options:
             arguments['stripe_unit'] = how.layout.stripe_unit
             arguments['stripe_count'] = how.layout.stripe_count
-        if how.image_features is not None:
+        if keys.FEATURES in how:
             mask = features.to_mask(how.image_features)
         releases.rbd_of(self).create(
             ioctx,
@@ -149,7 +151,7 @@ class Store(stock.Store):
         default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
         return int(default or 0) or int(stock.rbd.RBD_FEATURE_LAYERING)
 
-    def _plan(self, mask: int, size: int, order: int) -> plan.ImagePlan:
+    def _plan(self, mask: int, size: int, order: int) -> options.Values:
         base = plan.stock_image(1 << order, None, features.from_mask(mask))
         try:
             return self.settings.plan(base, size)

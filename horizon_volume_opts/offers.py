@@ -23,7 +23,6 @@ from rbd_volume_options import limits as limits_module
 from rbd_volume_options import options as options_module
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 from rbd_volume_options.families import limits as limit_options
@@ -177,7 +176,7 @@ class UserOffer:
         self,
         metadata: Mapping[str, str],
         size: int | None,
-        source: plan.ImageState | None = None,
+        source: options_module.Values | None = None,
     ) -> None:
         """Check the requested options of a new volume with the known data.
 
@@ -210,17 +209,16 @@ class UserOffer:
             layout_and_features = options_module.parse(
                 without_limits, keys.Scope.VOLUME, origin
             )
-            levels = [precedence.Level(origin, layout_and_features)]
             plan.plan_image(
-                precedence.resolve(levels),
+                layout_and_features,
                 self._base(source),
                 size,
                 self.limits,
             )
 
-    def _check_allowed(self, parsed: options_module.VolumeOptions) -> None:
+    def _check_allowed(self, parsed: options_module.Values) -> None:
         """Check values against the lists in the response."""
-        for key, value in parsed.values().items():
+        for key, value in parsed.by_option().items():
             allowed = self.options.get(key, {}).get('allowed')
             if allowed is None:
                 continue
@@ -244,12 +242,14 @@ class UserOffer:
                     Origin.VOLUME_METADATA,
                 )
 
-    def _base(self, source: plan.ImageState | None) -> plan.ImageState:
+    def _base(
+        self, source: options_module.Values | None
+    ) -> options_module.Values:
         """Return the image of a volume without requested options.
 
         Rules that depend on unknown values refuse nothing.
         """
-        base = source or plan.UNKNOWN
+        base = source or options_module.UNKNOWN
         object_size = self._over(keys.OBJECT_SIZE, source)
         unit = self._over(keys.STRIPE_UNIT, source)
         count = self._over(keys.STRIPE_COUNT, source)
@@ -263,14 +263,14 @@ class UserOffer:
             wanted = frozenset(chosen)
         if object_map is not None:
             wanted = features.with_object_map(wanted, object_map)
-        return plan.ImageState(
+        return options_module.image_values(
             layout.ImageLayout(
                 object_size or base.layout.object_size, striping
             ),
             wanted,
         )
 
-    def _over(self, key: str, source: plan.ImageState | None) -> Any:
+    def _over(self, key: str, source: options_module.Values | None) -> Any:
         """Return the default that overrides a source, or None."""
         option = self.options.get(key, {})
         if source and option.get(wire.DEFAULT_FROM) != Origin.VOLUME_TYPE.code:

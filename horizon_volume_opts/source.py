@@ -10,7 +10,7 @@ from cinderclient import exceptions as cinder_exceptions
 from openstack_dashboard.api import cinder
 
 from horizon_volume_opts import volume_attributes
-from rbd_volume_options import plan
+from rbd_volume_options import options
 
 VOLUME = 'volume'
 SNAPSHOT = 'snapshot'
@@ -31,7 +31,7 @@ class Source:
     """
 
     volume_type: str | None
-    state: plan.ImageState | None
+    state: options.Values | None
 
 
 def find(request: Any, kind: str, ident: str) -> Source:

@@ -10,9 +10,9 @@ from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 
@@ -52,9 +52,9 @@ class Made:
     :ivar configuration: values in the configuration of the image, by key
     """
 
-    state: plan.ImageState | None
+    state: options.Values | None
     cache_modes: Mapping[str, str | None]
-    origins: Mapping[precedence.Part, errors.Origin] = dataclasses.field(
+    origins: Mapping[str, errors.Origin] = dataclasses.field(
         default_factory=dict
     )
     refusals: tuple[Refusal, ...] = ()
@@ -95,7 +95,7 @@ def _configuration(shown: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield option.key, value
 
 
-def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:
+def _state(shown: Mapping[str, Any]) -> options.Values | None:
     """Return the recorded image; None without a valid record of it.
 
     The attributes cross a network and can come from another release. A volume
@@ -113,7 +113,7 @@ def _state(shown: Mapping[str, Any]) -> plan.ImageState | None:
         return None
     if not isinstance(names, list) or not all(map(_text, names)):
         return None
-    return plan.ImageState(
+    return options.image_values(
         layout.ImageLayout.of(*numbers),
         frozenset(names),
         pool if _text(pool) else None,
@@ -147,16 +147,17 @@ def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
 
 def _origins(
     shown: Mapping[str, Any],
-) -> dict[precedence.Part, errors.Origin]:
+) -> dict[str, errors.Origin]:
     """Return the known origins; a newer Cinder can have others."""
     labels = {origin.label: origin for origin in errors.Origin}
     return {
         part: labels[label]
-        for part in precedence.Part
-        if (label := _text(shown.get(part.value))) in labels
+        for part in options.PARTS
+        if (label := _text(shown.get(part.removeprefix(keys.PREFIX))))
+        in labels
     }
 
 
-def has_object_map(state: plan.ImageState) -> bool:
+def has_object_map(state: options.Values) -> bool:
     """Return whether an image has an object map."""
     return features.OBJECT_MAP in state.image_features

@@ -25,6 +25,7 @@ from nova_rbd_cache import volume
 from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 
@@ -147,7 +148,7 @@ def _ephemeral(host_settings: settings.EphemeralSettings) -> str:
         return 'stock features'
     if host_settings.whole:
         return features.joined(host_settings.features(frozenset()))
-    return f'object map: {host_settings.options.object_map}'
+    return f'object map: {host_settings.options[keys.OBJECT_MAP]}'
 
 
 def connector(conf: Any) -> dict[str, Any]:

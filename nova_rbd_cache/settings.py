@@ -11,7 +11,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import precedence
 
 #: The option of nova.conf for each key.
 OPTION_OF_KEY = {
@@ -28,13 +27,13 @@ class EphemeralSettings:
     :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
-    options: options.VolumeOptions
+    options: options.Values
     cloud_id: str = ''
 
     @property
     def given(self) -> bool:
         """Whether any of these settings is set."""
-        return self != EphemeralSettings(options.VolumeOptions())
+        return self != EphemeralSettings(options.Values())
 
     @property
     def chosen(self) -> bool:
@@ -43,20 +42,19 @@ class EphemeralSettings:
         They are not always the default features of a connection: the
         configuration of a pool, and ``rbd import``, have others.
         """
-        return self.options != options.VolumeOptions()
+        return bool(self.options)
 
     @property
     def whole(self) -> bool:
         """Whether the complete set of features is set."""
-        return self.options.image_features is not None
+        return keys.FEATURES in self.options
 
     def features(self, stock: features.Features) -> features.Features:
         """Return the features of an image.
 
         :param stock: the features that stock Nova would use
         """
-        level = precedence.Level(errors.Origin.BACKEND, self.options)
-        return precedence.resolve([level]).features_over(stock)
+        return self.options.features_over(stock)
 
 
 @dataclasses.dataclass(frozen=True)

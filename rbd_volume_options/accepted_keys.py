@@ -95,10 +95,9 @@ def of_type(
     dropped = dict.fromkeys(own.keys() - kept.keys(), _UNKNOWN)
 
     def create(accepted: Mapping[str, str]) -> None:
-        texts = request.Texts(accepted, specs)
-        if not as_is:
-            texts.check_tenant(settings)
-        resolved = texts.request(settings).resolve()
+        resolved = request.read_request(
+            accepted, specs, settings, is_checked=as_is
+        ).resolve()
         if not as_is:
             plan.plan_image(
                 resolved,

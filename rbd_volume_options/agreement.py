@@ -28,7 +28,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import phrases
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -140,9 +139,9 @@ def requested_mode(
 
 def _choices(
     volume: Attaching, settings: backend_settings.BackendSettings
-) -> dict[str, precedence.Choice[Any]]:
+) -> dict[str, options.Choice]:
     """Return the values of the options other than the mode, by key."""
-    choices: dict[str, precedence.Choice[Any]] = {}
+    choices: dict[str, options.Choice] = {}
     for option in registry.of_kind(definitions.Kind.CONNECTION):
         if option.offered:
             continue
@@ -168,7 +167,7 @@ def _choice(
     key: str,
     settings: backend_settings.BackendSettings,
     items: Mapping[str, str],
-) -> precedence.Choice[Any] | None:
+) -> options.Choice | None:
     """Return the value of an option of attachments, if it is requested.
 
     :param items: the metadata of the volume; empty to ignore it
@@ -180,7 +179,7 @@ def _choice(
         return {k: v for k, v in relevant.items() if k not in others}
 
     metadata = chosen(items)
-    texts = request.Texts(metadata, chosen(volume.specs))
+    specs = chosen(volume.specs)
     value = metadata.get(key)
     if value is not None and not volume.is_accepted(key, value):
         volume.warn(
@@ -188,8 +187,11 @@ def _choice(
             'extension. Load the extension in every cinder-api service.',
             {'id': volume.ident, 'key': key, 'value': errors.shown(value)},
         )
-        texts.check_tenant(settings)
-    return texts.request(settings).resolve().plain.get(key)
+        request.check_tenant(metadata, specs, settings)
+    requested = request.read_request(
+        metadata, specs, settings, is_checked=True
+    )
+    return requested.resolve().choice(key)
 
 
 def mode_of(
@@ -222,9 +224,7 @@ def check_offered(requested: RequestedMode, host: Host) -> None:
     raise requested.refusal(reason, allowed)
 
 
-def check_applied(
-    key: str, choice: precedence.Choice[Any], host: Host
-) -> None:
+def check_applied(key: str, choice: options.Choice, host: Host) -> None:
     """Check that a host can apply the value of another option.
 
     :raises OptionError: if not, with the versions of the host

@@ -13,11 +13,13 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import sector_sizes
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
+
+# BackendSettings has a field options.
+_Values = options.Values
 
 
 class Configuration(Protocol):
@@ -44,7 +46,7 @@ class BackendSettings:
     :ivar cloud_id: the id in the marks of images; empty to write no marks
     """
 
-    options: options.VolumeOptions
+    options: _Values
     limits: limits.Limits
     chunk_size: int
     strict_cache_mode: bool = True
@@ -54,23 +56,17 @@ class BackendSettings:
     cloud_id: str = ''
 
     @property
-    def level(self) -> precedence.Level:
-        """The options as a level of precedence."""
-        return precedence.Level(errors.Origin.BACKEND, self.options)
+    def ceph_defaults(self) -> _Values:
+        """The known defaults of Ceph's configuration."""
+        values: dict[str, Any] = {}
+        # Without features, the back end has not reported either of them.
+        if self.ceph_features is not None:
+            values[keys.FEATURES] = self.ceph_features
+        if values or self.ceph_striping:
+            values[keys.STRIPING] = self.ceph_striping
+        return options.of_one_origin(errors.Origin.CLUSTER, values)
 
-    @property
-    def ceph_level(self) -> precedence.Level:
-        """The known defaults of Ceph's configuration, as a level."""
-        return precedence.Level(
-            errors.Origin.CLUSTER,
-            options.VolumeOptions(
-                image_features=self.ceph_features, striping=self.ceph_striping
-            ),
-            # Without features, the back end has not reported either of them.
-            answers_striping=self.ceph_features is not None,
-        )
-
-    def stock_state(self) -> plan.ImageState:
+    def stock_state(self) -> _Values:
         """Return the image that the stock driver creates, if known."""
         return plan.stock_image(
             self.chunk_size, self.ceph_striping, self.ceph_features
@@ -138,16 +134,12 @@ def _read_limits(
     )
 
 
-def _check(parsed: options.VolumeOptions, bounds: limits.Limits) -> None:
+def _check(parsed: options.Values, bounds: limits.Limits) -> None:
     origin = errors.Origin.BACKEND
-    if parsed.striping:
-        limits.check_stripe_count(parsed.striping, bounds, origin)
-        if parsed.object_size:
-            layout.check_unit(
-                layout.ImageLayout(parsed.object_size, parsed.striping),
-                origin,
-            )
+    if keys.STRIPING in parsed:
+        limits.check_stripe_count(parsed[keys.STRIPING], bounds, origin)
+        if keys.OBJECT_SIZE in parsed:
+            layout.check_unit(parsed.layout, origin)
     options.check_allowed(parsed, bounds, origin)
-    level = precedence.Level(origin, parsed)
     # A burst below its limit would be refused with each new volume.
-    plan.configuration_of(precedence.resolve([level]), sizes.GIB)
+    plan.configuration_of(parsed, sizes.GIB)

@@ -25,7 +25,7 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
     what the back end offers. All have simple types, for filters and RPC.
     """
     defaults, striping = settings.ceph_features, settings.ceph_striping
-    values, pools = settings.options.values(), settings.data_pools
+    values, pools = settings.options.by_option(), settings.data_pools
     return {
         wire.RBD_VOLUME_OPTIONS: True,
         wire.RBD_CACHE_MODE_ENFORCEMENT: (
@@ -51,8 +51,8 @@ def reported(settings: backend_settings.BackendSettings) -> dict[str, Any]:
             # There are many of these, and hardly any is set.
             if option.key in values or not option.is_rarely_set
         },
-        wire.RBD_VOLUME_OBJECT_SIZE: (
-            settings.options.object_size or settings.chunk_size
+        wire.RBD_VOLUME_OBJECT_SIZE: values.get(
+            keys.OBJECT_SIZE, settings.chunk_size
         ),
         wire.RBD_DATA_POOLS: None if pools is None else [*pools],
         wire.RBD_DEFAULT_FEATURES: (
@@ -126,7 +126,7 @@ def settings_of(
     return backend_settings.BackendSettings(
         options=parsed,
         limits=bounds,
-        chunk_size=parsed.object_size or layout.MAX_OBJECT_SIZE,
+        chunk_size=parsed.get(keys.OBJECT_SIZE, layout.MAX_OBJECT_SIZE),
         strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
         == wire.STRICT,
         # Those that this release knows.

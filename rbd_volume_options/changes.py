@@ -14,8 +14,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import phrases
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import request
 
@@ -38,7 +36,7 @@ class Change:
 
 
 def needed(
-    requested: request.Request, state: plan.ImageState, size: int
+    requested: request.Request, state: options.Values, size: int
 ) -> Change:
     """Return the change that makes an image match its volume's request.
 
@@ -68,13 +66,13 @@ def needed(
         state.layout,
         size,
         wanted,
-        resolved.features_choice.origin if resolved.features_choice else None,
+        resolved.features_origin,
     )
     return Change(enable, disable)
 
 
 def contradiction(
-    requested: request.Request, state: plan.ImageState
+    requested: request.Request, state: options.Values
 ) -> errors.OptionError | None:
     """Return how an image to take over contradicts the request, or None."""
     resolved = requested.resolve(backend_too=False)
@@ -88,45 +86,43 @@ def contradiction(
 
 
 def disagreement(
-    metadata: options.VolumeOptions, state: plan.ImageState
+    metadata: options.Values, state: options.Values
 ) -> errors.OptionError | None:
     """Return how an image contradicts a volume's metadata alone, or None."""
-    level = precedence.Level(errors.Origin.VOLUME_METADATA, metadata)
-    resolved = precedence.resolve([level])
-    mismatch = _mismatch(resolved, state) or disk_mismatch(
-        resolved, state.disk
+    mismatch = _mismatch(metadata, state) or disk_mismatch(
+        metadata, state.disk
     )
     has = state.image_features & features.CHOOSABLE
-    if not mismatch and resolved.features_over(has) != has:
-        return _feature_mismatch(resolved, state)
+    if not mismatch and metadata.features_over(has) != has:
+        return _feature_mismatch(metadata, state)
     return mismatch
 
 
 def _mismatch(
-    resolved: precedence.Resolved, state: plan.ImageState
+    resolved: options.Values, state: options.Values
 ) -> errors.OptionError | None:
     """Return the first key of layout or data pool that differs, or None."""
-    size, striping = resolved.object_size, resolved.striping
+    size = resolved.choice(keys.OBJECT_SIZE)
+    unit = resolved.choice(keys.STRIPE_UNIT)
     current = state.layout
     if resolved.layout_over(current) != current:
         if size and size.value != current.object_size:
             return _differs(keys.OBJECT_SIZE, size, str(current.object_size))
-        if striping and striping.value:
-            shown = precedence.Choice(striping.value.unit, striping.origin)
+        if unit and unit.value:
             return _differs(
                 keys.STRIPE_UNIT,
-                shown,
+                unit,
                 f'{current.stripe_unit} with {keys.STRIPE_COUNT} = '
                 f'{current.stripe_count}',
             )
-    pool = resolved.data_pool
+    pool = resolved.choice(keys.DATA_POOL)
     if pool and pool.value != state.data_pool:
         return _differs(keys.DATA_POOL, pool, state.data_pool or 'none')
     return None
 
 
 def disk_mismatch(
-    resolved: precedence.Resolved, disk: Mapping[str, Any]
+    resolved: options.Values, disk: Mapping[str, Any]
 ) -> errors.OptionError | None:
     """Return how a volume's metadata contradicts its disk, or None.
 
@@ -135,7 +131,7 @@ def disk_mismatch(
     :param disk: the recorded properties of the disk, by key
     """
     for option in registry.of_kind(definitions.Kind.DISK):
-        choice = resolved.plain.get(option.key)
+        choice = resolved.choice(option.key)
         if (
             choice is not None
             and choice.origin is errors.Origin.VOLUME_METADATA
@@ -148,22 +144,20 @@ def disk_mismatch(
 
 
 def _feature_mismatch(
-    resolved: precedence.Resolved, state: plan.ImageState
+    resolved: options.Values, state: options.Values
 ) -> errors.OptionError:
     has = features.joined(state.image_features & features.CHOOSABLE)
-    choice = resolved.object_map
+    choice = resolved.choice(keys.OBJECT_MAP)
     if choice:
-        shown = precedence.Choice(str(choice.value).lower(), choice.origin)
+        shown = options.Choice(str(choice.value).lower(), choice.origin)
         return _differs(keys.OBJECT_MAP, shown, f'features {has}')
-    wanted = resolved.image_features
+    wanted = resolved.choice(keys.FEATURES)
     value = features.joined(wanted.value) if wanted else ''
     origin = wanted.origin if wanted else errors.Origin.VOLUME_TYPE
-    return _differs(keys.FEATURES, precedence.Choice(value, origin), has)
+    return _differs(keys.FEATURES, options.Choice(value, origin), has)
 
 
-def _differs(
-    key: str, choice: precedence.Choice[Any], has: str
-) -> errors.OptionError:
+def _differs(key: str, choice: options.Choice, has: str) -> errors.OptionError:
     return errors.OptionError(
         key,
         choice.value,
@@ -177,7 +171,7 @@ def _differs(
 
 def origins_of_managed(
     metadata: Mapping[str, str], specs: Mapping[str, str]
-) -> dict[precedence.Part, errors.Origin]:
+) -> dict[str, errors.Origin]:
     """Return what set each part of an image that becomes managed.
 
     What no key requested is never restricted.
@@ -190,7 +184,7 @@ def origins_of_managed(
             if names & specs.keys()
             else errors.Origin.CLUSTER
         )
-        for part, names in precedence.KEYS_OF_PART.items()
+        for part, names in options.PARTS.items()
     }
 
 
@@ -200,20 +194,15 @@ def disk_of_managed(metadata: Mapping[str, str]) -> dict[str, Any]:
     Only the administrator knows what the data was written for. The defaults of
     the type and of the back end are for new volumes.
     """
-    own = options.parse(
+    return options.parse(
         metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-    )
-    return {
-        option.key: own.plain[option.key]
-        for option in registry.of_kind(definitions.Kind.DISK)
-        if option.key in own.plain
-    }
+    ).disk
 
 
 def check_corrected(
     metadata: Mapping[str, str],
     fixed: Collection[str],
-    state: plan.ImageState | None,
+    state: options.Values | None,
 ) -> None:
     """Check that fixed keys that an administrator corrects match the image.
 

@@ -58,7 +58,7 @@ class VolumeSource:
 
     size: int = 0
     volume_type_id: str | None = None
-    state: plan.ImageState | None = None
+    state: options.Values | None = None
     inherited: inheritance.Source | None = None
     known: bool = True
     is_image: bool = False
@@ -173,7 +173,7 @@ def check_created(
             settings.limits,
             size * sizes.GIB,
         )
-        base = settings.stock_state() if source.known else plan.UNKNOWN
+        base = settings.stock_state() if source.known else options.UNKNOWN
         levels = []
         if source.inherited:
             levels = inheritance.levels(
@@ -218,8 +218,7 @@ def check_readable(
     :raises OptionError: if they could not on one of the possible back ends
     """
     disks = [
-        plan.disk_of(requested.resolve())
-        for requested, _ in offer.requests(items)
+        requested.resolve().disk for requested, _ in offer.requests(items)
     ]
     for disk in disks or [{}]:
         sector_sizes.check_receives(disk, written)

@@ -12,8 +12,9 @@ from typing import Any
 
 from rbd_volume_options import capabilities
 from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 
 # librbd drops some of the other bits, and its release decides which.
 _CHOOSABLE = features.to_mask(features.CHOOSABLE)
@@ -21,20 +22,20 @@ _DEFAULT_DATA_POOL = 'rbd_default_data_pool'
 _ORDER = '--order'
 
 
-def arguments(how: plan.ImagePlan) -> dict[str, Any]:
+def arguments(how: options.Values) -> dict[str, Any]:
     """Return librbd's arguments for the values that a plan sets.
 
     Unit and count are always both set: without them, a clone with its own
     order is refused or loses its layout, and a new image uses ceph.conf.
     """
     values: dict[str, Any] = {}
-    if how.layout:
+    if how.has_layout:
         values.update(
             order=how.layout.order,
             stripe_unit=how.layout.stripe_unit,
             stripe_count=how.layout.stripe_count,
         )
-    if how.image_features is not None:
+    if keys.FEATURES in how:
         wanted = how.image_features & features.CHOOSABLE
         values['features'] = features.to_mask(wanted)
     if how.data_pool:
@@ -43,8 +44,8 @@ def arguments(how: plan.ImagePlan) -> dict[str, Any]:
 
 
 def state(
-    pool_name: str, values: Mapping[str, Any], options: Mapping[str, str]
-) -> plan.ImageState | None:
+    pool_name: str, values: Mapping[str, Any], ceph_options: Mapping[str, str]
+) -> options.Values | None:
     """Return the image that librbd creates in a pool with some arguments.
 
     None if the configuration decides on a part of it.
@@ -56,15 +57,15 @@ def state(
         not order
         or mask is None
         or mask & ~_CHOOSABLE
-        or not (unit or capabilities.striping_in(options) is None)
-        or not (pool or not options.get(_DEFAULT_DATA_POOL))
+        or not (unit or capabilities.striping_in(ceph_options) is None)
+        or not (pool or not ceph_options.get(_DEFAULT_DATA_POOL))
     ):
         return None
     if pool == pool_name:
         pool = None
     size = 1 << order
     image_layout = layout.ImageLayout.of(size, unit or size, count or 1)
-    return plan.ImageState(
+    return options.image_values(
         image_layout,
         features.of_new_image(
             features.from_mask(mask),
@@ -75,7 +76,7 @@ def state(
     )
 
 
-def of_copy(target: plan.ImageState, pool: str) -> list[str]:
+def of_copy(target: options.Values, pool: str) -> list[str]:
     """Return the arguments of ``rbd deep cp`` for a copy in a pool."""
     words = [
         # The unit keeps rbd from reading a number as MiB. The size is a power
@@ -105,11 +106,11 @@ def object_size_of(command: Sequence[Any]) -> int:
     return layout.DEFAULT_OBJECT_SIZE
 
 
-def rewrite(command: Sequence[Any], how: plan.ImagePlan) -> tuple[Any, ...]:
+def rewrite(command: Sequence[Any], how: options.Values) -> tuple[Any, ...]:
     """Return the command that creates the image as planned."""
     words = list(command)
     more: list[str] = []
-    if how.layout:
+    if how.has_layout:
         if _ORDER in words:
             at = words.index(_ORDER)
             del words[at : at + 2]
@@ -121,7 +122,7 @@ def rewrite(command: Sequence[Any], how: plan.ImagePlan) -> tuple[Any, ...]:
             '--stripe-count',
             str(how.layout.stripe_count),
         ]
-    if how.image_features is not None:
+    if keys.FEATURES in how:
         more += _features(how.image_features)
     if how.data_pool:
         more += ['--data-pool', how.data_pool]

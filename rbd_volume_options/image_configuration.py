@@ -77,12 +77,13 @@ def requested(
     relevant = _relevant(specs)
 
     def values(own: Mapping[str, str]) -> dict[str, Any]:
-        texts = request.Texts(own, relevant)
         new = {k: v for k, v in own.items() if not is_accepted(k, v)}
         if new:
-            request.Texts(new, relevant).check_tenant(settings)
+            request.check_tenant(new, relevant, settings)
         return plan.configuration_of(
-            texts.request(settings).resolve(),
+            request.read_request(
+                own, relevant, settings, is_checked=True
+            ).resolve(),
             size * sizes.GIB,
             is_accepted=True,
         )

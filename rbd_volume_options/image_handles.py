@@ -13,7 +13,7 @@ from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_configuration
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import sizes
 
 #: Number of objects from which on a removal is slow: one of 64 GiB with
@@ -52,7 +52,7 @@ class _Enough(Exception):
 
 def state_of(
     image: bindings.Image, pool_name: Callable[[int], str] | None = None
-) -> plan.ImageState:
+) -> options.Values:
     """Return an image's layout, features, data pool and configuration.
 
     :param pool_name: returns the name of a pool by its id; None if the data
@@ -63,7 +63,7 @@ def state_of(
     data_pool = None
     if pool_name and features.DATA_POOL in features.from_mask(mask):
         data_pool = pool_name(image.data_pool_id())
-    return plan.ImageState(
+    return options.image_values(
         layout.ImageLayout.of(
             object_size, image.stripe_unit(), image.stripe_count()
         ),

@@ -34,8 +34,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import qos
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
@@ -124,17 +123,14 @@ class Update(NamedTuple):
 class Record:
     """What the driver records about the image that a volume has.
 
-    :ivar state: layout, features and data pool of the image
-    :ivar origins: where each part was set; None if it is not known
+    :ivar state: layout, features and data pool of the image, and where each
+        part was set, if that is known
     :ivar backend: the back end whose driver wrote the record, as from
         :func:`backend_of`. A volume that moves to a back end without our
         driver can keep a record, which does not describe the image there.
     """
 
-    state: plan.ImageState
-    origins: Mapping[precedence.Part, errors.Origin] | None = (
-        dataclasses.field(default=None, hash=False)
-    )
+    state: options.Values
     backend: str = ''
 
     def text(self, image: str) -> str:
@@ -148,8 +144,8 @@ class Record:
             options accept names of up to 128 characters, which always fit.
         """
         letters = ''
-        if self.origins is not None:
-            chosen = (self.origins.get(part) for part in precedence.Part)
+        if self.state.origins is not None:
+            chosen = (self.state.origins.get(part) for part in options.PARTS)
             letters = ''.join(
                 _LETTERS[origin] if origin else '-' for origin in chosen
             )
@@ -211,19 +207,19 @@ def _parsed(text: str) -> Record | None:
         ):
             return None
         return Record(
-            plan.ImageState(
+            options.image_values(
                 layout.ImageLayout.of(size, unit, count),
                 features.from_mask(mask),
                 str(pool) or None,
+                origins={
+                    part: _ORIGINS.get(letter, errors.Origin.VOLUME_METADATA)
+                    for part, letter in itertools.zip_longest(
+                        options.PARTS, letters[: len(options.PARTS)]
+                    )
+                }
+                if letters
+                else None,
             ),
-            {
-                part: _ORIGINS.get(letter, errors.Origin.VOLUME_METADATA)
-                for part, letter in itertools.zip_longest(
-                    precedence.Part, letters[: len(precedence.Part)]
-                )
-            }
-            if letters
-            else None,
             str(backend),
         )
     except (AttributeError, RecursionError, TypeError, ValueError):
@@ -235,32 +231,32 @@ def as_texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {key: definitions.as_text(value) for key, value in values.items()}
 
 
-def origins(volume: Volume) -> Mapping[precedence.Part, errors.Origin] | None:
+def origins(volume: Volume) -> Mapping[str, errors.Origin] | None:
     """Return where each part of an image was set; None if not recorded.
 
     An unknown origin counts as the volume's own metadata, to which most limits
     apply.
     """
     recorded = read(volume)
-    return recorded.origins if recorded else None
+    return recorded.state.origins if recorded else None
 
 
 def layout_requested(
     volume: Volume,
-    where: Collection[errors.Origin] = precedence.ASKED,
+    where: Collection[errors.Origin] = options.ASKED,
 ) -> bool:
     """Return whether the recorded layout of an image was requested."""
     by_part = origins(volume) or {}
     return any(
         by_part.get(part) in where
-        for part in (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING)
+        for part in (keys.OBJECT_SIZE, keys.STRIPING)
     )
 
 
 def features_requested(volume: Volume) -> bool:
     """Return whether a volume's features were requested by an ``rbd:`` key."""
     by_part = origins(volume) or {}
-    return by_part.get(precedence.Part.FEATURES) in precedence.ASKED
+    return by_part.get(keys.FEATURES) in options.ASKED
 
 
 def backend_of(volume: Volume) -> str:
@@ -268,7 +264,7 @@ def backend_of(volume: Volume) -> str:
     return (volume.cluster_name or volume.host or '').partition('#')[0]
 
 
-def state_here(volume: RecordedVolume) -> plan.ImageState | None:
+def state_here(volume: RecordedVolume) -> options.Values | None:
     """Return the recorded image on the current back end; None for no record.
 
     Only the section name of the back end is compared: ``cinder-manage volume
@@ -284,14 +280,12 @@ def state_here(volume: RecordedVolume) -> plan.ImageState | None:
 
 def _with_items(
     recorded: Record, admin_metadata: Mapping[str, str]
-) -> plan.ImageState:
+) -> options.Values:
     disk: dict[str, Any] = {}
     with contextlib.suppress(errors.OptionError):
         disk = disk_in(admin_metadata)
-    return dataclasses.replace(
-        recorded.state,
-        configuration=configuration_in(admin_metadata),
-        disk=disk,
+    return recorded.state.with_values(
+        {**configuration_in(admin_metadata), **disk}
     )
 
 
@@ -682,7 +676,7 @@ def _attributes(
         recorded = None
     values: dict[str, Any] = {}
     if recorded:
-        values = _with_items(recorded, admin_metadata).values()
+        values = _with_items(recorded, admin_metadata).by_option()
         replaced = families_set(admin_metadata)
         values |= {
             key: number
@@ -703,7 +697,7 @@ def _attributes(
         if option.kind is definitions.Kind.DATA_POOL and not shows_pools:
             value = None
         shown[option.attribute] = definitions.as_json(value)
-    by_part = recorded.origins if recorded else None
+    by_part = recorded.state.origins if recorded else None
     creation = reason(admin_metadata, wire.REASON_CREATION)
     return {
         **shown,
@@ -714,15 +708,18 @@ def _attributes(
 
 
 def _labels(
-    by_part: Mapping[precedence.Part, errors.Origin],
+    by_part: Mapping[str, errors.Origin],
 ) -> dict[str, str]:
     """Return where each part of an image was set, as responses have it.
 
     An object size that no key sets is that of the back end
     (``rbd_store_chunk_size``), as in the response for volume types.
     """
-    part = precedence.Part.OBJECT_SIZE
+    part = keys.OBJECT_SIZE
     shown = dict(by_part)
     if shown[part] is errors.Origin.CLUSTER:
         shown[part] = errors.Origin.BACKEND
-    return {part.value: origin.label for part, origin in shown.items()}
+    return {
+        part.removeprefix(keys.PREFIX): origin.label
+        for part, origin in shown.items()
+    }

@@ -22,12 +22,8 @@ from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import request
 from rbd_volume_options.families import data_pool as data_pools
-
-# Arrival has a method plan.
-_Plan = plan.ImagePlan
 
 
 class Volume(Protocol):
@@ -43,29 +39,21 @@ class RecordedVolume(Volume, image_record.RecordedVolume, Protocol):
     """The source of a migration, as in the database."""
 
 
-def of_glance_image(
-    state: plan.ImageState, chunk_size: int
+def glance_source(
+    state: options.Values, chunk_size: int
 ) -> inheritance.Source:
     """Return the RBD image of a Glance image as a source of a layout only."""
-    image_layout = state.layout
-    object_size = image_layout.object_size
-    if image_layout.striping is None:
+    object_size, striping = state.layout.object_size, state.layout.striping
+    if striping is None:
         object_size = max(object_size, chunk_size)
     origin = errors.Origin.GLANCE_IMAGE
-    return inheritance.Source(
-        precedence.Level(
-            origin,
-            options.VolumeOptions(
-                object_size=object_size, striping=image_layout.striping
-            ),
-        ),
-        dict.fromkeys(
-            (precedence.Part.OBJECT_SIZE, precedence.Part.STRIPING), origin
-        ),
+    level = options.of_one_origin(
+        origin, {keys.OBJECT_SIZE: object_size, keys.STRIPING: striping}
     )
+    return inheritance.Source(origin, level, level.origins or {})
 
 
-def own_features(source: Volume, state: plan.ImageState) -> features.Features:
+def own_features(source: Volume, state: options.Values) -> features.Features:
     """Return a volume's features without the changes by its type."""
     own = state.image_features
     saved = _loads(source.provider_location).get('saved_features')
@@ -91,9 +79,9 @@ def plan_copy(
     specs: Mapping[str, str],
     source: Volume,
     settings: backend_settings.BackendSettings,
-    base: plan.ImageState,
-    parent: plan.ImageState | None,
-) -> plan.ImagePlan:
+    base: options.Values,
+    parent: options.Values | None,
+) -> options.Values:
     """Plan a copy with the layout and the features of its source.
 
     It has the type of the source and no metadata, so planned as a request, it
@@ -103,16 +91,16 @@ def plan_copy(
     """
     state = parent or base
     pool = specs.get(keys.DATA_POOL)
-    return plan.ImagePlan(
+    return options.image_values(
         state.layout,
         own_features(source, state),
         data_pools.parse_pool(pool) if pool else settings.options.data_pool,
     )
 
 
-def plan_remade(volume: Volume, state: plan.ImageState) -> plan.ImagePlan:
+def plan_remade(volume: Volume, state: options.Values) -> options.Values:
     """Plan an image that replaces a volume's image, with the same layout."""
-    return plan.ImagePlan(
+    return options.image_values(
         state.layout,
         own_features(volume, state),
         state.data_pool,
@@ -132,14 +120,14 @@ class Made:
     """
 
     asked: request.Request
-    source_of: Callable[[plan.ImageState], inheritance.Source]
+    source_of: Callable[[options.Values], inheritance.Source]
     bounds: inheritance.Bounds
-    own: Callable[[], plan.ImageState]
+    own: Callable[[], options.Values]
     disk: Mapping[str, Any] | None = None
 
     def resolved(
         self, source: inheritance.Source | None = None
-    ) -> precedence.Resolved:
+    ) -> options.Values:
         """Return the effective values, with those inherited from a source."""
         if source is None:
             return self.asked.resolve()
@@ -150,17 +138,17 @@ class Made:
         )
 
     def __call__(
-        self, base: plan.ImageState, parent: plan.ImageState | None
-    ) -> plan.ImagePlan:
+        self, base: options.Values, parent: options.Values | None
+    ) -> options.Values:
         """Return the plan; ``OptionError`` if the options are not possible."""
         source = None if parent is None else self.source_of(parent)
         how = plan.plan_image(
             self.resolved(source), base, self.bounds.size, self.bounds.limits
         )
+        if self.disk is not None:
+            how = how.without(how.disk.keys()).with_values(self.disk)
         return dataclasses.replace(
-            how,
-            disk=how.disk if self.disk is None else self.disk,
-            origins=inheritance.origins(how, source),
+            how, origins=inheritance.origins(how, source)
         )
 
 
@@ -182,26 +170,26 @@ class Arrival:
 
     acceptance: accepted_keys.Acceptance
     checked: Mapping[str, str]
-    state: plan.ImageState | None
-    origins: Mapping[precedence.Part, errors.Origin]
+    state: options.Values | None
+    origins: Mapping[str, errors.Origin]
     disk: Mapping[str, Any]
 
-    def plan(self, data_pool: str | None) -> _Plan | None:
+    def plan(self, data_pool: str | None) -> options.Values | None:
         """Plan an unchanged image; None if its keys and its type decide."""
         if self.state is None:
             return None
-        return _Plan(
+        return options.image_values(
             self.state.layout,
             self.state.image_features,
             data_pool,
-            self.state.configuration,
-            self.disk,
+            {**self.state.configuration, **self.disk},
             self.origins,
         )
 
 
 def arrival_of(
-    texts: request.Texts,
+    metadata: Mapping[str, str],
+    specs: Mapping[str, str],
     size: int,
     settings: backend_settings.BackendSettings,
     source: RecordedVolume,
@@ -209,21 +197,19 @@ def arrival_of(
 ) -> Arrival:
     """Return the target of a migration.
 
-    :param texts: metadata and extra specs of the target
+    :param metadata: of the target, like the extra specs of its type
     :param size: of the volume, in GiB
     :param as_is: whether an operator migrates the volume unchanged
     :raises OptionError: for a type whose options are not possible here
     """
-    accepted = accepted_keys.of_type(
-        texts.metadata, texts.specs, settings, size, as_is
-    )
+    accepted = accepted_keys.of_type(metadata, specs, settings, size, as_is)
     recorded = image_record.items(source)
     values = image_record.values_accepted(recorded)
     state = image_record.state_here(source) if as_is else None
     if state is not None:
         # The source may be in another cluster.
         own = own_features(source, state) & features.CHOOSABLE
-        state = dataclasses.replace(state, image_features=own)
+        state = state.with_values({keys.FEATURES: own})
     return Arrival(
         accepted,
         {k: v for k, v in accepted.kept.items() if values.get(k) == v},

@@ -13,60 +13,75 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import whole_stripes
 
 Origin = errors.Origin
-Part = precedence.Part
 
-_LAYOUT = (Part.OBJECT_SIZE, Part.STRIPING)
+_LAYOUT = (keys.OBJECT_SIZE, keys.STRIPING)
 
 
-def level_of(origin: Origin, state: plan.ImageState) -> precedence.Level:
-    """Return the values of an existing image, as a level.
+def level_of(origin: Origin, state: options.Values) -> options.Values:
+    """Return the values that an image passes on, as a level of precedence.
 
     The level has no data pool. The data pool always comes from the volume
     type or the back end of the new volume and is never inherited.
     """
-    return precedence.Level(
-        origin,
-        options.VolumeOptions(
-            object_size=state.layout.object_size,
-            striping=state.layout.striping,
-            image_features=state.image_features & features.CHOOSABLE,
-            plain={
-                key: value
-                for key, value in {**state.configuration, **state.disk}.items()
-                if registry.OPTIONS[key].inherited
-            },
-        ),
-        answers_striping=origin is Origin.CLUSTER or None,
-    )
+    values: dict[str, Any] = {}
+    if origin is Origin.SOURCE_VOLUME:
+        values = _disk({})
+    values |= {
+        key: value
+        for key, value in {**state.configuration, **state.disk}.items()
+        if registry.OPTIONS[key].inherited
+    }
+    values[keys.OBJECT_SIZE] = state.layout.object_size
+    values[keys.STRIPING] = state.layout.striping
+    values[keys.FEATURES] = state.image_features & features.CHOOSABLE
+    return options.of_one_origin(origin, values)
+
+
+def _disk(disk: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the disk of a source volume, with None for what it has not."""
+    kind = definitions.Kind.DISK
+    return {o.key: disk.get(o.key) for o in registry.of_kind(kind)}
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
     """The image that a volume is created from.
 
-    :ivar level: the options of the image
+    :ivar origin: of the values that are inherited
+    :ivar level: the values that a volume may inherit
     :ivar origins: where each part of it was set when the image was created;
         a missing part was not set anywhere
     """
 
-    level: precedence.Level
-    origins: Mapping[Part, Origin] = dataclasses.field(default_factory=dict)
+    origin: Origin
+    level: options.Values
+    origins: Mapping[str, Origin] = dataclasses.field(default_factory=dict)
 
-    def origin_of(self, part: Part) -> Origin:
+    def origin_of(self, part: str) -> Origin:
         """Return where a part was set."""
         return self.origins.get(part, Origin.CLUSTER)
+
+
+def volume_source(
+    state: options.Values, origins: Mapping[str, Origin]
+) -> Source:
+    """Return a volume as a source.
+
+    :param origins: where each part of its image was set
+    """
+    origin = Origin.SOURCE_VOLUME
+    return Source(origin, level_of(origin, state), origins)
 
 
 def unknown_source(disk: Mapping[str, Any]) -> Source:
@@ -74,13 +89,8 @@ def unknown_source(disk: Mapping[str, Any]) -> Source:
 
     :param disk: the recorded properties of the disk, by key
     """
-    return Source(
-        precedence.Level(
-            Origin.SOURCE_VOLUME,
-            options.VolumeOptions(plain=disk),
-            answers_striping=False,
-        )
-    )
+    origin = Origin.SOURCE_VOLUME
+    return Source(origin, options.of_one_origin(origin, _disk(disk)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,10 +109,10 @@ class Bounds:
 
 def levels(
     source: Source,
-    resolve: Callable[..., precedence.Resolved],
+    resolve: Callable[..., options.Values],
     bounds: Bounds,
-    own: Callable[[], plan.ImageState],
-) -> list[precedence.Level]:
+    own: Callable[[], options.Values],
+) -> list[options.Values]:
     """Return the levels that a source adds to those of a new volume.
 
     :param resolve: resolves the options of the volume together with the levels
@@ -111,26 +121,26 @@ def levels(
         new volume. It is called only if a part may not be inherited.
     """
     chosen = [source.level]
-    dropped: frozenset[Part] = frozenset()
+    dropped: frozenset[str] = frozenset()
     # The features first: the limit of a layout depends on the object map.
     for group, may in (
-        ((Part.FEATURES,), _may_inherit_features),
+        ((keys.FEATURES,), _may_inherit_features),
         (_LAYOUT, _may_inherit_layout),
     ):
         if not may(source, resolve(*chosen), resolve, bounds, own):
             dropped = dropped.union(group)
             chosen = [
-                _without(source.level, dropped),
-                _without(
-                    level_of(Origin.CLUSTER, own()), frozenset(Part) - dropped
+                source.level.without(dropped),
+                level_of(Origin.CLUSTER, own()).without(
+                    options.PARTS.keys() - dropped
                 ),
             ]
     return chosen
 
 
 def origins(
-    how: plan.ImagePlan, source: Source | None
-) -> Mapping[Part, Origin] | None:
+    how: options.Values, source: Source | None
+) -> Mapping[str, Origin] | None:
     """Return where the parts of a new image were set.
 
     An inherited part has the origin that it had in the source image.
@@ -138,47 +148,24 @@ def origins(
     if how.origins is None or source is None:
         return how.origins
     return {
-        part: (
-            source.origin_of(part) if origin is source.level.origin else origin
-        )
+        part: source.origin_of(part) if origin is source.origin else origin
         for part, origin in how.origins.items()
     }
 
 
-def _without(
-    level: precedence.Level, parts: frozenset[Part]
-) -> precedence.Level:
-    """Return a level without the values of some parts."""
-    values = level.options
-    return precedence.Level(
-        level.origin,
-        options.VolumeOptions(
-            object_size=(
-                None if Part.OBJECT_SIZE in parts else values.object_size
-            ),
-            striping=None if Part.STRIPING in parts else values.striping,
-            image_features=(
-                None if Part.FEATURES in parts else values.image_features
-            ),
-            plain=values.plain,
-        ),
-        answers_striping=level.has_striping and Part.STRIPING not in parts,
-    )
-
-
 def _may_inherit_layout(
     source: Source,
-    inherited: precedence.Resolved,
-    resolve: Callable[..., precedence.Resolved],
+    inherited: options.Values,
+    resolve: Callable[..., options.Values],
     bounds: Bounds,
-    own: Callable[[], plan.ImageState],
+    own: Callable[[], options.Values],
 ) -> bool:
     if not _fits(source, inherited):
         return False
     parts = [
         part
         for part in _LAYOUT
-        if inherited.origins[part] is source.level.origin
+        if inherited.origin(part) is source.origin
         and source.origin_of(part) is not Origin.CLUSTER
     ]
     if not parts:
@@ -188,8 +175,8 @@ def _may_inherit_layout(
     missing = [
         part
         for part in parts
-        if source.origin_of(part) in precedence.ASKED
-        and not precedence.KEYS_OF_PART[part] <= bounds.settable
+        if source.origin_of(part) in options.ASKED
+        and not options.PARTS[part] <= bounds.settable
     ]
     if not missing:
         return True
@@ -200,48 +187,49 @@ def _may_inherit_layout(
     has = inherited.layout_over(stock.layout)
     return all(
         has.object_size == would_have.object_size
-        if part is Part.OBJECT_SIZE
+        if part is keys.OBJECT_SIZE
         else has.striping == would_have.striping
         for part in missing
     )
 
 
-def _fits(source: Source, inherited: precedence.Resolved) -> bool:
+def _fits(source: Source, inherited: options.Values) -> bool:
     """Return whether inherited values are consistent with the volume type.
 
     If a key in the metadata of the volume is not consistent with the source,
     that is an error instead, which the creator of the volume can correct.
     """
-    inherited_layout = inherited.image_layout
-    origins = {inherited.origins[part] for part in _LAYOUT}
+    origins = {inherited.origin(part) for part in _LAYOUT}
     if (
-        inherited_layout is None
-        or source.level.origin not in origins
+        not inherited.has_layout
+        or source.origin not in origins
         or Origin.VOLUME_METADATA in origins
     ):
         return True
     try:
-        layout.check_unit(inherited_layout)
+        layout.check_unit(inherited.layout)
     except errors.OptionError:
         return False
     return True
 
 
 def _within_limits(
-    inherited: precedence.Resolved,
-    parts: list[Part],
+    inherited: options.Values,
+    parts: list[str],
     bounds: Bounds,
-    own: Callable[[], plan.ImageState],
+    own: Callable[[], options.Values],
 ) -> bool:
     origin = Origin.SOURCE_VOLUME
-    layout, striping = inherited.image_layout, inherited.striping
-    if layout is None:
+    if not inherited.has_layout:
         return True
+    layout = inherited.layout
     try:
-        if Part.OBJECT_SIZE in parts:
+        if keys.OBJECT_SIZE in parts:
             limits.check_object_size(layout.object_size, bounds.limits, origin)
-        if Part.STRIPING in parts and striping and striping.value:
-            limits.check_stripe_count(striping.value, bounds.limits, origin)
+        if keys.STRIPING in parts and inherited[keys.STRIPING]:
+            limits.check_stripe_count(
+                inherited[keys.STRIPING], bounds.limits, origin
+            )
             whole_stripes.check_size(
                 layout, bounds.size, bounds.limits, origin
             )
@@ -252,7 +240,7 @@ def _within_limits(
             origin,
             inherited.has_object_map(
                 frozenset()
-                if inherited.features_choice
+                if inherited.features_origin
                 else own().image_features
             ),
         )
@@ -263,16 +251,16 @@ def _within_limits(
 
 def _may_inherit_features(
     source: Source,
-    inherited: precedence.Resolved,
-    resolve: Callable[..., precedence.Resolved],
+    inherited: options.Values,
+    resolve: Callable[..., options.Values],
     bounds: Bounds,
-    own: Callable[[], plan.ImageState],
+    own: Callable[[], options.Values],
 ) -> bool:
-    choice = inherited.image_features
+    choice = inherited.choice(keys.FEATURES)
     if (
         choice is None
-        or choice.origin is not source.level.origin
-        or source.origin_of(Part.FEATURES) not in precedence.ASKED
+        or choice.origin is not source.origin
+        or source.origin_of(keys.FEATURES) not in options.ASKED
         or keys.FEATURES in bounds.settable
     ):
         return True

@@ -29,6 +29,10 @@ DATA_POOL = 'rbd:data_pool'
 KEEP_DELETED = 'rbd:keep_deleted'
 TENANT_OPTIONS = 'rbd:tenant_options'
 
+#: Not a key that can be set: the stripe unit and the stripe count, as one
+#: value.
+STRIPING = 'striping'
+
 
 @dataclasses.dataclass(frozen=True)
 class LimitKeys:

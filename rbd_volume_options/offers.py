@@ -13,9 +13,7 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import multiattach
 from rbd_volume_options import options
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -81,17 +79,15 @@ class TypeOffer:
 
         :raises OptionError: for options that one of them does not allow
         """
-        texts = request.Texts(metadata, self.specs)
-        requested = []
-        for settings in self.settings:
-            texts.check_tenant(settings)
-            requested.append((texts.request(settings), settings))
-        return requested
+        return [
+            (request.read_request(metadata, self.specs, settings), settings)
+            for settings in self.settings
+        ]
 
     @property
     def tenant_options(self) -> frozenset[str]:
         """The keys that tenants may set on all back ends of the type."""
-        chosen = request.Texts({}, self.specs).tenant_options
+        chosen = request.tenant_options_in(self.specs)
         if chosen is not None:
             return chosen
         return frozenset(registry.volume_keys()).intersection(
@@ -125,7 +121,7 @@ class TypeOffer:
             return answer
         try:
             defaults = [
-                requested.resolve(settings.ceph_level)
+                requested.resolve(settings.ceph_defaults)
                 for requested, settings in self.requests({})
             ]
             allowed = self.tenant_options & frozenset(settable)
@@ -170,8 +166,8 @@ class TypeOffer:
 
 
 def _default_of(
-    key: str, defaults: Iterable[precedence.Resolved], is_shared: bool
-) -> precedence.Choice[Any] | None:
+    key: str, defaults: Iterable[options.Values], is_shared: bool
+) -> options.Choice | None:
     """Return the default of a key and its origin.
 
     None if the back ends differ, or if Ceph's configuration decides and they
@@ -179,7 +175,7 @@ def _default_of(
     """
     choices = [each.effective(key) for each in defaults]
     if is_shared:
-        choices = [multiattach.shared(key, each) for each in choices]
+        choices = [request.shared_choice(key, each) for each in choices]
     if any(each != choices[0] for each in choices):
         return None
     return choices[0]
@@ -193,11 +189,8 @@ def restricts(
     return bool(options.ours(specs)) or any(
         pool.settings
         and (
-            pool.settings.options.striping
-            or any(
-                registry.OPTIONS[key].kind is definitions.Kind.DISK
-                for key in pool.settings.options.plain
-            )
+            keys.STRIPING in pool.settings.options
+            or pool.settings.options.disk
         )
         for pool in matching
     )

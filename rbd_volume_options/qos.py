@@ -16,8 +16,8 @@ from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import options
 from rbd_volume_options import phrases
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
@@ -54,8 +54,6 @@ _QOS_SPECS = {
     )
 }
 _POWERS = 'KMGTPE'
-
-Choices = Mapping[str, precedence.Choice[Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,11 +114,11 @@ def _number_in(text: str) -> int:
 
 
 def limits_of(
-    choices: Choices, size: int, is_accepted: bool = False
+    values: options.Values, size: int, is_accepted: bool = False
 ) -> dict[str, int]:
     """Return the limits, the bursts and their lengths, by key.
 
-    :param choices: the values with the highest precedence
+    :param values: the values in force
     :param size: size of the volume in bytes
     :param is_accepted: whether the volume exists: a value out of the range of
         its type becomes the nearest one, because a volume whose limit was
@@ -132,34 +130,34 @@ def limits_of(
         key: value
         for each in keys.LIMITS
         for key, value in _of(
-            each, choices, size // sizes.GIB or 1, is_accepted
+            each, values, size // sizes.GIB or 1, is_accepted
         )
     }
 
 
 def _of(
-    each: keys.LimitKeys, choices: Choices, gib: int, is_accepted: bool
+    each: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
 ) -> Iterator[tuple[str, int]]:
-    limit = _limit(each, choices, gib, is_accepted)
+    limit = _limit(each, values, gib, is_accepted)
     if limit:
         yield each.limit, limit.value
-    burst = _burst(each, choices, limit, is_accepted)
+    burst = _burst(each, values, limit, is_accepted)
     if burst:
         yield each.burst, burst
-    seconds = choices.get(each.burst_seconds)
+    seconds = values.choice(each.burst_seconds)
     if not seconds:
         return
     if burst:
         yield each.burst_seconds, seconds.value
-    elif each.burst not in choices and not _is_default(seconds):
+    elif each.burst not in values and not _is_default(seconds):
         raise _without(each.burst_seconds, seconds, each.burst)
 
 
 def _limit(
-    each: keys.LimitKeys, choices: Choices, gib: int, is_accepted: bool
+    each: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
 ) -> _Limit | None:
-    limit, per_gib = choices.get(each.limit), choices.get(each.per_gib)
-    minimum, maximum = choices.get(each.minimum), choices.get(each.maximum)
+    limit, per_gib = values.choice(each.limit), values.choice(each.per_gib)
+    minimum, maximum = values.choice(each.minimum), values.choice(each.maximum)
     if minimum and not per_gib:
         raise _without(each.minimum, minimum, each.per_gib)
     if limit and per_gib and limit.origin is per_gib.origin:
@@ -188,7 +186,7 @@ def _limit(
 
 def _burst(
     each: keys.LimitKeys,
-    choices: Choices,
+    values: options.Values,
     limit: _Limit | None,
     is_accepted: bool,
 ) -> int | None:
@@ -197,14 +195,14 @@ def _burst(
     A burst of a lower precedence than the limit, or below a limit that follows
     from the size, does not contradict it: the volume then has no burst.
     """
-    burst = choices.get(each.burst)
+    burst = values.choice(each.burst)
     if burst is None:
         return None
     if limit is None:
         if _is_default(burst):
             return None
         raise _without(each.burst, burst, each.limit)
-    maximum = choices.get(each.maximum)
+    maximum = values.choice(each.maximum)
     largest = maximum.value if maximum else each.largest
     if burst.origin is errors.Origin.VOLUME_METADATA:
         largest = limit.largest
@@ -226,7 +224,7 @@ def _burst(
 
 def _within(
     key: str,
-    choice: precedence.Choice[Any],
+    choice: options.Choice,
     smallest: int,
     largest: int,
     is_accepted: bool,
@@ -259,7 +257,7 @@ def _within(
     )
 
 
-def _is_default(choice: precedence.Choice[Any]) -> bool:
+def _is_default(choice: options.Choice) -> bool:
     """Return whether a value is a default, which fits all volumes.
 
     A type or a volume that it does not suit must not become unusable when an
@@ -269,7 +267,7 @@ def _is_default(choice: precedence.Choice[Any]) -> bool:
 
 
 def _without(
-    key: str, choice: precedence.Choice[Any], missing: str
+    key: str, choice: options.Choice, missing: str
 ) -> errors.OptionError:
     return errors.OptionError(
         key,

@@ -4,15 +4,15 @@
 
 from collections.abc import Mapping
 import dataclasses
-import functools
 from typing import Protocol
 
 from rbd_volume_options import backend_settings
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
+from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import multiattach
 from rbd_volume_options import options
-from rbd_volume_options import precedence
+from rbd_volume_options import phrases
 from rbd_volume_options import registry
 
 _TRUE = '<is> True'
@@ -30,119 +30,94 @@ class VolumeType(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """The volume's metadata and its type's extra specs, parsed.
+    """What a volume and its type request of a back end.
 
-    :ivar levels: the values of both, with the defaults of the back end
+    :ivar levels: the values of the metadata and of the extra specs, and the
+        defaults of the back end
     :ivar tenant_options: the keys that tenants may set on the volume
     """
 
-    levels: tuple[precedence.Level, ...]
+    levels: tuple[options.Values, ...]
     multiattach: bool
     replicated: bool
     tenant_options: frozenset[str] = frozenset()
 
     def resolve(
-        self, *more: precedence.Level, backend_too: bool = True
-    ) -> precedence.Resolved:
+        self, *more: options.Values, backend_too: bool = True
+    ) -> options.Values:
         """Return the values with the highest precedence.
 
         :param backend_too: False to ignore the defaults of the back end, as
             for a change of an existing volume
         :raises OptionError: if the values contradict the type
         """
-        levels = [
-            level
-            for level in (*self.levels, *more)
-            if backend_too or level.origin is not errors.Origin.BACKEND
-        ]
+        levels = self.levels if backend_too else self.levels[:-1]
         resolved = dataclasses.replace(
-            precedence.resolve(levels), multiattach=self.multiattach
+            options.resolve((*levels, *more)), multiattach=self.multiattach
         )
-        multiattach.check_shareable(
-            resolved, self.multiattach, self.replicated
-        )
+        _check_shareable(resolved, self.multiattach, self.replicated)
         return resolved
 
 
-@dataclasses.dataclass(frozen=True)
-class Texts:
-    """The metadata of a volume and extra specs of its type, parsed once."""
-
-    metadata: Mapping[str, str]
-    specs: Mapping[str, str]
-
-    @functools.cached_property
-    def _volume_options(self) -> options.VolumeOptions:
-        return options.parse(
-            self.metadata, keys.Scope.VOLUME, errors.Origin.VOLUME_METADATA
-        )
-
-    @functools.cached_property
-    def _type_options(self) -> options.VolumeOptions:
-        return options.parse(
-            self.specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
-        )
-
-    @property
-    def tenant_options(self) -> frozenset[str] | None:
-        """The keys that the type lets tenants set; None if it does not say.
-
-        :raises OptionError: for invalid extra specs
-        """
-        return self._type_options.plain.get(keys.TENANT_OPTIONS)
-
-    def request(self, settings: backend_settings.BackendSettings) -> Request:
-        """Return the requested options for a back end.
-
-        :raises OptionError: for options that are invalid or not allowed
-        """
-        # Extra specs first: of two errors, the administrator's is reported.
-        kind = self._type_options
-        levels = (
-            precedence.Level(
-                errors.Origin.VOLUME_METADATA, self._volume_options
-            ),
-            precedence.Level(errors.Origin.VOLUME_TYPE, kind),
-            settings.level,
-        )
-        for level in levels:
-            options.check_allowed(level.options, settings.limits, level.origin)
-        return Request(
-            levels,
-            multiattach=is_multiattach(self.specs),
-            replicated=_is_replicated(self.specs),
-            tenant_options=self._allowed(settings),
-        )
-
-    def check_tenant(self, settings: backend_settings.BackendSettings) -> None:
-        """Check that the tenant may set the keys in the metadata.
-
-        Unknown keys are left to :meth:`request`, whose message is better.
-
-        :raises OptionError: with the first key that the tenant may not set
-        """
-        registry.check_tenant(self.metadata, self._allowed(settings))
-
-    def _allowed(
-        self, settings: backend_settings.BackendSettings
-    ) -> frozenset[str]:
-        chosen = self.tenant_options
-        return settings.limits.tenant_options if chosen is None else chosen
-
-
-def of_volume(
-    volume: Volume,
+def read_request(
+    metadata: Mapping[str, str],
     specs: Mapping[str, str],
     settings: backend_settings.BackendSettings,
+    is_checked: bool = False,
 ) -> Request:
-    """Return the requested options of a volume, with a type.
+    """Return what the metadata and the extra specs of a volume request.
 
-    :param specs: the extra specs of the type
+    :param is_checked: whether it is known that the tenant may set the keys
     :raises OptionError: for options that are invalid or not allowed
     """
-    texts = Texts(metadata_of(volume), specs)
-    texts.check_tenant(settings)
-    return texts.request(settings)
+    # Extra specs first: of two errors, the administrator's is reported.
+    allowed = _tenant_options(specs, settings)
+    if not is_checked:
+        registry.check_tenant(metadata, allowed)
+    origins = errors.Origin.VOLUME_METADATA, errors.Origin.VOLUME_TYPE
+    levels = (
+        options.parse(metadata, keys.Scope.VOLUME, origins[0]),
+        options.parse(specs, keys.Scope.TYPE, origins[1]),
+    )
+    for level, origin in zip(levels, origins, strict=True):
+        options.check_allowed(level, settings.limits, origin)
+    return Request(
+        (*levels, settings.options),
+        multiattach=is_multiattach(specs),
+        replicated=_is_replicated(specs),
+        tenant_options=allowed,
+    )
+
+
+def check_tenant(
+    metadata: Mapping[str, str],
+    specs: Mapping[str, str],
+    settings: backend_settings.BackendSettings,
+) -> None:
+    """Check that the tenant may set the keys in the metadata of a volume.
+
+    Unknown keys are left to :func:`read_request`, whose message is better.
+
+    :raises OptionError: with the first key that the tenant may not set
+    """
+    registry.check_tenant(metadata, _tenant_options(specs, settings))
+
+
+def _tenant_options(
+    specs: Mapping[str, str], settings: backend_settings.BackendSettings
+) -> frozenset[str]:
+    chosen = tenant_options_in(specs)
+    return settings.limits.tenant_options if chosen is None else chosen
+
+
+def tenant_options_in(specs: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the keys that a type lets tenants set; None if it sets none.
+
+    :raises OptionError: for invalid extra specs
+    """
+    return options.parse(
+        specs, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE
+    ).get(keys.TENANT_OPTIONS)
 
 
 def is_multiattach(specs: Mapping[str, str]) -> bool:
@@ -169,3 +144,93 @@ def specs_of(volume_type: VolumeType | None) -> dict[str, str]:
     if volume_type is None:
         return {}
     return dict(volume_type.extra_specs or {})
+
+
+def _check_shareable(
+    resolved: options.Values, multiattach: bool, replicated: bool
+) -> None:
+    """Check requested values against a multi-attach or replicated type.
+
+    :raises OptionError: if the type disables a requested feature or cache
+        mode, or enables a feature that ``rbd:features`` does not have
+    """
+    wanted = resolved.choice(keys.FEATURES)
+    if multiattach:
+        _check_multiattach(resolved)
+    if replicated and wanted and wanted.origin in options.ASKED:
+        needed = {features.EXCLUSIVE_LOCK, features.JOURNALING}
+        for name in sorted(needed - wanted.value):
+            raise errors.OptionError(
+                keys.FEATURES,
+                features.joined(wanted.value),
+                phrases.Phrase(
+                    'a replicated volume type requires {name}', name=name
+                ),
+                phrases.Phrase(
+                    'features with {names}', names=' and '.join(sorted(needed))
+                ),
+                wanted.origin,
+            )
+
+
+def _check_multiattach(resolved: options.Values) -> None:
+    object_map = resolved.choice(keys.OBJECT_MAP)
+    wanted = resolved.choice(keys.FEATURES)
+    if object_map and object_map.value and object_map.origin in options.ASKED:
+        raise errors.OptionError(
+            keys.OBJECT_MAP,
+            'true',
+            phrases.Phrase(
+                'volumes of a multi-attach type can have several writing '
+                'clients'
+            ),
+            'false',
+            object_map.origin,
+        )
+    if wanted and wanted.origin in options.ASKED:
+        for name in sorted(wanted.value & features.SINGLE_CLIENT):
+            raise errors.OptionError(
+                keys.FEATURES,
+                features.joined(wanted.value),
+                phrases.Phrase(
+                    'volumes of a multi-attach type can have several writing '
+                    'clients, and {name} supports only one',
+                    name=name,
+                ),
+                phrases.Phrase(
+                    'features without {names}',
+                    names=', '.join(sorted(features.SINGLE_CLIENT)),
+                ),
+                wanted.origin,
+            )
+    for option in registry.OPTIONS.values():
+        choice = resolved.choice(option.key)
+        if (
+            choice is not None
+            and option.shared_reason is not None
+            and choice.origin in options.ASKED
+            and choice.value != option.shared_value
+        ):
+            raise errors.OptionError(
+                option.key,
+                definitions.as_text(choice.value),
+                option.shared_reason,
+                definitions.as_text(option.shared_value),
+                choice.origin,
+            )
+
+
+def shared_choice(
+    key: str, choice: options.Choice | None
+) -> options.Choice | None:
+    """Return the value of a key as a multi-attach type changes it."""
+    option = registry.OPTIONS[key]
+    if option.shared_reason is not None:
+        return options.Choice(option.shared_value, errors.Origin.VOLUME_TYPE)
+    if key == keys.OBJECT_MAP:
+        return options.Choice(False, errors.Origin.VOLUME_TYPE)
+    if key == keys.FEATURES and choice:
+        return options.Choice(
+            choice.value - features.SINGLE_CLIENT, choice.origin
+        )
+    return choice

@@ -19,9 +19,9 @@ from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import limits
+from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import request
 from rbd_volume_options import sizes
 
@@ -36,18 +36,6 @@ class Volume(request.Volume, image_record.Volume, Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
-    """The image that replaces the image of a volume.
-
-    :ivar state: without features that only librbd sets
-    :ivar origins: where each part of the state was set
-    """
-
-    state: plan.ImageState
-    origins: Mapping[precedence.Part, errors.Origin]
-
-
-@dataclasses.dataclass(frozen=True)
 class RetypePlan:
     """What a retype does, decided once.
 
@@ -56,14 +44,15 @@ class RetypePlan:
 
     :ivar acceptance: the keys of the volume that are kept and dropped
     :ivar change: the features that change in place, or the obstacle
-    :ivar target: the image to copy to; None if a copy makes the retype not
+    :ivar target: the image to copy to, without features that only librbd sets,
+        and where each part of it was set; None if a copy makes the retype not
         possible or is not required
     :ivar stock_changes: whether the stock driver may change features
     """
 
     acceptance: accepted_keys.Acceptance
     change: changes.Change = dataclasses.field(default_factory=changes.Change)
-    target: Target | None = None
+    target: options.Values | None = None
     stock_changes: bool = False
 
     @property
@@ -145,7 +134,7 @@ class Retype:
         )
 
     def make_plan(
-        self, state: plan.ImageState | None, is_copied: bool = False
+        self, state: options.Values | None, is_copied: bool = False
     ) -> RetypePlan:
         """Return the plan of the retype.
 
@@ -161,7 +150,7 @@ class Retype:
             target = self._target(state)
         return RetypePlan(self.acceptance, change, target, self._stock_changes)
 
-    def _change(self, state: plan.ImageState) -> changes.Change:
+    def _change(self, state: options.Values) -> changes.Change:
         """Return the change that the new type requires of the image.
 
         :raises OptionError: as for :meth:`acceptance`
@@ -181,7 +170,7 @@ class Retype:
             return changes.Change(obstacle=obstacle)
         return self._to_default(requested, state) or change
 
-    def _target(self, state: plan.ImageState) -> Target | None:
+    def _target(self, state: options.Values) -> options.Values | None:
         """Return the image to copy to, so that the volume matches its type.
 
         It gets the layout of a new volume of the type, as in a migration by
@@ -205,16 +194,16 @@ class Retype:
         pool = how.data_pool
         if pool is None and keys.DATA_POOL not in self.former:
             pool = state.data_pool
-        wanted = how.image_features
-        if wanted is None:
-            wanted = stock.image_features
-        target = plan.ImageState(how.layout or stock.layout, wanted, pool)
-        if self._change(target).obstacle:
-            return None
-        return Target(target, how.origins or {})
+        target = options.image_values(
+            how.layout_over(stock.layout),
+            how.features_over(stock.image_features),
+            pool,
+            origins=how.origins,
+        )
+        return None if self._change(target).obstacle else target
 
     def _to_default(
-        self, requested: request.Request, state: plan.ImageState
+        self, requested: request.Request, state: options.Values
     ) -> changes.Change | None:
         """Return the change to the features of a new volume of the type.
 
@@ -231,7 +220,7 @@ class Retype:
             or requested.multiattach
             # Mirroring requires journaling, which is never a default.
             or requested.replicated
-            or requested.resolve(backend_too=False).features_choice
+            or requested.resolve(backend_too=False).features_origin
             or choosable & requested.tenant_options
         ):
             return None
@@ -251,7 +240,7 @@ class Retype:
         )
 
     def _pool_obstacle(
-        self, requested: request.Request, state: plan.ImageState
+        self, requested: request.Request, state: options.Values
     ) -> errors.OptionError | None:
         """Return why the data cannot stay in its pool; None if it can.
 
@@ -261,8 +250,7 @@ class Retype:
         """
         if keys.DATA_POOL in self.specs or keys.DATA_POOL not in self.former:
             return None
-        pool = requested.resolve().data_pool
-        if state.data_pool == (pool.value if pool else None):
+        if state.data_pool == requested.resolve().data_pool:
             return None
         return errors.OptionError(
             keys.DATA_POOL,
@@ -275,7 +263,7 @@ class Retype:
         )
 
     def layout_obstacle(
-        self, state: plan.ImageState
+        self, state: options.Values
     ) -> errors.OptionError | None:
         """Return why the image cannot keep its layout; None if it can.
 
@@ -307,26 +295,31 @@ class Retype:
     @functools.cached_property
     def _asked(self) -> request.Request:
         kept = self.acceptance.kept
-        return request.Texts(kept, self.specs).request(self.settings)
+        return request.read_request(
+            kept, self.specs, self.settings, is_checked=True
+        )
 
-    def _as_keys(self, state: plan.ImageState) -> dict[str, str]:
+    def _as_keys(self, state: options.Values) -> dict[str, str]:
         """Return the parts of a layout that differ from a new volume's."""
         requested = self._asked
         own = requested.resolve(backend_too=False)
         stock = self.settings.stock_state()
         new = requested.resolve().layout_over(stock.layout)
         metadata = {}
-        if not own.object_size and state.layout.object_size != new.object_size:
+        if (
+            keys.OBJECT_SIZE not in own
+            and state.layout.object_size != new.object_size
+        ):
             metadata[keys.OBJECT_SIZE] = str(state.layout.object_size)
-        if not own.striping and state.layout.striping != new.striping:
+        if keys.STRIPING not in own and state.layout.striping != new.striping:
             metadata[keys.STRIPE_UNIT] = str(state.layout.stripe_unit)
             metadata[keys.STRIPE_COUNT] = str(state.layout.stripe_count)
         return metadata
 
 
 def origins_of_features(
-    recorded: Mapping[precedence.Part, errors.Origin], to_default: bool
-) -> dict[precedence.Part, errors.Origin]:
+    recorded: Mapping[str, errors.Origin], to_default: bool
+) -> dict[str, errors.Origin]:
     """Return where each part is set after features were changed in place.
 
     Clones of the volume inherit according to them.
@@ -335,9 +328,7 @@ def origins_of_features(
     """
     cluster = errors.Origin.CLUSTER
     return {
-        **dict.fromkeys(precedence.Part, cluster),
+        **dict.fromkeys(options.PARTS, cluster),
         **recorded,
-        precedence.Part.FEATURES: (
-            cluster if to_default else errors.Origin.VOLUME_TYPE
-        ),
+        keys.FEATURES: (cluster if to_default else errors.Origin.VOLUME_TYPE),
     }

@@ -33,14 +33,12 @@ from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import checks
 from rbd_volume_options import errors
-from rbd_volume_options import growth
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import offers
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import qos
 from rbd_volume_options import request
 from rbd_volume_options import sector_sizes
@@ -239,7 +237,9 @@ def check_managed(asked: requests.Asked) -> None:
     with refusals.bad_request():
         offer.check_offered(own, errors.Origin.VOLUME_METADATA)
         for settings in offer.settings:
-            requested = request.Texts(own, specs).request(settings)
+            requested = request.read_request(
+                own, specs, settings, is_checked=True
+            )
             plan.check_managed(requested.resolve())
 
 
@@ -280,9 +280,9 @@ def check_extend(asked: requests.Asked) -> None:
         or asked.reported.may_be_ours(volume)
     ):
         return
-    origins = recorded.origins or {}
+    origins = recorded.state.origins or {}
     bounds = _UNBOUNDED
-    if not precedence.GIVEN.isdisjoint(origins.values()):
+    if not options.GIVEN.isdisjoint(origins.values()):
         here = asked.reported.holding(volume)
         if here is None:
             raise refusals.unavailable(refusals.NOT_REPORTED)
@@ -290,7 +290,7 @@ def check_extend(asked: requests.Asked) -> None:
         if here.settings:
             bounds = here.settings.limits
     with refusals.bad_request():
-        growth.check(recorded.state, origins, size * units.Gi, bounds)
+        plan.check_growth(recorded.state, origins, size * units.Gi, bounds)
 
 
 def check_image_metadata(asked: requests.Asked) -> None:
@@ -319,8 +319,8 @@ def _check_bootable(asked: requests.Asked) -> None:
             keys.Scope.TYPE,
             errors.Origin.VOLUME_TYPE,
         )
-        defaults = settings.options.plain if settings else {}
-        sector_sizes.check_bootable(disk, {**defaults, **own.plain})
+        defaults = settings.options if settings else {}
+        sector_sizes.check_bootable(disk, {**defaults, **own})
 
 
 def check_reimage(asked: requests.Asked) -> None:

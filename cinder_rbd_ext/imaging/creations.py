@@ -22,12 +22,12 @@ from oslo_log import log as logging
 from cinder_rbd_ext import exceptions
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import errors
-from rbd_volume_options import plan
+from rbd_volume_options import options
 
 LOG = logging.getLogger(__name__)
 # Creation has a method plan.
-_State = plan.ImageState
-_Plan = plan.ImagePlan
+_State = options.Values
+_Plan = options.Values
 
 # Classes that Cinder's flows know (CreateVolumeFromSpecTask treats a failed
 # command differently from other failures), and the one that the driver turns
@@ -50,7 +50,7 @@ class Parent:
     :ivar has_configuration: whether its clones inherit configuration
     """
 
-    state: plan.ImageState
+    state: options.Values
     has_configuration: bool
 
 

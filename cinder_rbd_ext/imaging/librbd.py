@@ -10,7 +10,6 @@ which the stock driver creates images: ``RBD.create``, ``RBD.clone`` and
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import errno
 from typing import Any
 import weakref
@@ -24,6 +23,7 @@ from rbd_volume_options import bindings
 from rbd_volume_options import capabilities
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -251,7 +251,7 @@ class RBD(open_image.Delegate):
             if parent is None:
                 parent = self._librbd.read_parent(p_ioctx, p_name)
             wanted = _from_mask(features or 0)
-            base = dataclasses.replace(parent.state, image_features=wanted)
+            base = parent.state.with_values({keys.FEATURES: wanted})
             how = creation.plan(base, parent.state)
             arguments.update(image_arguments.arguments(how))
             options = self._librbd.pool_options(c_ioctx)
@@ -260,7 +260,7 @@ class RBD(open_image.Delegate):
                     p_ioctx, p_name, p_snapname, c_ioctx, c_name, **arguments
                 )
             creation.inherits_configuration = parent.has_configuration
-            if how.layout:
+            if how.has_layout:
                 # Without one, librbd keeps parts of the parent's.
                 creation.state = image_arguments.state(
                     c_ioctx.get_pool_name(), arguments, options

@@ -13,6 +13,7 @@ from cinder_rbd_ext.cluster import write_probe
 from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
+from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import wire
@@ -27,12 +28,12 @@ class ImageLookup:
         self._driver = driver
         self.check_data_pool = write_probe.PoolProbe(driver).check
 
-    def state_of(self, name: str, **how: Any) -> plan.ImageState:
+    def state_of(self, name: str, **how: Any) -> options.Values:
         """Return the state of an image, or raise ``ImageNotFound``."""
         with self.opened(name, read_only=True, **how) as image:
             return self.read(image)
 
-    def read(self, image: bindings.OpenImage) -> plan.ImageState:
+    def read(self, image: bindings.OpenImage) -> options.Values:
         """Return the state of an image that :meth:`opened` has opened."""
         return image_handles.state_of(
             image, lambda pool: str(image.client.pool_reverse_lookup(pool))
@@ -40,7 +41,7 @@ class ImageLookup:
 
     def stock_state(
         self, object_size: int | None = None, with_striping: bool = True
-    ) -> plan.ImageState:
+    ) -> options.Values:
         """Return the image that the stock driver creates by default."""
         with rbd.RADOSClient(self._driver) as client:
             striping = None

@@ -34,6 +34,7 @@ from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
+from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import registry
@@ -235,17 +236,16 @@ class Maker:
         resolved = made.resolved()
         if resolved.data_pool:
             self._images.check_data_pool(
-                resolved.data_pool.value, resolved.data_pool.origin
+                resolved.data_pool, resolved.origin(keys.DATA_POOL)
             )
         if from_image or is_filled:
             plan.check_bootable(resolved)
-        pool = resolved.data_pool.value if resolved.data_pool else None
-        arrived = arrival.plan(pool) if arrival else None
+        arrived = arrival.plan(resolved.data_pool) if arrival else None
         return self._undone(
             volume,
             (lambda base, parent: arrived) if arrived else made,
-            needs_default_striping=bool(
-                resolved.object_size and not resolved.striping
+            needs_default_striping=(
+                keys.OBJECT_SIZE in resolved and keys.STRIPING not in resolved
             ),
             accepted=arrival.acceptance if arrival else None,
             checked=(
@@ -255,11 +255,11 @@ class Maker:
 
     def _source_of(
         self, source: protocols.Volume | None
-    ) -> Callable[[plan.ImageState], inheritance.Source]:
+    ) -> Callable[[options.Values], inheritance.Source]:
         chunk_size = self._driver.settings.chunk_size
         if source is None:
             return functools.partial(
-                image_sources.of_glance_image, chunk_size=chunk_size
+                image_sources.glance_source, chunk_size=chunk_size
             )
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(
@@ -286,7 +286,7 @@ class Maker:
         record.replace(
             volume,
             image_record.Record(
-                state, origins, image_record.backend_of(volume)
+                state.with_origins(origins), image_record.backend_of(volume)
             ),
             accepted=creation.checked,
             # A copied entry can be that of somebody else.
@@ -338,9 +338,8 @@ def arrival_of(
     source = record.stored_volume(status[len(_TARGET) :])
     metadata = request.metadata_of(volume)
     return image_sources.arrival_of(
-        request.Texts(
-            metadata, type_specs.with_maxima(volume.volume_type, metadata)
-        ),
+        metadata,
+        type_specs.with_maxima(volume.volume_type, metadata),
         volume.size,
         settings,
         source,
@@ -356,5 +355,7 @@ def _request_of(
     metadata = request.metadata_of(volume)
     specs = type_specs.with_maxima(volume.volume_type, metadata)
     if arrival is None:
-        return request.of_volume(volume, specs, settings)
-    return request.Texts(arrival.acceptance.kept, specs).request(settings)
+        return request.read_request(metadata, specs, settings)
+    return request.read_request(
+        arrival.acceptance.kept, specs, settings, is_checked=True
+    )

@@ -20,13 +20,13 @@ from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 
 LOG = logging.getLogger(__name__)
 
 # The image that the stock driver would create. It does not matter, because a
 # volume from another volume inherits all parts that are not set.
-_FROM_SOURCE = plan.ImageState(
+_FROM_SOURCE = options.image_values(
     layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE), frozenset()
 )
 

@@ -12,7 +12,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import qos
 
 CONF = cfg.CONF
@@ -33,7 +33,7 @@ def is_cached_image(volume: Source | protocols.Volume) -> bool:
 
 def of_volume(
     source: Source,
-    state: plan.ImageState,
+    state: options.Values,
     chunk_size: int,
 ) -> inheritance.Source:
     """Return a volume as the source of another one.
@@ -42,17 +42,16 @@ def of_volume(
     affect other volumes. It counts as an image without a layout of its own.
     """
     if is_cached_image(source):
-        plain = plan.ImageState(layout.ImageLayout(chunk_size), frozenset())
-        return image_sources.of_glance_image(plain, chunk_size)
-    own = plan.ImageState(
+        plain = options.image_values(
+            layout.ImageLayout(chunk_size), frozenset()
+        )
+        return image_sources.glance_source(plain, chunk_size)
+    own = options.image_values(
         state.layout,
         image_sources.own_features(source, state),
-        disk=image_record.disk_in(image_record.items(source)),
+        other=image_record.disk_in(image_record.items(source)),
     )
-    return inheritance.Source(
-        inheritance.level_of(errors.Origin.SOURCE_VOLUME, own),
-        image_record.origins(source) or {},
-    )
+    return inheritance.volume_source(own, image_record.origins(source) or {})
 
 
 def check_full_copy(source: protocols.Volume) -> None:

@@ -12,9 +12,9 @@ from cinder_rbd_ext import user_messages
 from rbd_volume_options import bindings
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import growth
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
+from rbd_volume_options import plan
 
 
 @contextlib.contextmanager
@@ -32,7 +32,7 @@ def extending(
 
     def check(image: bindings.Image, size: int) -> None:
         try:
-            growth.check(
+            plan.check_growth(
                 image_handles.state_of(image),
                 origins,
                 size,

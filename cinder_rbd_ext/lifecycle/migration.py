@@ -89,7 +89,6 @@ from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from rbd_volume_options import qos
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
@@ -333,7 +332,7 @@ class Migrations:
         volume: protocols.Volume,
         host: dict[str, Any],
         mark: marker.Marker,
-        state: plan.ImageState,
+        state: options.Values,
     ) -> Update:
         """Return the columns that change when a volume has moved.
 
@@ -366,7 +365,7 @@ class Migrations:
         volume: protocols.Volume,
         new_volume: protocols.Volume,
         is_renamed: bool,
-    ) -> Iterator[plan.ImageState | None]:
+    ) -> Iterator[options.Values | None]:
         """Hold the image that a volume takes over from a new volume.
 
         Cinder waits as long for this as for a connection.
@@ -399,7 +398,7 @@ class Migrations:
         self,
         volume: protocols.Volume,
         new_volume: protocols.Volume,
-        state: plan.ImageState,
+        state: options.Values,
         name_id: str,
     ) -> None:
         """Record the image that a volume has taken over; a failure is logged.
@@ -572,8 +571,8 @@ def _refusal(volume: protocols.Volume, reason: str) -> commit.CopyFailed:
 
 
 def copied_state(
-    volume: protocols.Volume, host: dict[str, Any], state: plan.ImageState
-) -> plan.ImageState:
+    volume: protocols.Volume, host: dict[str, Any], state: options.Values
+) -> options.Values:
     """Return an unchanged copy of an image in the pool of another back end.
 
     That may not be able to use the image's data pool, so it has its own,
@@ -582,9 +581,9 @@ def copied_state(
     pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
     if pool is None:
         pool = host['capabilities'].get(wire.RBD_VOLUME_DATA_POOL)
-    return dataclasses.replace(
-        state, data_pool=data_pools.parse_pool(pool) if pool else None
-    )
+    if not pool:
+        return state.without([keys.DATA_POOL])
+    return state.with_values({keys.DATA_POOL: data_pools.parse_pool(pool)})
 
 
 def finished(deleted: protocols.Volume) -> None:

@@ -24,8 +24,8 @@ from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
+from rbd_volume_options import keys
 from rbd_volume_options import limits
-from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import sector_sizes
@@ -74,19 +74,19 @@ def _check_keys(
     metadata: Mapping[str, str],
     added: frozenset[str],
 ) -> None:
-    texts = request.Texts(metadata, request.specs_of(volume.volume_type))
-    texts.check_tenant(driver.settings)
-    requested = texts.request(driver.settings)
+    requested = request.read_request(
+        metadata, request.specs_of(volume.volume_type), driver.settings
+    )
     registry.check_tenant(
         {key: metadata[key] for key in added},
         policies.settable_by_creator(volume, requested, moved=False),
     )
     resolved = requested.resolve(backend_too=False)
-    if resolved.striping and resolved.striping.value:
+    if keys.STRIPING in resolved:
         limits.check_stripe_count(
-            resolved.striping.value,
+            resolved[keys.STRIPING],
             driver.settings.limits,
-            resolved.striping.origin,
+            resolved.origin(keys.STRIPING),
         )
     disk = image_record.disk_in(record.items_of(volume.id))
     mismatch = changes.disk_mismatch(resolved, disk)
@@ -94,7 +94,7 @@ def _check_keys(
         # Servers cannot read the restored data if the one that was backed up
         # had another disk.
         try:
-            sector_sizes.check_receives(disk, plan.disk_of(resolved))
+            sector_sizes.check_receives(disk, resolved.disk)
         except errors.OptionError as unreadable:
             user_messages.refused(
                 volume, user_messages.Operation.RESTORE, unreadable

@@ -23,6 +23,7 @@ from cinder_rbd_ext.retype import marker
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
+from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import request
 
@@ -53,8 +54,9 @@ def taking_over(
         record.replace(
             volume,
             image_record.Record(
-                state,
-                changes.origins_of_managed(metadata, specs),
+                state.with_origins(
+                    changes.origins_of_managed(metadata, specs)
+                ),
                 image_record.backend_of(volume),
             ),
             accepted=metadata,
@@ -78,7 +80,7 @@ def check_snapshot(reference: Any) -> None:
 
 def _check(
     driver: protocols.Driver, volume: protocols.Volume, name: str
-) -> plan.ImageState:
+) -> options.Values:
     name_id = volume_utils.extract_id_from_volume_name(name)
     if name_id and (
         volume_use.renamed(name_id) or name_id in _unfinished(driver)
@@ -86,11 +88,14 @@ def _check(
         # Cinder's API looks for a volume with this id only.
         raise exception.ManageExistingAlreadyManaged(volume_ref=name)
     try:
-        requested = request.Texts(
-            request.metadata_of(volume), request.specs_of(volume.volume_type)
-        ).request(driver.settings)
+        requested = request.read_request(
+            request.metadata_of(volume),
+            request.specs_of(volume.volume_type),
+            driver.settings,
+            is_checked=True,
+        )
         plan.check_managed(requested.resolve())
-        state: plan.ImageState = driver.images.state_of(name)
+        state: options.Values = driver.images.state_of(name)
         contradiction = changes.contradiction(requested, state)
         if contradiction:
             raise contradiction

@@ -26,8 +26,8 @@ from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
+from rbd_volume_options import options
 from rbd_volume_options import ownership
-from rbd_volume_options import plan
 from rbd_volume_options import wire
 
 # The share of the progress that the copy takes, if a comparison follows.
@@ -106,7 +106,7 @@ class Copy:
             return True
 
     def make_verified(
-        self, target: plan.ImageState, report: children.Report
+        self, target: options.Values, report: children.Report
     ) -> str:
         """Make and verify a copy; return its id.
 
@@ -134,7 +134,7 @@ class Copy:
         report(100)
         return copy_id
 
-    def make(self, target: plan.ImageState, report: children.Report) -> None:
+    def make(self, target: options.Values, report: children.Report) -> None:
         """Copy the image with its snapshots, in a child process."""
         command = [
             *('rbd', *self._driver._ceph_args(), 'deep', 'cp'),
@@ -175,7 +175,7 @@ class Copy:
         command = [sys.executable, program, json.dumps(settings)]
         return children.run(command, report)
 
-    def complete(self, target: plan.ImageState) -> str:
+    def complete(self, target: options.Values) -> str:
         """Check everything but the contents of the copy; return its id.
 
         Snapshots that are protected in the source are protected, and invalid
@@ -214,7 +214,7 @@ class Copy:
         return run(self._driver, check, self._source_pool, self.pool)
 
     def _check_target(
-        self, ioctx: bindings.Ioctx, copy: Any, target: plan.ImageState
+        self, ioctx: bindings.Ioctx, copy: Any, target: options.Values
     ) -> None:
         data_pool_id = copy.data_pool_id()
         state = image_handles.state_of(copy)

@@ -88,7 +88,7 @@ from cinder_rbd_ext.retype import settlement
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import qos
 from rbd_volume_options import retype_plan
 from rbd_volume_options import wire
@@ -277,7 +277,7 @@ class Retypes:
         self,
         volume: protocols.Volume,
         mark: marker.Marker,
-        target: retype_plan.Target,
+        target: options.Values,
         held: locks.Exclusive,
     ) -> str | None:
         """Replace the image by a copy; return why it is unchanged, or None."""
@@ -288,7 +288,7 @@ class Retypes:
         copy = copies.Copy(self._driver, volume.name, mark)
         try:
             with self.places.place(
-                copy, target.state, volume.project_id, held.check
+                copy, target, volume.project_id, held.check
             ) as reason:
                 if reason:
                     return reason
@@ -296,7 +296,7 @@ class Retypes:
                     volume,
                     mark,
                     copy,
-                    target.state,
+                    target,
                     held,
                     lambda state: {
                         'provider_id': record.text_for(
@@ -319,9 +319,9 @@ class Retypes:
         volume: protocols.Volume,
         mark: marker.Marker,
         copy: copies.Copy,
-        target: plan.ImageState,
+        target: options.Values,
         held: locks.Exclusive,
-        values_of: Callable[[plan.ImageState], Update],
+        values_of: Callable[[options.Values], Update],
     ) -> None:
         """Copy the image of a volume, and make the copy its image.
 
@@ -432,7 +432,7 @@ class Retypes:
         back_end = image_record.backend_of(volume)
         record.replace(
             volume,
-            image_record.Record(state, origins, back_end),
+            image_record.Record(state.with_origins(origins), back_end),
             decided.acceptance.kept,
         )
         # A copy inherits a mark that is not valid for it.

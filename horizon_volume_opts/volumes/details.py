@@ -24,8 +24,7 @@ from horizon_volume_opts import wording
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import sizes
 
 _POOL_FROM = _('set by the volume type or the back end')
@@ -112,23 +111,23 @@ def _refusals(made: volume_attributes.Made) -> Iterator[Row]:
 
 
 def _of_image(
-    volume: Any, made: volume_attributes.Made, state: plan.ImageState
+    volume: Any, made: volume_attributes.Made, state: options.Values
 ) -> Iterator[Row]:
-    def origin(part: precedence.Part) -> Any:
+    def origin(part: str) -> Any:
         origin = made.origins.get(part)
         return wording.ORIGINS[origin.code] if origin else ''
 
-    features_from = origin(precedence.Part.FEATURES)
+    features_from = origin(keys.FEATURES)
     count = state.layout.object_count(volume.size * sizes.GIB)
     yield (
         wording.label(keys.OBJECT_SIZE),
         layouts.size(state.layout.object_size),
-        origin(precedence.Part.OBJECT_SIZE),
+        origin(keys.OBJECT_SIZE),
     )
     yield (
         _('Striping'),
         layouts.striping(state.layout),
-        origin(precedence.Part.STRIPING),
+        origin(keys.STRIPING),
     )
     number = formats.number_format(count, force_grouping=True)
     yield _('Objects'), _('up to %s') % number, ''

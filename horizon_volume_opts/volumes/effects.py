@@ -19,7 +19,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import registry
 
 OTHER_BACKEND = _(
@@ -44,7 +44,7 @@ _CONVERTS = _(
 
 
 def on_image(
-    state: plan.ImageState | None,
+    state: options.Values | None,
     offer: offers.UserOffer,
     kept: Collection[str],
     is_changed: bool,
@@ -124,7 +124,7 @@ def _layout(
     return layout.ImageLayout.of(*values.values())
 
 
-def _sets_pool(state: plan.ImageState, offer: offers.UserOffer) -> bool:
+def _sets_pool(state: options.Values, offer: offers.UserOffer) -> bool:
     """Return whether a type sets another pool; only administrators see it."""
     return _sets(offer, keys.DATA_POOL) and offer.default(
         keys.DATA_POOL
@@ -132,7 +132,7 @@ def _sets_pool(state: plan.ImageState, offer: offers.UserOffer) -> bool:
 
 
 def _features(
-    state: plan.ImageState, offer: offers.UserOffer, kept: Collection[str]
+    state: options.Values, offer: offers.UserOffer, kept: Collection[str]
 ) -> features.Features:
     """Return the features of an image after the change, as far as known."""
     has = state.image_features

@@ -19,7 +19,7 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import limits
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import sizes
 from rbd_volume_options import whole_stripes
 
@@ -75,8 +75,8 @@ class ExtendForm(group.GroupedForm):
         """The GiB that hold whole stripes; 1 for any size."""
         if self._made is None or self._made.state is None:
             return 1
-        striping = self._made.origins.get(precedence.Part.STRIPING)
-        if striping not in precedence.GIVEN:
+        striping = self._made.origins.get(keys.STRIPING)
+        if striping not in options.GIVEN:
             return 1
         return whole_stripes.step(self._made.state.layout)
 

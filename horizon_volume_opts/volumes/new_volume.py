@@ -27,7 +27,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
@@ -67,7 +67,7 @@ class NewVolume:
 
     offer: offers.UserOffer | None
     size: int | None
-    state: plan.ImageState | None
+    state: options.Values | None
     is_from_image: bool
     is_open: bool
     is_lost: bool

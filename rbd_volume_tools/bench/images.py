@@ -303,20 +303,18 @@ def arguments(wanted: plan.Keys, defaults: int) -> dict[str, Any]:
     """
     parsed = plan.parsed_keys(wanted)
     result: dict[str, Any] = {}
-    if parsed.object_size or parsed.striping:
+    striping = parsed.get(keys.STRIPING)
+    if parsed.layout_origin:
         image = plan.layout_of(wanted)
         layout.check_unit(image)
         result['order'] = image.order
-    if parsed.striping:
-        result['stripe_unit'] = parsed.striping.unit
-        result['stripe_count'] = parsed.striping.count
-    chosen = parsed.image_features
-    if chosen is None and parsed.object_map is not None:
-        chosen = features.with_object_map(
-            features.from_mask(defaults) & features.CHOOSABLE,
-            parsed.object_map,
+    if striping:
+        result['stripe_unit'] = striping.unit
+        result['stripe_count'] = striping.count
+    if parsed.features_origin:
+        chosen = parsed.features_over(
+            features.from_mask(defaults) & features.CHOOSABLE
         )
-    if chosen is not None:
         result['features'] = features.to_mask(chosen)
     return result
 
@@ -328,23 +326,20 @@ def differences(image: Any, wanted: plan.Keys) -> list[str]:
     """
     parsed = plan.parsed_keys(wanted)
     enabled = features.from_mask(image.features())
-    pairs: list[tuple[str, Any, Any]] = []
-    if parsed.object_size:
-        size = 1 << image.stat()['order']
-        pairs.append((keys.OBJECT_SIZE, parsed.object_size, size))
-    if parsed.striping:
-        unit, count = image.stripe_unit(), image.stripe_count()
-        pairs.append((keys.STRIPE_UNIT, parsed.striping.unit, unit))
-        pairs.append((keys.STRIPE_COUNT, parsed.striping.count, count))
-    if parsed.object_map is not None:
-        has_map = features.OBJECT_MAP in enabled
-        pairs.append((keys.OBJECT_MAP, parsed.object_map, has_map))
-    if parsed.image_features is not None:
+    has = {
+        keys.OBJECT_SIZE: 1 << image.stat()['order'],
+        keys.STRIPE_UNIT: image.stripe_unit(),
+        keys.STRIPE_COUNT: image.stripe_count(),
+        keys.OBJECT_MAP: features.OBJECT_MAP in enabled,
+    }
+    expected = parsed.by_option()
+    pairs = [(key, expected[key], has[key]) for key in has if key in expected]
+    if keys.FEATURES in parsed:
         # librbd adds some, such as fast-diff to object-map.
         made = features.of_new_image(parsed.image_features, False, False)
-        expected = ', '.join(sorted(made & features.CHOOSABLE))
+        named = ', '.join(sorted(made & features.CHOOSABLE))
         chosen = ', '.join(sorted(enabled & features.CHOOSABLE))
-        pairs.append((keys.FEATURES, expected, chosen))
+        pairs.append((keys.FEATURES, named, chosen))
     return [
         f'{key} is {has} instead of {expected}'
         for key, expected, has in pairs

@@ -331,17 +331,15 @@ def _check_keys(where: str, wanted: Keys, duplicates: set[str]) -> None:
         ) from None
 
 
-def parsed_keys(wanted: Keys) -> options.VolumeOptions:
+def parsed_keys(wanted: Keys) -> options.Values:
     """Return the values of keys."""
     return options.parse(wanted, keys.Scope.TYPE, errors.Origin.VOLUME_TYPE)
 
 
 def layout_of(wanted: Keys) -> layout.ImageLayout:
     """Return the layout of keys."""
-    parsed = parsed_keys(wanted)
-    return layout.ImageLayout(
-        parsed.object_size or layout.DEFAULT_OBJECT_SIZE, parsed.striping
-    )
+    base = layout.ImageLayout(layout.DEFAULT_OBJECT_SIZE)
+    return parsed_keys(wanted).layout_over(base)
 
 
 def _size(where: str, value: str | int) -> int:

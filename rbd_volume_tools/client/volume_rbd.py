@@ -15,7 +15,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
@@ -361,17 +361,15 @@ def _origin_of_features(volume: Record, told: Record | None) -> str:
     """
     items = volume['metadata']
     recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
-    requested = str(
-        recorded.get(precedence.Part.FEATURES.value)
-        or errors.Origin.VOLUME_METADATA.label
-    )
+    name = keys.FEATURES.removeprefix(keys.PREFIX)
+    requested = str(recorded.get(name) or errors.Origin.VOLUME_METADATA.label)
     if keys.FEATURES in items:
         return requested
     parts = []
     if keys.OBJECT_MAP in items:
         parts.append(f'object map: {requested}')
     has = volume.get(wire.ATTRIBUTE_FEATURES) or ()
-    striping = recorded.get(precedence.Part.STRIPING.value)
+    striping = recorded.get(keys.STRIPING)
     if features.STRIPING in has and striping:
         parts.append(f'striping: {striping}')
     if keys.OBJECT_MAP in items or told is None:
@@ -379,7 +377,7 @@ def _origin_of_features(volume: Record, told: Record | None) -> str:
         other = offered.get(wire.DEFAULT_FROM)
         other = other or (_HIDDEN if told is None else _CEPH)
     else:
-        other = recorded.get(precedence.Part.FEATURES.value)
+        other = recorded.get(name)
         other = other or _default_origin(volume, keys.FEATURES, told)
     return '; '.join([*parts, f'others: {other}' if parts else str(other)])
 
@@ -409,9 +407,10 @@ def _origin(
     if key == keys.FEATURES:
         return _origin_of_features(volume, told)
     recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
-    for part, names in precedence.KEYS_OF_PART.items():
-        if key in names and part.value in recorded:
-            return str(recorded[part.value])
+    for part, names in options.PARTS.items():
+        name = part.removeprefix(keys.PREFIX)
+        if key in names and name in recorded:
+            return str(recorded[name])
     items = volume['metadata']
     if key in items:
         return errors.Origin.VOLUME_METADATA.label

@@ -12,7 +12,6 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import ownership
-from rbd_volume_options import precedence
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
@@ -249,8 +248,8 @@ def _decided_otherwise(
     origin = errors.Origin
     specs = types.get(volume.volume_type, {})
     try:
-        resolved = precedence.resolve(
-            precedence.Level(where, options.parse(items, scope, where))
+        resolved = options.resolve(
+            options.parse(items, scope, where)
             for items, scope, where in (
                 (volume.metadata, keys.Scope.VOLUME, origin.VOLUME_METADATA),
                 (specs, keys.Scope.TYPE, origin.VOLUME_TYPE),
@@ -258,13 +257,13 @@ def _decided_otherwise(
         )
     except errors.OptionError as error:
         return str(error)
-    choice = resolved.features_choice
-    if choice is None:
+    set_in = resolved.features_origin
+    if set_in is None:
         return ''
     wanted = resolved.features_over(frozenset())
     if (features.OBJECT_MAP in wanted) is (action is Action.ENABLE):
         return ''
-    return f'set in {choice.origin.label}'
+    return f'set in {set_in.label}'
 
 
 def obstacle_in_use(

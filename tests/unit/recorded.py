@@ -9,8 +9,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 
 #: Items that have no key: where each part was set, and the back end.
 ORIGINS = 'rbd:origins'
@@ -34,18 +33,21 @@ def record_of(items: Mapping[str, str]) -> image_record.Record | None:
         word.split('=') for word in items.get(ORIGINS, '').split(',') if word
     )
     return image_record.Record(
-        plan.ImageState(
+        options.image_values(
             layout.ImageLayout.of(*map(int, numbers)),
             frozenset(items[keys.FEATURES].split(',')) - {''},
             items.get(keys.DATA_POOL),
+        ).with_origins(
+            {
+                part: errors.Origin[
+                    words[part.removeprefix(keys.PREFIX)].upper()
+                ]
+                for part in options.PARTS
+                if part.removeprefix(keys.PREFIX) in words
+            }
+            if words
+            else None
         ),
-        {
-            part: errors.Origin[words[part.value].upper()]
-            for part in precedence.Part
-            if part.value in words
-        }
-        if words
-        else None,
         items.get(MAKER, ''),
     )
 
@@ -69,14 +71,14 @@ def items_of(volume: Any) -> dict[str, str]:
         return items
     items = {
         **items,
-        **image_record.as_texts(record.state.values()),
+        **image_record.as_texts(record.state.by_option()),
     }
     if record.backend:
         items[MAKER] = record.backend
-    if record.origins is not None:
+    if record.state.origins is not None:
         items[ORIGINS] = ','.join(
-            f'{part.value}={origin.name.lower()}'
-            for part, origin in record.origins.items()
+            f'{part.removeprefix(keys.PREFIX)}={origin.name.lower()}'
+            for part, origin in record.state.origins.items()
         )
     return items
 

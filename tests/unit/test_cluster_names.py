@@ -25,7 +25,7 @@ import sqlalchemy
 
 from rbd_volume_options import image_record
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
@@ -47,7 +47,7 @@ _REPORT = {
     'free_capacity_gb': 1,
     'total_capacity_gb': 1,
 }
-_STATE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
+_STATE = options.image_values(layout.ImageLayout(4 << 20), frozenset())
 _CREATED = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
 
 

@@ -18,7 +18,7 @@ import rbd
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests import feature_bits
 from tests import runs
 from tests.functional import ceph
@@ -91,7 +91,7 @@ class RulesTestCase(base.TestCase):
             # Parents of any layout and size that librbd accepts.
             case = cases.draw(SEED + 1, number)
             number += 1
-            if not isinstance(verdicts.ours(case), plan.ImagePlan):
+            if not isinstance(verdicts.ours(case), options.Values):
                 continue
             name = f'parent-{len(parents)}'
             self._judge(name, case, self._create)
@@ -147,7 +147,7 @@ class RulesTestCase(base.TestCase):
 
     def _judge(self, name: str, case: cases.Case, make: Make) -> None:
         verdict = verdicts.ours(case)
-        if isinstance(verdict, plan.ImagePlan):
+        if isinstance(verdict, options.Values):
             try:
                 make(name, case, image_arguments.arguments(verdict))
             except _refusals() as error:
@@ -168,7 +168,7 @@ class RulesTestCase(base.TestCase):
             raise Disagreement(f'librbd makes {made}, we: {verdict}')
 
     def _check_made(
-        self, name: str, case: cases.Case, how: plan.ImagePlan
+        self, name: str, case: cases.Case, how: options.Values
     ) -> None:
         for rule in verdicts.STRICTER:
             if rule.applies(case):

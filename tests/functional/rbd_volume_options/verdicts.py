@@ -13,7 +13,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from tests.functional.rbd_volume_options import cases
 
 # Disable the rules of the back end, which librbd does not have.
@@ -109,30 +108,30 @@ STRICTER = (
 )
 
 
-def state(numbers: cases.Numbers) -> plan.ImageState:
+def state(numbers: cases.Numbers) -> options.Values:
     """Return the state of an image in the types of the package."""
-    return plan.ImageState(
+    return options.image_values(
         layout.ImageLayout.of(1 << numbers.order, numbers.unit, numbers.count),
         features.from_mask(numbers.features),
     )
 
 
-def base_of(case: cases.Case) -> plan.ImageState:
+def base_of(case: cases.Case) -> options.Values:
     """Return the image that the stock driver would create."""
     image_layout = layout.ImageLayout(4 * 2**20)
     if case.parent:
         image_layout = state(case.parent).layout
-    return plan.ImageState(
+    return options.image_values(
         image_layout, features.from_mask(case.stock_features)
     )
 
 
-def ours(case: cases.Case) -> plan.ImagePlan | errors.OptionError:
+def ours(case: cases.Case) -> options.Values | errors.OptionError:
     """Return our plan for the image, or the error if it is refused."""
     origin = errors.Origin.VOLUME_METADATA
     try:
         said = options.parse(case.items, keys.Scope.VOLUME, origin)
-        levels = [precedence.Level(origin, said)]
+        levels = [said]
         if case.parent:
             levels.append(
                 inheritance.level_of(
@@ -140,7 +139,7 @@ def ours(case: cases.Case) -> plan.ImagePlan | errors.OptionError:
                 )
             )
         return plan.plan_image(
-            precedence.resolve(levels), base_of(case), case.size, _LIMITS
+            options.resolve(levels), base_of(case), case.size, _LIMITS
         )
     except errors.OptionError as error:
         return error

@@ -7,15 +7,18 @@ from typing import Any
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import librbd
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests import feature_bits
+from tests import option_values
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
 from tests.unit import base
 
 STRIPED = layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
-PLAN = plan.ImagePlan(STRIPED, frozenset({'layering', 'exclusive-lock'}))
+PLAN = option_values.planned(
+    STRIPED, frozenset({'layering', 'exclusive-lock'})
+)
 #: The same in librbd: order, stripe unit, stripe count and features.
 NUMBERS = (
     20,
@@ -41,7 +44,7 @@ class LibrbdTestCase(base.TestCase):
             self.creations,
             lambda number: str(self.client.pool_reverse_lookup(number)),
         )
-        self.asked: list[tuple[plan.ImageState, plan.ImageState | None]] = []
+        self.asked: list[tuple[options.Values, options.Values | None]] = []
         self.how = PLAN
         self.creation = creations.Creation(
             'new', self._plan, lambda: self.module.discard(self.ioctx, 'new')
@@ -49,8 +52,8 @@ class LibrbdTestCase(base.TestCase):
         self.fault = fake_images.OSError('made to fail')
 
     def _plan(
-        self, base: plan.ImageState, parent: plan.ImageState | None
-    ) -> plan.ImagePlan:
+        self, base: options.Values, parent: options.Values | None
+    ) -> options.Values:
         self.asked.append((base, parent))
         return self.how
 

@@ -23,7 +23,6 @@ from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
-from rbd_volume_options import plan
 from tests.unit import base
 from tests.unit import stock_suites
 
@@ -82,11 +81,11 @@ IMPOSSIBLE = [
     }.items()
 ]
 
-_PLAIN = plan.ImageState(
+_PLAIN = options.image_values(
     layout.ImageLayout(4 << 20), frozenset(features.FEATURES) & {'layering'}
 )
 _NOTHING_SET = backend_settings.BackendSettings(
-    options.VolumeOptions(), limits.Limits(), 4 << 20
+    options.Values(), limits.Limits(), 4 << 20
 )
 
 
@@ -124,7 +123,7 @@ class _Driver(driver.RBDExtDriver):
     # The suites expect the stock order of clones, without a plan.
     _get_stripe_unit = stock.RBDDriver._get_stripe_unit
 
-    def _plain(self, *args: Any, **kwargs: Any) -> plan.ImageState:
+    def _plain(self, *args: Any, **kwargs: Any) -> options.Values:
         return _PLAIN
 
 

@@ -79,8 +79,8 @@ class SettableTest(test.TestCase):
         volume._context = cinder_context.RequestContext(
             'user', 'project', is_admin=False, roles=list(roles)
         )
-        wanted = request.of_volume(
-            volume,
+        wanted = request.read_request(
+            {},
             {},
             cinder_objects.settings(
                 rbd_tenant_options=','.join(sorted(_SOME))

@@ -23,19 +23,18 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import registry
 
-_PLAIN = plan.ImageState(
+_PLAIN = options.image_values(
     layout.ImageLayout(4 << 20), frozenset({'layering', 'exclusive-lock'})
 )
-_STRIPED = plan.ImageState(
+_STRIPED = options.image_values(
     layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
     frozenset({'layering', 'striping', 'data-pool'}),
     'data',
 )
-_ORIGINS = dict.fromkeys(precedence.Part, errors.Origin.VOLUME_TYPE)
+_ORIGINS = dict.fromkeys(options.PARTS, errors.Origin.VOLUME_TYPE)
 
 
 class RecordTestCase(test.TestCase):
@@ -79,7 +78,7 @@ class ReplaceTest(RecordTestCase):
         return image_record.read(record.stored(self.volume.id))
 
     def test_created_image_is_recorded_in_the_row_of_the_volume(self) -> None:
-        new = image_record.Record(_STRIPED, _ORIGINS, 'host@rbd')
+        new = image_record.Record(_STRIPED.with_origins(_ORIGINS), 'host@rbd')
         record.replace(self.volume, new)
         self.assertEqual(new, self._read())
         self.assertEqual({}, self.recorded())
@@ -110,10 +109,13 @@ class ReplaceTest(RecordTestCase):
         self.assertIsNone(self._read())
 
     def test_update_changes_the_named_fields(self) -> None:
-        record.replace(self.volume, image_record.Record(_STRIPED, _ORIGINS))
+        record.replace(
+            self.volume, image_record.Record(_STRIPED.with_origins(_ORIGINS))
+        )
         self.assertTrue(record.update(self.volume.id, backend='h@b'))
         self.assertEqual(
-            image_record.Record(_STRIPED, _ORIGINS, 'h@b'), self._read()
+            image_record.Record(_STRIPED.with_origins(_ORIGINS), 'h@b'),
+            self._read(),
         )
 
     def test_update_without_a_record_writes_none(self) -> None:
@@ -170,10 +172,12 @@ class ReplaceTest(RecordTestCase):
 
 class MovedTest(RecordTestCase):
     def test_moved_image_keeps_its_origins(self) -> None:
-        record.replace(self.volume, image_record.Record(_PLAIN, _ORIGINS))
+        record.replace(
+            self.volume, image_record.Record(_PLAIN.with_origins(_ORIGINS))
+        )
         record.moved(self.volume, 'h@b', _STRIPED)
         self.assertEqual(
-            image_record.Record(_STRIPED, _ORIGINS, 'h@b'),
+            image_record.Record(_STRIPED.with_origins(_ORIGINS), 'h@b'),
             image_record.read(record.stored(self.volume.id)),
         )
 

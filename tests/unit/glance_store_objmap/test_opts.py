@@ -83,4 +83,4 @@ class OptsTest(base.TestCase):
         conf = self._conf('[backend_defaults]\nrbd_store_object_map = true\n')
         made = store.Store(conf, backend='ours')
         parsed = settings.StoreSettings.read(releases.options_of(made))
-        self.assertIs(True, parsed.options.object_map)
+        self.assertIs(True, parsed.options[keys.OBJECT_MAP])

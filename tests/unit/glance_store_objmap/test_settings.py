@@ -13,12 +13,13 @@ from hypothesis import strategies
 from glance_store_objmap import settings
 from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
+from tests import option_values
 from tests.unit import base
 from tests.unit import untrusted
 
 MIB = 1 << 20
-BASE = plan.ImageState(
+BASE = options.image_values(
     layout.ImageLayout(8 * MIB), frozenset({'layering', 'exclusive-lock'})
 )
 
@@ -45,7 +46,7 @@ def read(**options: Any) -> settings.StoreSettings:
 @ddt.ddt
 class SettingsTest(base.TestCase):
     def test_nothing_asked(self) -> None:
-        self.assertEqual(plan.ImagePlan(), read().plan(BASE, MIB))
+        self.assertEqual(option_values.planned(), read().plan(BASE, MIB))
 
     @hypothesis.given(
         strategies.dictionaries(
@@ -68,7 +69,7 @@ class SettingsTest(base.TestCase):
 
     def test_object_map(self) -> None:
         how = read(rbd_store_object_map='true').plan(BASE, MIB)
-        self.assertIsNone(how.layout)
+        self.assertFalse(how.has_layout)
         self.assertEqual(
             {'layering', 'exclusive-lock', 'object-map', 'fast-diff'},
             how.image_features,

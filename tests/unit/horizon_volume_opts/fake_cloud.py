@@ -20,7 +20,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
-from rbd_volume_options import precedence
 from rbd_volume_options import qos
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
@@ -366,8 +365,7 @@ def _check(
     origin = errors.Origin.VOLUME_METADATA
     try:
         parsed = options.parse(items, scope, origin)
-        levels = [precedence.Level(origin, parsed)]
-        qos.limits_of(precedence.resolve(levels).plain, sizes.GIB)
+        qos.limits_of(parsed, sizes.GIB)
     except errors.OptionError as error:
         raise Refused(400, f'RBD volume option refused: {error}') from error
 

@@ -10,7 +10,7 @@ from horizon_volume_opts import offers
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import sizes
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
@@ -184,7 +184,7 @@ class OfferTestCase(base.TestCase):
         )
 
     def test_a_source_comes_before_the_back_end(self) -> None:
-        source = plan.ImageState(layout.ImageLayout(2**20), frozenset())
+        source = options.image_values(layout.ImageLayout(2**20), frozenset())
         metadata = {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'}
         _offer().check(metadata, sizes.GIB)
         error = self.assertRaises(
@@ -193,7 +193,7 @@ class OfferTestCase(base.TestCase):
         self.assertIn('1 MiB', str(error))
 
     def test_the_type_comes_before_a_source(self) -> None:
-        source = plan.ImageState(layout.ImageLayout(2**20), frozenset())
+        source = options.image_values(layout.ImageLayout(2**20), frozenset())
         offer = _offer(object_size={'default_from': 'volume type'})
         offer.check(
             {'rbd:stripe_unit': '2M', 'rbd:stripe_count': '2'},

@@ -10,7 +10,7 @@ from openstack_dashboard.api import cinder
 
 from horizon_volume_opts import volume_attributes
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
@@ -23,7 +23,7 @@ def _volume(**changes: object) -> cinder.Volume:
 @ddt.ddt
 class OfVolumeTestCase(base.TestCase):
     def test_recorded_image_is_read(self) -> None:
-        state = plan.ImageState(
+        state = options.image_values(
             layout.ImageLayout(2**23, layout.Striping(2**16, 8)),
             frozenset({'layering', 'striping'}),
         )

@@ -41,7 +41,7 @@ def _settings(**disks: Any) -> settings.Settings:
     return settings.Settings(
         (cache_modes.CacheMode.NONE, cache_modes.CacheMode.WRITEBACK),
         settings.DiskSettings(**disks),
-        settings.EphemeralSettings(options.VolumeOptions()),
+        settings.EphemeralSettings(options.Values()),
     )
 
 

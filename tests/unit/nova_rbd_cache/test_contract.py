@@ -15,7 +15,8 @@ from nova.virt.libvirt.volume import net
 from nova_rbd_cache import contract
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
-from rbd_volume_options import options
+from rbd_volume_options import errors
+from tests import option_values
 from tests import runs
 from tests.unit.nova_rbd_cache import base
 
@@ -25,7 +26,9 @@ def _settings(ephemeral: bool = False, **disks: Any) -> settings.Settings:
         allowed_modes=(),
         disks=settings.DiskSettings(**disks),
         ephemeral=settings.EphemeralSettings(
-            options.VolumeOptions(object_map=ephemeral or None)
+            option_values.level(
+                errors.Origin.BACKEND, object_map=ephemeral or None
+            )
         ),
     )
 

@@ -13,12 +13,12 @@ ALL_KEYS = frozenset(registry.volume_keys())
 
 
 def settings(
-    chosen: options.VolumeOptions | None = None, **bounds: Any
+    chosen: options.Values | None = None, **bounds: Any
 ) -> backend_settings.BackendSettings:
     """Return the settings of a back end that lets tenants set all keys."""
     bounds.setdefault('tenant_options', ALL_KEYS)
     bounds.setdefault('min_object_size', 4096)
     bounds.setdefault('max_objects', 1 << 31)
     return backend_settings.BackendSettings(
-        chosen or options.VolumeOptions(), limits.Limits(**bounds), 4 << 20
+        chosen or options.Values(), limits.Limits(**bounds), 4 << 20
     )

@@ -12,6 +12,7 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from tests import option_values
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
@@ -94,7 +95,7 @@ _REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
 class ReadTest(base.TestCase):
     def test_nothing_set(self) -> None:
         read = backend_settings.BackendSettings.read(cinder_objects.section())
-        self.assertEqual(options.VolumeOptions(), read.options)
+        self.assertEqual(options.Values(), read.options)
         safe = {keys.CACHE_MODE: cache_modes.SAFE_CACHE_MODES}
         self.assertEqual(limits.Limits(allowed=safe), read.limits)
         self.assertEqual(4 * _MIB, read.chunk_size)
@@ -119,7 +120,8 @@ class ReadTest(base.TestCase):
             )
         )
         self.assertEqual(
-            options.VolumeOptions(
+            option_values.level(
+                errors.Origin.BACKEND,
                 object_size=_MIB,
                 striping=layout.Striping(64 << 10, 8),
                 object_map=True,
@@ -156,8 +158,7 @@ class ReadTest(base.TestCase):
             settings = cinder_objects.settings(
                 rbd_volume_sector_size=own, disk_geometry=geometry
             )
-            plain = settings.options.plain
-            self.assertEqual(expected, plain.get(keys.SECTOR_SIZE))
+            self.assertEqual(expected, settings.options.get(keys.SECTOR_SIZE))
 
     def test_enforcement_is_strict_by_default(self) -> None:
         for enforcement, strict in (('strict', True), ('lenient', False)):
@@ -169,8 +170,10 @@ class ReadTest(base.TestCase):
 
     def test_level_holds_options_of_the_backend(self) -> None:
         read = cinder_objects.settings(rbd_volume_object_size='1M')
-        self.assertEqual(errors.Origin.BACKEND, read.level.origin)
-        self.assertEqual(_MIB, read.level.options.object_size)
+        self.assertEqual(
+            options.Choice(_MIB, errors.Origin.BACKEND),
+            read.options.choice(keys.OBJECT_SIZE),
+        )
 
     @ddt.data(*_REFUSED)
     def test_refused_in_the_words_of_cinder_conf(self, case: str) -> None:
@@ -190,7 +193,9 @@ class ReadTest(base.TestCase):
         read = cinder_objects.settings(
             rbd_volume_stripe_unit='8M', rbd_volume_stripe_count='2'
         )
-        self.assertEqual(layout.Striping(8 * _MIB, 2), read.options.striping)
+        self.assertEqual(
+            layout.Striping(8 * _MIB, 2), read.options[keys.STRIPING]
+        )
 
 
 class CapabilitiesTest(base.TestCase):

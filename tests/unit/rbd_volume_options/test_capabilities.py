@@ -6,14 +6,17 @@ from typing import Any
 from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import capabilities
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from tests import option_values
 from tests.unit import base
 
 _FULL = backend_settings.BackendSettings(
-    options.VolumeOptions(
+    option_values.level(
+        errors.Origin.BACKEND,
         object_size=1 << 20,
         striping=layout.Striping(4096, 8),
         object_map=True,
@@ -95,7 +98,7 @@ class FromCapabilitiesTest(base.TestCase):
             self.assertEqual(names, _there_and_back(settings).data_pools)
 
     def test_stock_object_size(self) -> None:
-        plain = dataclasses.replace(_FULL, options=options.VolumeOptions())
+        plain = dataclasses.replace(_FULL, options=options.Values())
         parsed = _there_and_back(plain)
         self.assertEqual(1 << 22, parsed.chunk_size)
 

@@ -7,7 +7,7 @@ import ddt
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import request
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -16,10 +16,10 @@ _MIB = 1 << 20
 _GIB = 1 << 30
 _TIB = 1 << 40
 
-_PLAIN = plan.ImageState(
+_PLAIN = options.image_values(
     layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
 )
-_STRIPED = plan.ImageState(
+_STRIPED = options.image_values(
     layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8)),
     frozenset(
         {
@@ -40,8 +40,8 @@ def _request(
     metadata: dict[str, str], specs: dict[str, str], **options: str
 ) -> request.Request:
     volume = cinder_objects.volume(metadata)
-    return request.of_volume(
-        volume,
+    return request.read_request(
+        volume.metadata,
         request.specs_of(cinder_objects.volume_type(**specs)),
         cinder_objects.settings(**options),
     )
@@ -51,7 +51,7 @@ def _request(
 _IN_PLACE: dict[
     str,
     tuple[
-        plan.ImageState,
+        options.Values,
         dict[str, str],
         dict[str, str],
         frozenset[str],
@@ -103,7 +103,7 @@ _IN_PLACE: dict[
 }
 
 #: Image state, extra specs, the conflicting key, its actual value.
-_OBSTACLES: dict[str, tuple[plan.ImageState, dict[str, str], str, str]] = {
+_OBSTACLES: dict[str, tuple[options.Values, dict[str, str], str, str]] = {
     'object_size': (
         _PLAIN,
         {'rbd_object_size': '8M'},
@@ -175,7 +175,7 @@ class NeededTest(base.TestCase):
         assert_error(self, change.obstacle, 'rbd:object_size', '4194304')
 
     def test_map_that_would_be_too_large(self) -> None:
-        small = plan.ImageState(
+        small = options.image_values(
             layout.ImageLayout(4096), frozenset({'layering', 'exclusive-lock'})
         )
         error = self.assertRaises(

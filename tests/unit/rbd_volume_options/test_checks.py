@@ -9,11 +9,13 @@ from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import offers
-from rbd_volume_options import options
+from tests import option_values
 from tests.unit import base
 from tests.unit.rbd_volume_options import back_end
 
-_STRIPED = options.VolumeOptions(striping=layout.Striping(4096, 8))
+_STRIPED = option_values.level(
+    errors.Origin.BACKEND, striping=layout.Striping(4096, 8)
+)
 
 
 class ChecksTest(base.TestCase):

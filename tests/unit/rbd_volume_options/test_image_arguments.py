@@ -7,37 +7,43 @@ import ddt
 
 from rbd_volume_options import image_arguments
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests import feature_bits
+from tests import option_values
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import librbd_case
 
 #: Plans, and the librbd arguments for each.
-_ARGUMENTS: dict[str, tuple[plan.ImagePlan, dict[str, Any]]] = {
-    'nothing': (plan.ImagePlan(), {}),
+_ARGUMENTS: dict[str, tuple[options.Values, dict[str, Any]]] = {
+    'nothing': (option_values.planned(), {}),
     'plain_layout': (
-        plan.ImagePlan(layout.ImageLayout(8 << 20)),
+        option_values.planned(layout.ImageLayout(8 << 20)),
         {'order': 23, 'stripe_unit': 8 << 20, 'stripe_count': 1},
     ),
     'striped_layout': (
-        plan.ImagePlan(librbd_case.STRIPED),
+        option_values.planned(librbd_case.STRIPED),
         {'order': 20, 'stripe_unit': 64 << 10, 'stripe_count': 8},
     ),
     'features': (
-        plan.ImagePlan(image_features=frozenset({'layering', 'journaling'})),
+        option_values.planned(
+            image_features=frozenset({'layering', 'journaling'})
+        ),
         {'features': feature_bits.LAYERING | feature_bits.JOURNALING},
     ),
     'features_that_follow': (
-        plan.ImagePlan(
+        option_values.planned(
             image_features=frozenset({'layering', 'striping', 'data-pool'})
         ),
         {'features': feature_bits.LAYERING},
     ),
     'no_features': (
-        plan.ImagePlan(image_features=frozenset()),
+        option_values.planned(image_features=frozenset()),
         {'features': 0},
     ),
-    'data_pool': (plan.ImagePlan(data_pool='data'), {'data_pool': 'data'}),
+    'data_pool': (
+        option_values.planned(data_pool='data'),
+        {'data_pool': 'data'},
+    ),
 }
 
 

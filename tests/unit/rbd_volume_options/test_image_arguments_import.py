@@ -6,7 +6,7 @@ import ddt
 
 from rbd_volume_options import image_arguments
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from tests import option_values
 from tests.unit import base
 
 # The stock driver's commands for Glance images and encrypted volumes.
@@ -52,12 +52,12 @@ class ObjectSizeTest(base.TestCase):
 
 class RewriteTest(base.TestCase):
     def test_nothing_planned(self) -> None:
-        how = plan.ImagePlan()
+        how = option_values.planned()
         self.assertEqual(_GLANCE, image_arguments.rewrite(_GLANCE, how))
 
     def test_layout_is_passed_in_bytes(self) -> None:
         """Sizes are in bytes: ``--object-size 6M`` is silently rounded."""
-        how = plan.ImagePlan(
+        how = option_values.planned(
             layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8))
         )
         self.assertEqual(
@@ -81,7 +81,7 @@ class RewriteTest(base.TestCase):
         )
 
     def test_layout_over_no_order(self) -> None:
-        how = plan.ImagePlan(layout.ImageLayout(1 << 20))
+        how = option_values.planned(layout.ImageLayout(1 << 20))
         self.assertEqual(
             ('--object-size', '1048576'),
             image_arguments.rewrite(('rbd', 'import'), how)[2:4],
@@ -89,7 +89,7 @@ class RewriteTest(base.TestCase):
 
     def test_features_that_librbd_sets_are_not_passed(self) -> None:
         """Features that librbd sets by itself are not passed."""
-        how = plan.ImagePlan(
+        how = option_values.planned(
             image_features=frozenset(
                 {'layering', 'exclusive-lock', 'striping', 'data-pool'}
             )
@@ -108,5 +108,7 @@ class RewriteTest(base.TestCase):
     def test_data_pool(self) -> None:
         self.assertEqual(
             (*_GLANCE, '--data-pool', 'data'),
-            image_arguments.rewrite(_GLANCE, plan.ImagePlan(data_pool='data')),
+            image_arguments.rewrite(
+                _GLANCE, option_values.planned(data_pool='data')
+            ),
         )

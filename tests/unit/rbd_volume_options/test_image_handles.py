@@ -8,7 +8,7 @@ import ddt
 
 from rbd_volume_options import image_handles
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests import feature_bits
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
@@ -57,13 +57,13 @@ class ChangesTest(ImagesTestCase):
 
 
 class StateTest(ImagesTestCase):
-    def _state(self, image: Any) -> plan.ImageState:
+    def _state(self, image: Any) -> options.Values:
         return image_handles.state_of(image, self.pool_name)  # type: ignore[arg-type]
 
     def test_state_of_a_plain_image_has_no_striping(self) -> None:
         image = self.image(order=20, features=_LAYERING | _LOCK)
         self.assertEqual(
-            plan.ImageState(
+            options.image_values(
                 layout.ImageLayout(1 << 20),
                 frozenset({'layering', 'exclusive-lock'}),
             ),
@@ -79,7 +79,7 @@ class StateTest(ImagesTestCase):
             data_pool='data',
         )
         self.assertEqual(
-            plan.ImageState(
+            options.image_values(
                 layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
                 frozenset({'layering', 'striping', 'data-pool'}),
                 'data',

@@ -12,9 +12,9 @@ from hypothesis import strategies
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_record
+from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import wire
 from rbd_volume_options.families import data_pool
@@ -24,31 +24,31 @@ from tests.unit import untrusted
 _IMAGE = str(uuid.UUID(int=1))
 _ITEMS = (wire.RECORD_CONFIGURING, f'{wire.RECORD_BEFORE_RESTORE}x')
 _STRIPED = image_record.Record(
-    plan.ImageState(
+    options.image_values(
         layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),
         frozenset({'layering', 'striping', 'data-pool'}),
         'ec',
+    ).with_origins(
+        {
+            keys.OBJECT_SIZE: errors.Origin.VOLUME_METADATA,
+            keys.STRIPING: errors.Origin.VOLUME_TYPE,
+            keys.FEATURES: errors.Origin.CLUSTER,
+        }
     ),
-    {
-        precedence.Part.OBJECT_SIZE: errors.Origin.VOLUME_METADATA,
-        precedence.Part.STRIPING: errors.Origin.VOLUME_TYPE,
-        precedence.Part.FEATURES: errors.Origin.CLUSTER,
-    },
     'host@ceph',
 )
 _PLAIN = image_record.Record(
-    plan.ImageState(layout.ImageLayout(1 << 22), frozenset())
+    options.image_values(layout.ImageLayout(1 << 22), frozenset())
 )
 _LONGEST = image_record.Record(
-    plan.ImageState(
+    options.image_values(
         layout.ImageLayout(
             layout.MAX_OBJECT_SIZE,
             layout.Striping(layout.MAX_OBJECT_SIZE, layout.MAX_STRIPE_COUNT),
         ),
         frozenset(features.FEATURES),
         data_pool.parse_pool('p' * 128),
-    ),
-    dict.fromkeys(precedence.Part, errors.Origin.GLANCE_IMAGE),
+    ).with_origins(dict.fromkeys(options.PARTS, errors.Origin.GLANCE_IMAGE)),
     f'{"h" * 200}@a-section-of-twenty',
 )
 
@@ -93,6 +93,8 @@ class RecordTest(base.TestCase):
         text = written.text(_IMAGE)
         self.assertLessEqual(len(text), 255)
         read = image_record.parse(text, _IMAGE)
+        if read is None:
+            self.fail(text)
         self.assertEqual(written, dataclasses.replace(read, backend=backend))
         section = backend.rpartition('@')[2]
         self.assertTrue(image_record.is_same_back_end(read.backend, backend))
@@ -112,15 +114,17 @@ class RecordTest(base.TestCase):
 
     def test_data_pool_that_does_not_fit_is_refused(self) -> None:
         """Only ceph.conf can set one; keys and options are shorter."""
-        state = plan.ImageState(_PLAIN.state.layout, frozenset(), 'p' * 255)
+        state = options.image_values(
+            _PLAIN.state.layout, frozenset(), 'p' * 255
+        )
         error = self.assertRaises(
             errors.OptionError, image_record.Record(state).text, _IMAGE
         )
         self.assertIn('up to 128 letters', str(error))
 
     def test_part_without_an_origin_counts_as_requested(self) -> None:
-        only = {precedence.Part.FEATURES: errors.Origin.CLUSTER}
-        record = image_record.Record(_PLAIN.state, only)
+        only = {keys.FEATURES: errors.Origin.CLUSTER}
+        record = image_record.Record(_PLAIN.state.with_origins(only))
         volume = _volume(record.text(_IMAGE))
         self.assertTrue(image_record.layout_requested(volume))
         self.assertFalse(image_record.features_requested(volume))
@@ -172,7 +176,7 @@ class RecordTest(base.TestCase):
                 'rbd:features': 'exclusive-lock,layering',
             },
             image_record.as_texts(
-                plan.ImageState(image_layout, names).values()
+                options.image_values(image_layout, names).by_option()
             ),
         )
 

@@ -4,22 +4,23 @@ import types
 
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
+from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import wire
 from tests.unit import base
 
 _RECORD = image_record.Record(
-    plan.ImageState(
+    options.image_values(
         layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
         frozenset({'layering', 'striping'}),
         'ec',
+    ).with_origins(
+        {
+            keys.OBJECT_SIZE: errors.Origin.CLUSTER,
+            keys.STRIPING: errors.Origin.VOLUME_TYPE,
+        }
     ),
-    {
-        precedence.Part.OBJECT_SIZE: errors.Origin.CLUSTER,
-        precedence.Part.STRIPING: errors.Origin.VOLUME_TYPE,
-    },
     'host@ceph',
 )
 

@@ -10,23 +10,22 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import request
 from tests import feature_bits
+from tests import option_values
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
 Origin = errors.Origin
-Part = precedence.Part
 _MIB = 1 << 20
 _LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
-_STATE = plan.ImageState(
+_STATE = options.image_values(
     _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
 )
-_STOCK = plan.ImageState(
+_STOCK = options.image_values(
     layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
 )
 
@@ -39,26 +38,29 @@ class GlanceImageTest(base.TestCase):
         self, image: int, chunk: int, made: int
     ) -> None:
         """The object size is at least the chunk size, as in stock Cinder."""
-        state = plan.ImageState(
+        state = options.image_values(
             layout.ImageLayout(image * _MIB), frozenset({'layering'}), 'data'
         )
         self.assertEqual(
-            precedence.Level(
+            option_values.level(
                 Origin.GLANCE_IMAGE,
-                options.VolumeOptions(object_size=made * _MIB),
+                object_size=made * _MIB,
+                striping=None,
             ),
-            image_sources.of_glance_image(state, chunk * _MIB).level,
+            image_sources.glance_source(state, chunk * _MIB).level,
         )
 
     def test_striped_image_passes_on_its_object_size(self) -> None:
         """A striped Glance image passes on its own object size."""
         striping = layout.Striping(64 << 10, 8)
-        state = plan.ImageState(
+        state = options.image_values(
             layout.ImageLayout(_MIB, striping), frozenset({'layering'})
         )
         self.assertEqual(
-            options.VolumeOptions(object_size=_MIB, striping=striping),
-            image_sources.of_glance_image(state, 4 * _MIB).level.options,
+            option_values.level(
+                Origin.GLANCE_IMAGE, object_size=_MIB, striping=striping
+            ),
+            image_sources.glance_source(state, 4 * _MIB).level,
         )
 
 
@@ -67,18 +69,18 @@ class MadeTest(base.TestCase):
         self,
         metadata: dict[str, str],
         source: inheritance.Source | None = None,
-        parent: plan.ImageState | None = None,
+        parent: options.Values | None = None,
         size: int = 1,
         **options: Any,
-    ) -> plan.ImagePlan:
+    ) -> options.Values:
         settings = cinder_objects.settings(**options)
         volume = cinder_objects.volume(metadata, size=size)
-        request_of = request.of_volume(volume, {}, settings)
+        request_of = request.read_request(volume.metadata, {}, settings)
         planner = image_sources.Made(
             request_of,
             lambda state: (
                 source
-                or image_sources.of_glance_image(state, settings.chunk_size)
+                or image_sources.glance_source(state, settings.chunk_size)
             ),
             inheritance.Bounds(
                 request_of.tenant_options, settings.limits, size << 30
@@ -88,7 +90,7 @@ class MadeTest(base.TestCase):
         return planner(_STOCK, parent)
 
     def test_nothing_asked(self) -> None:
-        self.assertEqual(plan.ImagePlan(), self._plan({}))
+        self.assertEqual(option_values.planned(), self._plan({}))
 
     def test_size_of_the_volume_counts(self) -> None:
         striped = {'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'}
@@ -102,7 +104,7 @@ class MadeTest(base.TestCase):
 
     def test_parent_without_levels_is_a_glance_image(self) -> None:
         made = self._plan({}, parent=_STATE)
-        self.assertEqual(plan.ImagePlan(layout=_LAYOUT), made)
+        self.assertEqual(option_values.planned(image_layout=_LAYOUT), made)
 
     def test_backend_over_the_glance_image(self) -> None:
         made = self._plan({}, parent=_STATE, rbd_volume_object_size='2M')
@@ -116,13 +118,15 @@ class MadeTest(base.TestCase):
         source = sources.of_volume(volume, _STATE, 4 * _MIB)
         made = self._plan({}, source, parent=_STOCK)
         self.assertEqual(
-            plan.ImagePlan(_LAYOUT, frozenset({'layering', 'deep-flatten'})),
+            option_values.planned(
+                _LAYOUT, frozenset({'layering', 'deep-flatten'})
+            ),
             made,
         )
 
-    def _source(self, origins: dict[Part, Origin]) -> inheritance.Source:
+    def _source(self, origins: dict[str, Origin]) -> inheritance.Source:
         volume = cinder_objects.volume()
-        record = image_record.Record(_STATE, origins, 'host@ceph')
+        record = image_record.Record(_STATE.with_origins(origins), 'host@ceph')
         volume.provider_id = record.text(volume.id)
         return sources.of_volume(volume, _STATE, 4 * _MIB)
 
@@ -131,26 +135,26 @@ class MadeTest(base.TestCase):
     ) -> None:
         source = self._source(
             {
-                Part.OBJECT_SIZE: Origin.BACKEND,
-                Part.STRIPING: Origin.VOLUME_TYPE,
-                Part.FEATURES: Origin.VOLUME_METADATA,
+                keys.OBJECT_SIZE: Origin.BACKEND,
+                keys.STRIPING: Origin.VOLUME_TYPE,
+                keys.FEATURES: Origin.VOLUME_METADATA,
             }
         )
         made = self._plan({'rbd:object_size': '2M'}, source, parent=_STATE)
         self.assertEqual(
             {
-                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
-                Part.STRIPING: Origin.VOLUME_TYPE,
-                Part.FEATURES: Origin.VOLUME_METADATA,
+                keys.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                keys.STRIPING: Origin.VOLUME_TYPE,
+                keys.FEATURES: Origin.VOLUME_METADATA,
             },
             made.origins,
         )
 
     def test_what_may_not_be_inherited(self) -> None:
-        source = self._source({Part.OBJECT_SIZE: Origin.VOLUME_TYPE})
+        source = self._source({keys.OBJECT_SIZE: Origin.VOLUME_TYPE})
         made = self._plan({}, source, parent=_STATE, rbd_tenant_options='')
         self.assertEqual(
-            plan.ImagePlan(_STOCK.layout, _STOCK.image_features), made
+            option_values.planned(_STOCK.layout, _STOCK.image_features), made
         )
 
 
@@ -158,7 +162,7 @@ class PlanRemadeTest(base.TestCase):
     def test_as_it_was(self) -> None:
         how = image_sources.plan_remade(cinder_objects.volume(), _STATE)
         self.assertEqual(
-            plan.ImagePlan(_LAYOUT, _STATE.image_features, 'data'), how
+            option_values.planned(_LAYOUT, _STATE.image_features, 'data'), how
         )
 
     def test_what_multiattach_took_comes_back(self) -> None:
@@ -169,4 +173,4 @@ class PlanRemadeTest(base.TestCase):
             )
         )
         how = image_sources.plan_remade(volume, _STATE)
-        self.assertIn('exclusive-lock', how.image_features or ())
+        self.assertIn('exclusive-lock', how.image_features)

@@ -10,9 +10,8 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import registry
+from tests import option_values
 from tests.unit import base
 
 KIB = 1024
@@ -20,13 +19,12 @@ MIB = 1024 * KIB
 GIB = 1024 * MIB
 
 Origin = errors.Origin
-Part = precedence.Part
 
 _STRIPED = layout.ImageLayout(MIB, layout.Striping(64 * KIB, 8))
 _PLAIN = layout.ImageLayout(4 * MIB)
 _LEAST = frozenset({'layering'})
 _MAP = _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'}
-_STOCK = plan.ImageState(_PLAIN, _MAP)
+_STOCK = options.image_values(_PLAIN, _MAP)
 _ALL_KEYS = frozenset(registry.volume_keys())
 
 
@@ -36,23 +34,22 @@ def _source(
     image_features: frozenset[str] = _MAP,
 ) -> inheritance.Source:
     """Return a source whose parts all have the same origin."""
-    state = plan.ImageState(image_layout, image_features, 'fast')
-    return inheritance.Source(
-        inheritance.level_of(Origin.SOURCE_VOLUME, state),
-        dict.fromkeys(Part, origin),
+    state = options.image_values(image_layout, image_features, 'fast')
+    return inheritance.volume_source(
+        state, dict.fromkeys(options.PARTS, origin)
     )
 
 
 def _made(
     source: inheritance.Source,
-    *levels: precedence.Level,
+    *levels: options.Values,
     settable: frozenset[str] = frozenset(),
     size: int = GIB,
-    stock: plan.ImageState = _STOCK,
+    stock: options.Values = _STOCK,
     **bounds: Any,
-) -> precedence.Resolved:
-    def given(*more: precedence.Level) -> precedence.Resolved:
-        return precedence.resolve([*levels, *more])
+) -> options.Values:
+    def given(*more: options.Values) -> options.Values:
+        return options.resolve([*levels, *more])
 
     held = inheritance.Bounds(settable, limits.Limits(**bounds), size)
     return given(*inheritance.levels(source, given, held, lambda: stock))
@@ -85,9 +82,7 @@ class LayoutTest(base.TestCase):
         self.assertEqual(_PLAIN, self._layout(source, settable=settable))
 
     def test_what_the_type_gives_is_not_inherited(self) -> None:
-        of_type = precedence.Level(
-            Origin.VOLUME_TYPE, options.VolumeOptions(object_size=MIB)
-        )
+        of_type = option_values.level(Origin.VOLUME_TYPE, object_size=MIB)
         settable = frozenset({keys.STRIPE_UNIT, keys.STRIPE_COUNT})
         source = _source(Origin.VOLUME_METADATA)
         self.assertEqual(
@@ -98,14 +93,13 @@ class LayoutTest(base.TestCase):
         )
 
     def test_what_a_new_volume_would_have_anyway(self) -> None:
-        of_backend = precedence.Level(
+        of_backend = option_values.level(
             Origin.BACKEND,
-            options.VolumeOptions(
-                object_size=MIB, striping=layout.Striping(64 * KIB, 8)
-            ),
+            object_size=MIB,
+            striping=layout.Striping(64 * KIB, 8),
         )
         made = _made(_source(Origin.VOLUME_TYPE), of_backend)
-        self.assertEqual(_STRIPED, made.image_layout)
+        self.assertEqual(_STRIPED, made.layout)
 
     @ddt.named_data(
         ['stripe_count', {'max_stripe_count': 4}],
@@ -134,16 +128,15 @@ class LayoutTest(base.TestCase):
         self.assertEqual(
             layout.ImageLayout(64 * KIB), self._layout(source, **allowed)
         )
-        for of_volume in (
-            options.VolumeOptions(object_map=False),
-            options.VolumeOptions(image_features=_LEAST),
+        for level in (
+            option_values.level(Origin.VOLUME_METADATA, object_map=False),
+            option_values.level(Origin.VOLUME_METADATA, image_features=_LEAST),
         ):
-            level = precedence.Level(Origin.VOLUME_METADATA, of_volume)
             self.assertEqual(_PLAIN, self._layout(source, level, **allowed))
 
     def test_layout_depends_on_the_map_that_is_inherited(self) -> None:
         """The features of the source can be replaced by the default."""
-        without = plan.ImageState(_PLAIN, _LEAST)
+        without = options.image_values(_PLAIN, _LEAST)
         source = _source(
             Origin.VOLUME_TYPE, layout.ImageLayout(64 * KIB), _MAP
         )
@@ -159,25 +152,24 @@ class LayoutTest(base.TestCase):
             )
             self.assertEqual(inherited, made.layout_over(_PLAIN))
 
-    def test_layout_of_glance_image_depends_on_the_default_map(self) -> None:
-        level = precedence.Level(
+    def test_layout_glance_source_depends_on_the_default_map(self) -> None:
+        level = option_values.level(
             Origin.GLANCE_IMAGE,
-            options.VolumeOptions(
-                object_size=64 * KIB, striping=layout.Striping(4 * KIB, 2)
-            ),
+            object_size=64 * KIB,
+            striping=layout.Striping(4 * KIB, 2),
         )
         source = inheritance.Source(
-            level, dict.fromkeys(Part, Origin.GLANCE_IMAGE)
+            Origin.GLANCE_IMAGE,
+            level,
+            dict.fromkeys(options.PARTS, Origin.GLANCE_IMAGE),
         )
-        without = plan.ImageState(_PLAIN, _LEAST)
+        without = options.image_values(_PLAIN, _LEAST)
         for stock, inherited in ((_STOCK, 64 * KIB), (without, 4 * MIB)):
             made = _made(source, stock=stock, max_objects=1 << 14)
             self.assertEqual(inherited, made.layout_over(_PLAIN).object_size)
 
     def test_what_does_not_fit_the_type(self) -> None:
-        small = precedence.Level(
-            Origin.VOLUME_TYPE, options.VolumeOptions(object_size=64 * KIB)
-        )
+        small = option_values.level(Origin.VOLUME_TYPE, object_size=64 * KIB)
         wide = layout.ImageLayout(4 * MIB, layout.Striping(MIB, 4))
         for origin in (Origin.VOLUME_METADATA, Origin.CLUSTER):
             self.assertEqual(
@@ -186,9 +178,9 @@ class LayoutTest(base.TestCase):
             )
 
     def test_no_striping_is_inherited_too(self) -> None:
-        of_backend = precedence.Level(
+        of_backend = option_values.level(
             Origin.BACKEND,
-            options.VolumeOptions(striping=layout.Striping(64 * KIB, 4)),
+            striping=layout.Striping(64 * KIB, 4),
         )
         source = _source(Origin.VOLUME_METADATA, layout.ImageLayout(8 * MIB))
         self.assertEqual(
@@ -250,25 +242,25 @@ class DataPoolTest(base.TestCase):
 class OriginsTest(base.TestCase):
     def test_those_of_the_source(self) -> None:
         """Clones keep the origins of the source."""
-        source = inheritance.Source(
-            inheritance.level_of(Origin.SOURCE_VOLUME, _STOCK),
-            {Part.STRIPING: Origin.VOLUME_TYPE},
+        source = inheritance.volume_source(
+            _STOCK,
+            {keys.STRIPING: Origin.VOLUME_TYPE},
         )
-        how = plan.ImagePlan(
+        how = options.Values(
             origins={
-                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
-                Part.STRIPING: Origin.SOURCE_VOLUME,
-                Part.FEATURES: Origin.SOURCE_VOLUME,
+                keys.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                keys.STRIPING: Origin.SOURCE_VOLUME,
+                keys.FEATURES: Origin.SOURCE_VOLUME,
             }
         )
         self.assertEqual(
             {
-                Part.OBJECT_SIZE: Origin.VOLUME_METADATA,
-                Part.STRIPING: Origin.VOLUME_TYPE,
-                Part.FEATURES: Origin.CLUSTER,
+                keys.OBJECT_SIZE: Origin.VOLUME_METADATA,
+                keys.STRIPING: Origin.VOLUME_TYPE,
+                keys.FEATURES: Origin.CLUSTER,
             },
             inheritance.origins(how, source),
         )
 
     def test_nothing_new(self) -> None:
-        self.assertIsNone(inheritance.origins(plan.ImagePlan(), None))
+        self.assertIsNone(inheritance.origins(option_values.planned(), None))

@@ -13,6 +13,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from tests import option_values
 from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals
 
@@ -130,14 +131,14 @@ def _parse(
     items: dict[str, str],
     scope: keys.Scope = _TYPE,
     origin: Origin = Origin.VOLUME_TYPE,
-) -> options.VolumeOptions:
+) -> options.Values:
     return options.parse(items, scope, origin)
 
 
 @ddt.ddt
 class ParseTestCase(refusals.RefusalTestCase):
     def test_nothing_said(self) -> None:
-        self.assertEqual(options.VolumeOptions(), _parse({}))
+        self.assertEqual(options.Values(), _parse({}))
 
     @ddt.named_data(
         ['others_metadata', {'readonly': 'False', 'size': '4M'}],
@@ -150,18 +151,20 @@ class ParseTestCase(refusals.RefusalTestCase):
         self, items: dict[str, str]
     ) -> None:
         self.assertEqual({}, options.ours(items))
-        self.assertEqual(options.VolumeOptions(), _parse(items))
+        self.assertEqual(options.Values(), _parse(items))
 
     @ddt.named_data(*[[key, key, *how] for key, how in _GOOD.items()])
     def test_each_key_alone(
         self, key: str, value: str, parsed: dict[str, object]
     ) -> None:
-        expected = options.VolumeOptions(**parsed)  # type: ignore[arg-type]
+        expected = option_values.level(errors.Origin.BACKEND, **parsed)  # type: ignore[arg-type]
         self.assertEqual(expected, _parse({key: value, 'other': 'x'}))
 
     def test_unit_and_count(self) -> None:
         self.assertEqual(
-            options.VolumeOptions(striping=layout.Striping(64 * KIB, 8)),
+            option_values.level(
+                errors.Origin.BACKEND, striping=layout.Striping(64 * KIB, 8)
+            ),
             _parse({'rbd:stripe_unit': '64K', 'rbd:stripe_count': '8'}),
         )
 
@@ -179,7 +182,7 @@ class ParseTestCase(refusals.RefusalTestCase):
                     'rbd:stripe_unit': '8M',
                     'rbd:stripe_count': '2',
                 }
-            ).striping,
+            )[keys.STRIPING],
         )
 
     @ddt.named_data(*_BAD)
@@ -340,7 +343,9 @@ class AllowedValuesTestCase(refusals.RefusalTestCase):
     ) -> None:
         allowed = {} if listed is None else {keys.CACHE_MODE: listed}
         options.check_allowed(
-            options.VolumeOptions(plain={keys.CACHE_MODE: mode}),
+            option_values.level(
+                errors.Origin.BACKEND, plain={keys.CACHE_MODE: mode}
+            ),
             limits.Limits(allowed=allowed),
             origin,
         )

@@ -14,7 +14,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from tests import option_values
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -33,33 +33,35 @@ _NO_MAP = frozenset({'layering', 'exclusive-lock', 'deep-flatten'})
 _LEAST = frozenset({'layering'})
 
 #: The image that the stock driver creates on an ordinary back end.
-_STOCK = plan.ImageState(ImageLayout(4 * MIB), _DEFAULT)
+_STOCK = options.image_values(ImageLayout(4 * MIB), _DEFAULT)
 #: The same if ceph.conf has rbd_default_stripe_unit and _count.
-_STRIPED = plan.ImageState(ImageLayout(4 * MIB, Striping(64 * KIB, 8)), _LEAST)
+_STRIPED = options.image_values(
+    ImageLayout(4 * MIB, Striping(64 * KIB, 8)), _LEAST
+)
 
 _BY_METADATA = Origin.VOLUME_METADATA
 _BY_TYPE = Origin.VOLUME_TYPE
 
 
-def _said(origin: Origin, **said: Any) -> precedence.Level:
-    return precedence.Level(origin, options.VolumeOptions(**said))
+def _said(origin: Origin, **said: Any) -> options.Values:
+    return option_values.level(origin, **said)
 
 
 def _plan(
-    *levels: precedence.Level,
-    base: plan.ImageState = _STOCK,
+    *levels: options.Values,
+    base: options.Values = _STOCK,
     size: int = GIB,
     how: limits.Limits | None = None,
-) -> plan.ImagePlan:
+) -> options.Values:
     return plan.plan_image(
-        precedence.resolve(levels), base, size, how or limits.Limits()
+        options.resolve(levels), base, size, how or limits.Limits()
     )
 
 
 @ddt.ddt
 class LevelOfTestCase(refusals.RefusalTestCase):
     def test_what_an_image_says(self) -> None:
-        state = plan.ImageState(
+        state = options.image_values(
             ImageLayout(8 * MIB, Striping(64 * KIB, 16)),
             _DEFAULT | {'striping', 'data-pool'},
             'ec-data',
@@ -72,6 +74,7 @@ class LevelOfTestCase(refusals.RefusalTestCase):
                 # Features that follow from the layout or the pool are left
                 # out.
                 image_features=_DEFAULT,
+                plain={keys.SECTOR_SIZE: None},
             ),
             inheritance.level_of(Origin.SOURCE_VOLUME, state),
         )
@@ -81,11 +84,12 @@ class LevelOfTestCase(refusals.RefusalTestCase):
             _said(
                 Origin.GLANCE_IMAGE,
                 object_size=4 * MIB,
+                striping=None,
                 image_features=_LEAST,
             ),
             inheritance.level_of(
                 Origin.GLANCE_IMAGE,
-                plan.ImageState(ImageLayout(4 * MIB), _LEAST),
+                options.image_values(ImageLayout(4 * MIB), _LEAST),
             ),
         )
 
@@ -99,10 +103,10 @@ class LevelOfTestCase(refusals.RefusalTestCase):
         image_features: frozenset[str],
         data_pool: str | None,
     ) -> None:
-        state = plan.ImageState(image_layout, image_features, data_pool)
+        state = options.image_values(image_layout, image_features, data_pool)
         self.assertEqual(
             # The data pool is omitted; the type or the back end provides it.
-            plan.ImagePlan(image_layout, image_features),
+            option_values.planned(image_layout, image_features),
             _plan(
                 inheritance.level_of(Origin.SOURCE_VOLUME, state),
                 base=_STRIPED,
@@ -119,7 +123,7 @@ class StockImageTestCase(refusals.RefusalTestCase):
         self.assertEqual(_STRIPED, state)
 
     def test_unknown_defaults(self) -> None:
-        expected = plan.ImageState(ImageLayout(4 * MIB), frozenset())
+        expected = options.image_values(ImageLayout(4 * MIB), frozenset())
         self.assertEqual(expected, plan.stock_image(4 * MIB, None, None))
 
 
@@ -139,18 +143,20 @@ class PlanTestCase(refusals.RefusalTestCase):
         ],
     )
     def test_nothing_asked_is_what_stock_makes(
-        self, levels: list[precedence.Level]
+        self, levels: list[options.Values]
     ) -> None:
         # This applies even if our rules would refuse the layout. Only librbd
         # refuses too large an object map.
-        huge = plan.ImageState(ImageLayout(4 * KIB, Striping(512, 3)), _LEAST)
+        huge = options.image_values(
+            ImageLayout(4 * KIB, Striping(512, 3)), _LEAST
+        )
         bases = (
-            dataclasses.replace(base, image_features=_LEAST)
+            base.with_values({keys.FEATURES: _LEAST})
             for base in (_STOCK, _STRIPED, huge)
         )
         for base in bases:
             self.assertEqual(
-                plan.ImagePlan(),
+                option_values.planned(),
                 _plan(*levels, base=base, size=8 * 1024 * TIB + 512),
             )
 
@@ -158,49 +164,57 @@ class PlanTestCase(refusals.RefusalTestCase):
         [
             'object_size',
             {'object_size': 8 * MIB},
-            plan.ImagePlan(ImageLayout(8 * MIB)),
+            option_values.planned(ImageLayout(8 * MIB)),
         ],
         [
             'striping',
             {'striping': Striping(64 * KIB, 16)},
-            plan.ImagePlan(ImageLayout(4 * MIB, Striping(64 * KIB, 16))),
+            option_values.planned(
+                ImageLayout(4 * MIB, Striping(64 * KIB, 16))
+            ),
         ],
         [
             'both',
             {'object_size': 32 * MIB, 'striping': Striping(32 * MIB, 4)},
-            plan.ImagePlan(ImageLayout(32 * MIB, Striping(32 * MIB, 4))),
+            option_values.planned(
+                ImageLayout(32 * MIB, Striping(32 * MIB, 4))
+            ),
         ],
         [
             'striping_that_is_none',
             {'striping': Striping(4 * MIB, 1)},
-            plan.ImagePlan(ImageLayout(4 * MIB)),
+            option_values.planned(ImageLayout(4 * MIB)),
         ],
         [
             'no_map',
             {'object_map': False},
-            plan.ImagePlan(image_features=_NO_MAP),
+            option_values.planned(image_features=_NO_MAP),
         ],
-        ['map', {'object_map': True}, plan.ImagePlan(image_features=_DEFAULT)],
+        [
+            'map',
+            {'object_map': True},
+            option_values.planned(image_features=_DEFAULT),
+        ],
         [
             'features',
             {'image_features': _LEAST},
-            plan.ImagePlan(image_features=_LEAST),
+            option_values.planned(image_features=_LEAST),
         ],
         [
             'data_pool',
             {'data_pool': 'ec-data'},
-            plan.ImagePlan(data_pool='ec-data'),
+            option_values.planned(data_pool='ec-data'),
         ],
     )
     def test_only_what_is_asked(
-        self, said: dict[str, Any], expected: plan.ImagePlan
+        self, said: dict[str, Any], expected: options.Values
     ) -> None:
         for origin in (_BY_METADATA, _BY_TYPE, Origin.BACKEND):
             self.assertEqual(expected, _plan(_said(origin, **said)))
 
     def test_an_object_size_keeps_the_default_striping(self) -> None:
         self.assertEqual(
-            plan.ImagePlan(ImageLayout(8 * MIB, Striping(64 * KIB, 8))),
+            option_values.planned(ImageLayout(8 * MIB, Striping(64 * KIB, 8))),
             _plan(_said(_BY_TYPE, object_size=8 * MIB), base=_STRIPED),
         )
 
@@ -211,17 +225,15 @@ class PlanTestCase(refusals.RefusalTestCase):
             'rbd:object_map': 'true',
         }
         said = options.parse(items, keys.Scope.VOLUME, Origin.VOLUME_METADATA)
-        base = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
+        base = options.image_values(ImageLayout(4 * MIB), _LEAST)
         self.assertEqual(
-            plan.ImagePlan(
+            option_values.planned(
                 ImageLayout(4 * MIB, Striping(64 * KIB, 8)),
                 frozenset(
                     {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
                 ),
             ),
-            _plan(
-                precedence.Level(_BY_METADATA, said), base=base, size=8 * GIB
-            ),
+            _plan(said, base=base, size=8 * GIB),
         )
 
 
@@ -307,7 +319,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
 
     def test_too_many_objects_whatever_else_the_source_has(self) -> None:
         """A source without striping does not change the message."""
-        state = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
+        state = options.image_values(ImageLayout(4 * MIB), _LEAST)
         how = limits.Limits(max_objects=1000)
         level = _said(_BY_METADATA, object_size=64 * KIB)
         source = inheritance.level_of(Origin.SOURCE_VOLUME, state)
@@ -324,18 +336,18 @@ class RefusedTestCase(refusals.RefusalTestCase):
         self,
     ) -> None:
         with_map = frozenset({'exclusive-lock', 'object-map', 'fast-diff'})
-        base = plan.ImageState(ImageLayout(4 * MIB), with_map)
+        base = options.image_values(ImageLayout(4 * MIB), with_map)
         error = self.assertRaises(
             errors.OptionError,
             plan.plan_image,
-            *(precedence.Resolved(), base, 1 << 50, limits.Limits()),
+            *(options.Values(), base, 1 << 50, limits.Limits()),
         )
         self.assertEqual(errors.Origin.CLUSTER, error.origin)
         self.assertIn('up to 256,000,000 objects', str(error))
 
     def test_image_without_object_map_may_have_fewer_objects(self) -> None:
         """Its deletion sends a request for each object that could exist."""
-        base = plan.ImageState(ImageLayout(4 * MIB), _LEAST)
+        base = options.image_values(ImageLayout(4 * MIB), _LEAST)
         level = _said(_BY_METADATA, object_size=64 * KIB)
         self.assertRefused(
             functools.partial(
@@ -348,7 +360,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
         )
         enough = limits.Limits(max_objects=1 << 18)
         self.assertIsNotNone(_plan(level, base=base, how=enough).layout)
-        mapped = plan.ImageState(
+        mapped = options.image_values(
             base.layout,
             _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'},
         )
@@ -357,7 +369,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
 
     def test_multiattach_type_has_no_object_map(self) -> None:
         """The stock driver disables it after the image was created."""
-        resolved = precedence.resolve(
+        resolved = options.resolve(
             [
                 _said(
                     _BY_METADATA, object_size=64 * KIB, image_features=_DEFAULT
@@ -367,7 +379,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
         few = limits.Limits(max_objects=1 << 14)
         plan.plan_image(resolved, _STOCK, GIB, few)
         shared = dataclasses.replace(resolved, multiattach=True)
-        for base in (_STOCK, plan.UNKNOWN):
+        for base in (_STOCK, options.UNKNOWN):
             self.assertRefused(
                 functools.partial(plan.plan_image, shared, base, GIB, few),
                 'rbd:object_size',
@@ -379,7 +391,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
     def test_map_that_is_disabled_counts_if_features_are_unknown(
         self,
     ) -> None:
-        unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())
+        unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
         level = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
         few = limits.Limits(max_objects=1 << 14)
         self.assertRaises(
@@ -387,26 +399,28 @@ class RefusedTestCase(refusals.RefusalTestCase):
         )
 
     def test_features_that_are_unknown_refuse_nothing(self) -> None:
-        unknown = plan.ImageState(ImageLayout(4 * MIB), frozenset())
+        unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
         level = _said(_BY_METADATA, object_size=64 * KIB)
         few = limits.Limits(max_objects=1 << 14)
         self.assertIsNotNone(_plan(level, base=unknown, how=few).layout)
 
     def test_default_stripes_need_not_be_whole(self) -> None:
-        base = plan.ImageState(ImageLayout(4 * MIB, Striping(512, 3)), _LEAST)
+        base = options.image_values(
+            ImageLayout(4 * MIB, Striping(512, 3)), _LEAST
+        )
         made = _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base)
         self.assertEqual(ImageLayout(8 * MIB, Striping(512, 3)), made.layout)
 
 
 _WITH_MAP = _NO_MAP | {'object-map', 'fast-diff'}
-_STOCK_WITH_MAP = plan.ImageState(layout.ImageLayout(4 * MIB), _WITH_MAP)
+_STOCK_WITH_MAP = options.image_values(layout.ImageLayout(4 * MIB), _WITH_MAP)
 
 
 def _plan_large(
-    *levels: precedence.Level, base: plan.ImageState = _STOCK_WITH_MAP
-) -> plan.ImagePlan:
+    *levels: options.Values, base: options.Values = _STOCK_WITH_MAP
+) -> options.Values:
     return plan.plan_image(
-        precedence.resolve(levels),
+        options.resolve(levels),
         base,
         2 * TIB,
         limits.Limits(min_object_size=4 * KIB, max_objects=1 << 40),
@@ -417,7 +431,7 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
     """Object maps for 2 TiB in objects of 4 KiB."""
 
     def _assert_too_many(
-        self, origin: Origin, *levels: precedence.Level, **kwargs: Any
+        self, origin: Origin, *levels: options.Values, **kwargs: Any
     ) -> None:
         self.assertRefused(
             lambda: _plan_large(*levels, **kwargs),
@@ -473,12 +487,12 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
         self._assert_too_many(
             _BY_METADATA,
             _said(_BY_METADATA, object_map=True),
-            base=plan.ImageState(layout.ImageLayout(4 * KIB), _LEAST),
+            base=options.image_values(layout.ImageLayout(4 * KIB), _LEAST),
         )
 
     def test_without_the_map_any_size(self) -> None:
         level = _said(_BY_METADATA, object_size=4 * KIB, object_map=False)
         self.assertEqual(
-            plan.ImagePlan(layout.ImageLayout(4 * KIB), _NO_MAP),
+            option_values.planned(layout.ImageLayout(4 * KIB), _NO_MAP),
             _plan_large(level),
         )

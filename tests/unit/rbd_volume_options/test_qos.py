@@ -8,7 +8,6 @@ import ddt
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import precedence
 from rbd_volume_options import qos
 from rbd_volume_options import sizes
 from tests.unit.rbd_volume_options import refusals
@@ -92,7 +91,7 @@ def _limits(
     is_accepted: bool = False,
 ) -> dict[str, int]:
     levels = [
-        precedence.Level(origin, options.parse(texts, scope, origin))
+        options.parse(texts, scope, origin)
         for texts, scope, origin in (
             (
                 of_volume or {},
@@ -103,8 +102,8 @@ def _limits(
             (of_backend or {}, keys.Scope.BACKEND, errors.Origin.BACKEND),
         )
     ]
-    resolved = precedence.resolve(levels)
-    return qos.limits_of(resolved.plain, gib * sizes.GIB, is_accepted)
+    resolved = options.resolve(levels)
+    return qos.limits_of(resolved, gib * sizes.GIB, is_accepted)
 
 
 @ddt.ddt

@@ -4,9 +4,9 @@ import ddt
 
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
+from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import request
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -21,8 +21,8 @@ def _request(
     **backend: str,
 ) -> request.Request:
     volume = cinder_objects.volume(metadata)
-    return request.of_volume(
-        volume,
+    return request.read_request(
+        request.metadata_of(volume),
         request.specs_of(cinder_objects.volume_type(**(specs or {}))),
         cinder_objects.settings(**backend),
     )
@@ -42,7 +42,10 @@ class OfVolumeTest(base.TestCase):
                 (Origin.BACKEND, 8 * _MIB),
             ],
             [
-                (level.origin, level.options.object_size)
+                (
+                    level.origin(keys.OBJECT_SIZE),
+                    level[keys.OBJECT_SIZE],
+                )
                 for level in requested.levels
             ],
         )
@@ -52,8 +55,8 @@ class OfVolumeTest(base.TestCase):
     def test_neither_metadata_nor_type(self) -> None:
         volume = cinder_objects.volume()
         volume.metadata = {}
-        requested = request.of_volume(volume, {}, cinder_objects.settings())
-        self.assertEqual(precedence.Resolved(), requested.resolve())
+        requested = request.read_request({}, {}, cinder_objects.settings())
+        self.assertEqual(options.Values(), requested.resolve())
         self.assertEqual({}, request.metadata_of(volume))
         self.assertEqual({}, request.specs_of(None))
 
@@ -61,14 +64,14 @@ class OfVolumeTest(base.TestCase):
         volume = cinder_objects.volume(
             {}, cinder_objects.volume_type(rbd_object_size='1M')
         )
-        requested = request.of_volume(
-            volume,
+        requested = request.read_request(
+            request.metadata_of(volume),
             {'rbd:object_size': '2M'},
             cinder_objects.settings(),
         )
         self.assertEqual(
-            precedence.Choice(2 * _MIB, Origin.VOLUME_TYPE),
-            requested.resolve().object_size,
+            options.Choice(2 * _MIB, Origin.VOLUME_TYPE),
+            requested.resolve().choice(keys.OBJECT_SIZE),
         )
 
 
@@ -80,8 +83,9 @@ class TypeTest(base.TestCase):
             ({}, False),
             ({'multiattach': '<is> True'}, True),
         ):
-            texts = request.Texts({}, specs)
-            resolved = texts.request(cinder_objects.settings()).resolve()
+            resolved = request.read_request(
+                {}, specs, cinder_objects.settings()
+            ).resolve()
             self.assertIs(multiattach, resolved.multiattach)
 
     @ddt.data(
@@ -122,7 +126,7 @@ class TypeTest(base.TestCase):
             {'rbd_tenant_options': 'rbd:object_size'},
             rbd_tenant_options='',
         )
-        self.assertEqual(_MIB, requested.levels[0].options.object_size)
+        self.assertEqual(_MIB, requested.levels[0][keys.OBJECT_SIZE])
 
     def test_type_that_leaves_tenants_nothing(self) -> None:
         self.assertRaises(
@@ -165,7 +169,7 @@ class ResolveTest(base.TestCase):
         )
         self.source = inheritance.level_of(
             Origin.SOURCE_VOLUME,
-            plan.ImageState(
+            options.image_values(
                 layout.ImageLayout(2 * _MIB, layout.Striping(_MIB, 2)),
                 frozenset({'layering', 'striping'}),
                 'data',
@@ -174,23 +178,23 @@ class ResolveTest(base.TestCase):
 
     def test_with_the_backend(self) -> None:
         self.assertEqual(
-            precedence.Choice(8 * _MIB, Origin.BACKEND),
-            self.request.resolve().object_size,
+            options.Choice(8 * _MIB, Origin.BACKEND),
+            self.request.resolve().choice(keys.OBJECT_SIZE),
         )
 
     def test_without_the_backend(self) -> None:
         resolved = self.request.resolve(backend_too=False)
-        self.assertIsNone(resolved.object_size)
-        self.assertIsNotNone(resolved.object_map)
+        self.assertNotIn(keys.OBJECT_SIZE, resolved)
+        self.assertIn(keys.OBJECT_MAP, resolved)
 
     def test_source_over_the_backend(self) -> None:
         resolved = self.request.resolve(self.source)
         self.assertEqual(
             (2 * _MIB, layout.Striping(_MIB, 2), None, {'layering'}),
             (
-                getattr(resolved.object_size, 'value', None),
-                getattr(resolved.striping, 'value', None),
-                getattr(resolved.data_pool, 'value', None),
-                getattr(resolved.image_features, 'value', None),
+                resolved[keys.OBJECT_SIZE],
+                resolved[keys.STRIPING],
+                resolved.data_pool,
+                resolved.image_features,
             ),
         )

@@ -11,8 +11,7 @@ from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from rbd_volume_options import retype_plan
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -22,16 +21,16 @@ _PAIR = {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '8'}
 _LAYOUT_KEYS = (keys.OBJECT_SIZE, *_PAIR)
 _LOCKED = {keys.TENANT_OPTIONS: ''}
 _FEATURES = frozenset({'layering', 'exclusive-lock'})
-_PLAIN = plan.ImageState(layout.ImageLayout(4 * _MIB), _FEATURES)
-_STRIPED = plan.ImageState(
+_PLAIN = options.image_values(layout.ImageLayout(4 * _MIB), _FEATURES)
+_STRIPED = options.image_values(
     layout.ImageLayout(4 * _MIB, layout.Striping(64 << 10, 8)), _FEATURES
 )
-_POOLED = plan.ImageState(layout.ImageLayout(4 * _MIB), _FEATURES, 'fast')
-_POOLED_STRIPED = dataclasses.replace(_STRIPED, data_pool='fast')
+_POOLED = options.image_values(layout.ImageLayout(4 * _MIB), _FEATURES, 'fast')
+_POOLED_STRIPED = _STRIPED.with_values({keys.DATA_POOL: 'fast'})
 
 
 def _obstacle(
-    state: plan.ImageState,
+    state: options.Values,
     metadata: dict[str, str],
     former: dict[str, str],
     specs: dict[str, str],
@@ -57,12 +56,12 @@ class TargetTest(base.TestCase):
 
     def _conversion(
         self,
-        state: plan.ImageState,
+        state: options.Values,
         metadata: dict[str, str],
         former: dict[str, str],
         specs: dict[str, str],
         **options: Any,
-    ) -> retype_plan.Target | None:
+    ) -> options.Values | None:
         retype = retype_plan.Retype(
             metadata,
             former,
@@ -96,13 +95,13 @@ class TargetTest(base.TestCase):
             specs = {**specs, keys.STRIPE_COUNT: '3'}
             target = _STRIPED
         conversion = self._conversion(state, metadata, former, specs)
-        self.assertEqual(target, conversion and conversion.state)
+        self.assertEqual(target, conversion)
 
     def test_origin_of_new_striping_is_the_type(self) -> None:
         conversion = self._conversion(_PLAIN, {}, {}, _PAIR)
         self.assertEqual(
             errors.Origin.VOLUME_TYPE,
-            conversion and conversion.origins[precedence.Part.STRIPING],
+            conversion and conversion.origin(keys.STRIPING),
         )
 
     @ddt.data(
@@ -215,7 +214,7 @@ class LayoutTest(base.TestCase):
         self, specs: dict[str, str]
     ) -> None:
         """Without an object map, an image may have fewer objects."""
-        small = plan.ImageState(
+        small = options.image_values(
             layout.ImageLayout(64 << 10),
             _FEATURES | {'object-map', 'fast-diff'},
         )
@@ -240,7 +239,7 @@ class LayoutTest(base.TestCase):
 
 class ChangeTest(base.TestCase):
     def test_map_that_only_a_new_image_can_have(self) -> None:
-        small = plan.ImageState(layout.ImageLayout(4096), _FEATURES)
+        small = options.image_values(layout.ImageLayout(4096), _FEATURES)
         retype = retype_plan.Retype(
             {},
             {},
@@ -264,7 +263,7 @@ class ChangeTest(base.TestCase):
 
 
 _DEFAULT = frozenset({'layering', 'exclusive-lock', 'object-map', 'fast-diff'})
-_BARE = plan.ImageState(
+_BARE = options.image_values(
     layout.ImageLayout(4 * _MIB), frozenset({'layering', 'journaling'})
 )
 
@@ -276,7 +275,7 @@ class DefaultFeaturesTest(base.TestCase):
     def _change(
         self,
         specs: dict[str, str],
-        state: plan.ImageState = _BARE,
+        state: options.Values = _BARE,
         requested: bool = True,
         size: int = 1,
     ) -> changes.Change:
@@ -314,6 +313,8 @@ class DefaultFeaturesTest(base.TestCase):
         self.assertEqual({'journaling'}, change.disable)
 
     def test_too_large_for_a_map(self) -> None:
-        tiny = plan.ImageState(layout.ImageLayout(4096), _BARE.image_features)
+        tiny = options.image_values(
+            layout.ImageLayout(4096), _BARE.image_features
+        )
         change = self._change(_LOCKED, tiny, size=64 << 10)
         self.assertEqual({'exclusive-lock'}, change.enable)

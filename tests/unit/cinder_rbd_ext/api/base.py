@@ -41,8 +41,9 @@ from cinder_rbd_ext.api import pools
 from rbd_volume_options import backend_settings
 from rbd_volume_options import cache_modes
 from rbd_volume_options import capabilities
+from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import options
+from tests import option_values
 from tests.unit import recorded
 from tests.unit.rbd_volume_options import back_end
 
@@ -87,7 +88,8 @@ POOLS = [
     pool(
         'rbd2',
         settings(
-            options.VolumeOptions(
+            option_values.level(
+                errors.Origin.BACKEND,
                 object_size=8 * MIB,
                 plain={keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK},
                 data_pool='ec',

@@ -14,9 +14,11 @@ from oslo_serialization import jsonutils
 import sqlalchemy
 from sqlalchemy import event
 
+from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import sizes
+from tests import option_values
 from tests.unit.cinder_rbd_ext.api import base
 
 _IMAGE = 'aaaaaaaa-0000-4000-8000-000000000000'
@@ -304,7 +306,9 @@ class CountsTest(base.ApiTestCase):
     def test_back_end_that_sets_a_layout(self) -> None:
         """A size that it accepts requires no look-up either."""
         striped = base.settings(
-            options.VolumeOptions(striping=layout.Striping(base.MIB, 4))
+            option_values.level(
+                errors.Origin.BACKEND, striping=layout.Striping(base.MIB, 4)
+            )
         )
         self.get_pools.return_value = [base.pool('rbd', striped)]
         request = _REQUESTS['create_from_an_image']

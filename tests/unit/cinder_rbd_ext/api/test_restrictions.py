@@ -10,8 +10,9 @@ import oslo_messaging
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import restrictions
+from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import options
+from tests import option_values
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -72,7 +73,9 @@ class RestrictionsTest(base.ApiTestCase):
 
     def test_layout_of_a_back_end(self) -> None:
         striped = base.settings(
-            options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
+            option_values.level(
+                errors.Origin.BACKEND, striping=layout.Striping(base.MIB, 3)
+            )
         )
         self.get_pools.return_value = [base.pool('rbd', striped)]
         self.assertTrue(self._may_refuse(volume_type='rbd'))

@@ -7,8 +7,9 @@ from unittest import mock
 from cinder.volume import rpcapi
 import oslo_messaging
 
+from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import options
+from tests import option_values
 from tests.unit.cinder_rbd_ext.api import base
 
 _VOLUMES = '/volumes'
@@ -221,7 +222,9 @@ class CreateTest(base.ApiTestCase):
 
     def test_layout_of_the_back_end_alone(self) -> None:
         striped = base.settings(
-            options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
+            option_values.level(
+                errors.Origin.BACKEND, striping=layout.Striping(base.MIB, 3)
+            )
         )
         self.get_pools.return_value = [base.pool('rbd', striped)]
         words = '1 GiB is not a multiple of 1 MiB x 3'
@@ -232,7 +235,9 @@ class CreateTest(base.ApiTestCase):
 
     def test_another_back_end_of_the_type_can_make_it(self) -> None:
         striped = base.settings(
-            options.VolumeOptions(striping=layout.Striping(base.MIB, 3))
+            option_values.level(
+                errors.Origin.BACKEND, striping=layout.Striping(base.MIB, 3)
+            )
         )
         plain = base.pool('other', base.settings())
         self.get_pools.return_value = [base.pool('rbd', striped), plain]

@@ -10,16 +10,19 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext.imaging import creations
 from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
+from tests import option_values
 from tests.unit import base
 
-_BASE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset({'layering'}))
-_PLAN = plan.ImagePlan(layout.ImageLayout(1 << 20))
+_BASE = options.image_values(
+    layout.ImageLayout(4 << 20), frozenset({'layering'})
+)
+_PLAN = option_values.planned(layout.ImageLayout(1 << 20))
 
 
 def _planner(
-    base: plan.ImageState, parent: plan.ImageState | None
-) -> plan.ImagePlan:
+    base: options.Values, parent: options.Values | None
+) -> options.Values:
     return _PLAN
 
 
@@ -45,8 +48,8 @@ class CreationTest(base.TestCase):
         seen: list[Any] = []
 
         def planner(
-            base: plan.ImageState, parent: plan.ImageState | None
-        ) -> plan.ImagePlan:
+            base: options.Values, parent: options.Values | None
+        ) -> options.Values:
             seen.append((base, parent))
             return _PLAN
 
@@ -59,8 +62,8 @@ class CreationTest(base.TestCase):
         """A refusal is kept as the failure; the stock driver would wrap it."""
 
         def refuse(
-            base: plan.ImageState, parent: plan.ImageState | None
-        ) -> plan.ImagePlan:
+            base: options.Values, parent: options.Values | None
+        ) -> options.Values:
             raise ValueError('refused')
 
         creation = creations.Creation('volume-1', refuse)

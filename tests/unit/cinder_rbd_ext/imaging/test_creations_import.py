@@ -3,7 +3,7 @@
 from typing import Any
 
 from cinder_rbd_ext.imaging import creations
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests.unit import base
 
 # As the stock driver imports a Glance image.
@@ -16,8 +16,8 @@ class OfImportTest(base.TestCase):
         self.creations = creations.Creations()
 
         def planner(
-            base: plan.ImageState, parent: plan.ImageState | None
-        ) -> plan.ImagePlan:
+            base: options.Values, parent: options.Values | None
+        ) -> options.Values:
             raise NotImplementedError
 
         self.creation = creations.Creation('volume-1', planner)

@@ -9,8 +9,9 @@ import fixtures
 from cinder_rbd_ext.imaging import creations
 from rbd_volume_options import image_handles
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests import feature_bits
+from tests import option_values
 from tests.fakes import fake_images
 from tests.fakes import fake_librbd
 from tests.fakes import fake_rados
@@ -63,7 +64,7 @@ class ModuleTest(librbd_case.LibrbdTestCase):
     def test_read_parent(self) -> None:
         """Read a parent without its data pool, which is not inherited."""
         self.parent(data_pool='data', order=20)
-        state = plan.ImageState(
+        state = options.image_values(
             layout.ImageLayout(1 << 20), frozenset({'layering', 'data-pool'})
         )
         self.assertEqual(
@@ -138,7 +139,7 @@ class CreateTest(librbd_case.LibrbdTestCase):
         self.assertIsNone(parent)
 
     def test_as_stock(self) -> None:
-        self.how = plan.ImagePlan()
+        self.how = option_values.planned()
         with self.creations.hold(self.creation):
             self.module.RBD().create(
                 self.ioctx, 'new', 7, 23, features=feature_bits.LAYERING
@@ -181,8 +182,8 @@ class CreateTest(librbd_case.LibrbdTestCase):
 class StateOfNewTest(librbd_case.LibrbdTestCase):
     """The state that is recorded without opening the new image."""
 
-    def _created(self, **how: Any) -> plan.ImageState | None:
-        self.how = plan.ImagePlan(**how)
+    def _created(self, **how: Any) -> options.Values | None:
+        self.how = option_values.planned(**how)
         with self.creations.hold(self.creation):
             self.module.RBD().create(
                 self.ioctx, 'new', 7, 23, features=feature_bits.DEFAULT
@@ -193,7 +194,7 @@ class StateOfNewTest(librbd_case.LibrbdTestCase):
         {},
         {'data_pool': 'data'},
         {'data_pool': 'volumes'},
-        {'layout': librbd_case.STRIPED},
+        {'image_layout': librbd_case.STRIPED},
         {'image_features': frozenset({'layering', 'fast-diff'})},
         {
             'image_features': frozenset(
@@ -230,7 +231,9 @@ class StateOfNewTest(librbd_case.LibrbdTestCase):
             rbd_default_stripe_count='4',
             rbd_default_data_pool='volumes2',
         )
-        created = self._created(layout=librbd_case.STRIPED, data_pool='data')
+        created = self._created(
+            image_layout=librbd_case.STRIPED, data_pool='data'
+        )
         self.assertIsNotNone(created)
 
 
@@ -254,7 +257,7 @@ class CloneTest(librbd_case.LibrbdTestCase):
         self.assertEqual(layout.ImageLayout(8 << 20), planned.layout)
         self.assertIn('object-map', planned.image_features)
         self.assertEqual(
-            plan.ImageState(
+            options.image_values(
                 layout.ImageLayout(8 << 20), frozenset({'layering'})
             ),
             parent,
@@ -329,7 +332,7 @@ class CopyTest(librbd_case.LibrbdTestCase):
         self.assertEqual({}, self.cluster.stored('new').metadata)
         self.assertTrue(self.creation.made)
         self.assertEqual(
-            plan.ImageState(
+            options.image_values(
                 librbd_case.STRIPED,
                 frozenset({'layering', 'exclusive-lock', 'striping'}),
             ),

@@ -13,7 +13,7 @@ from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import open_image
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests import feature_bits
 from tests.unit.cinder_rbd_ext import librbd_case
 
@@ -71,7 +71,7 @@ class OpenImageTest(librbd_case.LibrbdTestCase):
         self.assertTrue(snapshot.protected)
 
     def test_features_that_change_are_not_those_of_the_plan(self) -> None:
-        state = plan.ImageState(layout.ImageLayout(1 << 20), frozenset())
+        state = options.image_values(layout.ImageLayout(1 << 20), frozenset())
         self.creation.state = state
         with self.creations.hold(self.creation):
             self.image.update_features(feature_bits.LOCK, True)

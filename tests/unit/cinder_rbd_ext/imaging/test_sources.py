@@ -8,21 +8,20 @@ from oslo_config import cfg
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
 from rbd_volume_options import image_sources
+from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
-from rbd_volume_options import precedence
+from rbd_volume_options import options
 from tests import feature_bits
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
 Origin = errors.Origin
-Part = precedence.Part
 _MIB = 1 << 20
 _LAYOUT = layout.ImageLayout(_MIB, layout.Striping(64 << 10, 8))
-_STATE = plan.ImageState(
+_STATE = options.image_values(
     _LAYOUT, frozenset({'layering', 'deep-flatten', 'striping'}), 'data'
 )
-_STOCK = plan.ImageState(
+_STOCK = options.image_values(
     layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
 )
 
@@ -35,13 +34,13 @@ class SourcesTestCase(base.TestCase):
         self.addCleanup(cfg.CONF.clear_override, name)
 
     def features_of(
-        self, state: plan.ImageState = _STATE, **fields: Any
+        self, state: options.Values = _STATE, **fields: Any
     ) -> set[str]:
         """Return the features that a source passes on."""
         volume = cinder_objects.volume(**fields)
         source = sources.of_volume(volume, state, 4 * _MIB)
         level = source.level
-        return set(level.options.image_features or ())
+        return set(level.get(keys.FEATURES, ()))
 
 
 class LevelOfVolumeTest(SourcesTestCase):
@@ -49,13 +48,13 @@ class LevelOfVolumeTest(SourcesTestCase):
         volume = cinder_objects.volume()
         source = sources.of_volume(volume, _STATE, 4 * _MIB)
         level = source.level
-        self.assertEqual(Origin.SOURCE_VOLUME, level.origin)
-        self.assertEqual(_MIB, level.options.object_size)
-        self.assertEqual(_LAYOUT.striping, level.options.striping)
-        self.assertIsNone(level.options.data_pool)
+        self.assertEqual(Origin.SOURCE_VOLUME, source.origin)
+        self.assertEqual(_MIB, level[keys.OBJECT_SIZE])
+        self.assertEqual(_LAYOUT.striping, level[keys.STRIPING])
+        self.assertIsNone(level.data_pool)
         self.assertEqual(
             {'layering', 'deep-flatten'},
-            set(level.options.image_features or ()),
+            set(level.get(keys.FEATURES, ())),
         )
 
     def test_what_multiattach_took_comes_back(self) -> None:
@@ -82,7 +81,7 @@ class LevelOfVolumeTest(SourcesTestCase):
         )
 
     def test_what_replication_added_stays_behind(self) -> None:
-        state = plan.ImageState(
+        state = options.image_values(
             _LAYOUT, frozenset({'layering', 'exclusive-lock', 'journaling'})
         )
         for had_lock in (True, False):
@@ -131,8 +130,11 @@ class CachedImageTest(SourcesTestCase):
         volume = cinder_objects.volume(project_id='internal')
         source = sources.of_volume(volume, _STATE, 8 * _MIB)
         self.assertEqual(
-            image_sources.of_glance_image(
-                plan.ImageState(layout.ImageLayout(8 * _MIB), frozenset()), 1
+            image_sources.glance_source(
+                options.image_values(
+                    layout.ImageLayout(8 * _MIB), frozenset()
+                ),
+                1,
             ),
             source,
         )

@@ -2,7 +2,6 @@
 
 """Migration of volumes by the driver."""
 
-import dataclasses
 import errno
 import functools
 import threading
@@ -32,7 +31,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from rbd_volume_options import wire
 from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
@@ -308,7 +307,7 @@ class MigrateTest(copying.CopyingTestCase):
         write.assert_not_called()
 
 
-_STATE = plan.ImageState(
+_STATE = options.image_values(
     layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
     frozenset({'layering', 'deep-flatten', 'striping'}),
     'data',
@@ -327,7 +326,7 @@ class CopiedStateTest(unit_base.TestCase):
 
     def _plan(
         self, of_type: str | None, of_host: str | None
-    ) -> plan.ImageState:
+    ) -> options.Values:
         specs = {'rbd_data_pool': of_type} if of_type else {}
         volume = cinder_objects.volume(
             {'rbd:object_size': '8M'}, cinder_objects.volume_type(**specs)
@@ -341,7 +340,7 @@ class CopiedStateTest(unit_base.TestCase):
         self, of_type: str | None, of_host: str | None, made: str | None
     ) -> None:
         self.assertEqual(
-            dataclasses.replace(_STATE, data_pool=made),
+            options.image_values(_STATE.layout, _STATE.image_features, made),
             self._plan(of_type, of_host),
         )
 

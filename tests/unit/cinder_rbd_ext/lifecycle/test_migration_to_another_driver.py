@@ -12,11 +12,11 @@ import ddt
 from cinder_rbd_ext import record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests.unit.cinder_rbd_ext import base
 
 _THERE = 'host@stock#stock'
-_STATE = plan.ImageState(layout.ImageLayout(4 << 20), frozenset())
+_STATE = options.image_values(layout.ImageLayout(4 << 20), frozenset())
 
 
 @ddt.ddt

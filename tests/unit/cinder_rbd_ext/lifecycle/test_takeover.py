@@ -16,7 +16,6 @@ from cinder_rbd_ext.retype import marker
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options.precedence import Part
 from tests import feature_bits
 from tests.fakes import fake_images
 from tests.unit import recorded
@@ -52,9 +51,9 @@ class ManageTest(base.DriverTestCase):
         self._manage(volume)
         self.assertEqual(
             {
-                Part.OBJECT_SIZE: errors.Origin.VOLUME_METADATA,
-                Part.STRIPING: errors.Origin.CLUSTER,
-                Part.FEATURES: errors.Origin.CLUSTER,
+                keys.OBJECT_SIZE: errors.Origin.VOLUME_METADATA,
+                keys.STRIPING: errors.Origin.CLUSTER,
+                keys.FEATURES: errors.Origin.CLUSTER,
             },
             image_record.origins(record.stored(volume.id)),
         )
@@ -65,7 +64,7 @@ class ManageTest(base.DriverTestCase):
         )
         self._manage(volume)
         origins = image_record.origins(record.stored(volume.id)) or {}
-        self.assertEqual(errors.Origin.VOLUME_TYPE, origins[Part.OBJECT_SIZE])
+        self.assertEqual(errors.Origin.VOLUME_TYPE, origins[keys.OBJECT_SIZE])
 
     def test_cache_override_stays(self) -> None:
         """The setting of an existing image is kept."""

@@ -20,8 +20,8 @@ from cinder_rbd_ext import admission
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.trash import entries
+from rbd_volume_options import options
 from rbd_volume_options import ownership
-from rbd_volume_options import plan
 from tests.unit.cinder_rbd_ext import base
 
 _PACKAGE = pathlib.Path(cinder_rbd_ext.__file__).parent
@@ -85,7 +85,7 @@ class CopyingTestCase(base.DriverTestCase):
     @staticmethod
     def _make(
         copy: copies.Copy,
-        target: plan.ImageState,
+        target: options.Values,
         report: Callable[[int], None],
     ) -> None:
         driver = copy._driver
@@ -105,7 +105,7 @@ class CopyingTestCase(base.DriverTestCase):
             )
 
     @staticmethod
-    def _complete(copy: copies.Copy, target: plan.ImageState) -> str:
+    def _complete(copy: copies.Copy, target: options.Values) -> str:
         ident = copies.image_id(copy._driver, copy.name, copy.pool)
         assert ident is not None  # noqa: S101
         return ident

@@ -8,11 +8,11 @@ from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import base as driver_base
 
-_TARGET = plan.ImageState(
+_TARGET = options.image_values(
     layout.ImageLayout(1 << 20, layout.Striping(64 << 10, 8)),
     frozenset({'layering', 'striping'}),
 )
@@ -21,7 +21,7 @@ _TARGET = plan.ImageState(
 class CopyTest(base.TestCase):
     """The command that copies an image."""
 
-    def _command(self, target: plan.ImageState, moved: bool) -> list[str]:
+    def _command(self, target: options.Values, moved: bool) -> list[str]:
         driver = mock.Mock(spec=['_ceph_args'])
         driver._ceph_args.return_value = ['--id', 'cinder']
         mark = marker.Marker(

@@ -26,7 +26,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import precedence
 from rbd_volume_options import wire
 from tests import feature_bits
 from tests.unit import recorded
@@ -318,9 +317,7 @@ class DefaultFeaturesTest(base.DriverTestCase):
         self.assertEqual(_MAP, int(stored.mask) & _MAP)
         self.assertEqual([0], [stored.flags])
         origins = image_record.origins(record.stored(volume.id)) or {}
-        self.assertEqual(
-            errors.Origin.CLUSTER, origins[precedence.Part.FEATURES]
-        )
+        self.assertEqual(errors.Origin.CLUSTER, origins[keys.FEATURES])
 
 
 class LimitsTest(base.DriverTestCase):

@@ -8,8 +8,8 @@ from cinder.volume.drivers import rbd
 
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.trash import relatives
-from rbd_volume_options import plan
 from tests import feature_bits
+from tests import option_values
 from tests.fakes import fake_images
 from tests.unit.cinder_rbd_ext import base
 
@@ -66,7 +66,7 @@ class RelativesTest(base.DriverTestCase):
         self.assertEqual([], self._snapshots())
 
     def test_clone_under_way(self) -> None:
-        clone = creations.Creation('clone', lambda *_: plan.ImagePlan())
+        clone = creations.Creation('clone', lambda *_: option_values.planned())
         under_way = self.driver.librbd.creations
         with under_way.hold(clone), self._open('source') as image:
             relatives.drop_unneeded(self.driver, image)

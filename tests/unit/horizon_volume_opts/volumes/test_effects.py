@@ -9,7 +9,7 @@ import ddt
 from horizon_volume_opts import offers
 from horizon_volume_opts.volumes import effects
 from rbd_volume_options import layout
-from rbd_volume_options import plan
+from rbd_volume_options import options
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
@@ -31,7 +31,7 @@ class EffectsTestCase(base.TestCase):
         offered = {'object_map': {'default': None}, **(changes or {})}
         offer = offers.UserOffer.of(fake_cloud.offered('t', **offered))
         self.assertFalse(offer.is_invalid)
-        state = plan.ImageState(
+        state = options.image_values(
             layout.ImageLayout(2**22),
             frozenset({'layering', 'exclusive-lock', 'striping'}),
         )
@@ -118,6 +118,6 @@ class EffectsTestCase(base.TestCase):
 
     def test_of_another_driver(self) -> None:
         offer = offers.UserOffer.of(fake_cloud.not_offered('lvm'))
-        state = plan.ImageState(layout.ImageLayout(2**22), frozenset())
+        state = options.image_values(layout.ImageLayout(2**22), frozenset())
         (text,) = effects.on_image(state, offer, (), False)
         self.assertIn(_MIGRATION, str(text))

@@ -5,11 +5,11 @@
 import ddt
 
 from rbd_volume_options import errors
-from rbd_volume_options import growth
+from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
+from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import precedence
 from rbd_volume_options import sizes
 from rbd_volume_options import whole_stripes
 from tests.unit import base
@@ -36,11 +36,13 @@ class GrowthTestCase(base.TestCase):
     ) -> None:
         striped = _layout(unit, count)
         self.assertEqual(gib, whole_stripes.step(striped))
-        origins = {precedence.Part.STRIPING: errors.Origin.VOLUME_METADATA}
-        state = plan.ImageState(striped, frozenset())
+        origins = {keys.STRIPING: errors.Origin.VOLUME_METADATA}
+        state = options.image_values(striped, frozenset())
         for size in range(1, 2 * gib + 1):
             try:
-                growth.check(state, origins, size * sizes.GIB, limits.Limits())
+                plan.check_growth(
+                    state, origins, size * sizes.GIB, limits.Limits()
+                )
             except errors.OptionError:
                 self.assertNotEqual(0, size % gib)
             else:
@@ -50,6 +52,6 @@ class GrowthTestCase(base.TestCase):
         self.assertEqual(1, whole_stripes.step(layout.ImageLayout(4 * _MIB)))
 
     def test_striping_of_ceph_is_not_restricted(self) -> None:
-        origins = {precedence.Part.STRIPING: errors.Origin.CLUSTER}
-        state = plan.ImageState(_layout(sizes.KIB * 64, 3), frozenset())
-        growth.check(state, origins, sizes.GIB, limits.Limits())
+        origins = {keys.STRIPING: errors.Origin.CLUSTER}
+        state = options.image_values(_layout(sizes.KIB * 64, 3), frozenset())
+        plan.check_growth(state, origins, sizes.GIB, limits.Limits())

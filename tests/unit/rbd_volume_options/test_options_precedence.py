@@ -13,16 +13,15 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import precedence
+from tests import option_values
 from tests.unit import base
 
 KIB = 1024
 MIB = 1024 * KIB
 
 CacheMode = cache_modes.CacheMode
-Choice = precedence.Choice
+Choice = options.Choice
 Origin = errors.Origin
-VolumeOptions = options.VolumeOptions
 
 _WITH_MAP = frozenset(
     {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
@@ -41,8 +40,11 @@ _SAID: dict[str, Callable[[Origin], object]] = {
 _IMAGES = (Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE)
 
 
-def _level(origin: Origin, **said: Any) -> precedence.Level:
-    return precedence.Level(origin, VolumeOptions(**said))
+def _level(origin: Origin, **said: Any) -> options.Values:
+    if origin in _IMAGES:
+        # An image that is not striped says so.
+        said.setdefault('striping', None)
+    return option_values.level(origin, **said)
 
 
 def _subsets() -> Iterable[tuple[Origin, ...]]:
@@ -71,7 +73,7 @@ class EachKeyTestCase(base.TestCase):
                 expected = Choice(_SAID[key](first), first)
             self.assertEqual(
                 expected,
-                getattr(precedence.resolve(levels), key),
+                options.resolve(levels).choice(option_values.KEYS[key]),
                 f'{speakers}',
             )
 
@@ -79,11 +81,8 @@ class EachKeyTestCase(base.TestCase):
     def test_says_nothing_about_the_other_keys(self, key: str) -> None:
         origin = Origin.VOLUME_METADATA
         value = _SAID[key](origin)
-        expected: dict[str, Any] = {key: Choice(value, origin)}
-        self.assertEqual(
-            precedence.Resolved(**expected),
-            precedence.resolve([_level(origin, **{key: value})]),
-        )
+        resolved = options.resolve([_level(origin, **{key: value})])
+        self.assertEqual({option_values.KEYS[key]: value}, resolved)
 
     def test_plain_option_of_highest_level_takes_precedence(self) -> None:
         for speakers in _subsets():
@@ -96,19 +95,25 @@ class EachKeyTestCase(base.TestCase):
             if speakers:
                 first = min(speakers)
                 expected = {keys.CACHE_MODE: Choice(modes[first], first)}
-            self.assertEqual(expected, precedence.resolve(levels).plain)
+            resolved = options.resolve(levels)
+            self.assertEqual(
+                expected,
+                {
+                    k: resolved.choice(k)
+                    for k in resolved
+                    if k == keys.CACHE_MODE
+                },
+            )
 
     def test_nothing_said(self) -> None:
-        self.assertEqual(precedence.Resolved(), precedence.resolve([]))
+        self.assertEqual(options.Values(), options.resolve([]))
         self.assertEqual(
-            precedence.Resolved(),
-            precedence.resolve(
-                [_level(o) for o in Origin if o not in _IMAGES]
-            ),
+            options.Values(),
+            options.resolve([_level(o) for o in Origin if o not in _IMAGES]),
         )
 
     def test_key_by_key(self) -> None:
-        resolved = precedence.resolve(
+        resolved = options.resolve(
             [
                 _level(Origin.VOLUME_METADATA, object_size=8 * MIB),
                 _level(
@@ -125,22 +130,22 @@ class EachKeyTestCase(base.TestCase):
             ]
         )
         self.assertEqual(
-            precedence.Resolved(
-                object_size=Choice(8 * MIB, Origin.VOLUME_METADATA),
-                striping=Choice(layout.Striping(64 * KIB, 8), Origin.BACKEND),
-                object_map=Choice(True, Origin.BACKEND),
-                plain={
-                    keys.CACHE_MODE: Choice(
-                        CacheMode.WRITEBACK, Origin.VOLUME_TYPE
-                    )
-                },
-                data_pool=Choice('data', Origin.CLUSTER),
-            ),
-            resolved,
+            {
+                keys.OBJECT_SIZE: Choice(8 * MIB, Origin.VOLUME_METADATA),
+                keys.STRIPING: Choice(
+                    layout.Striping(64 * KIB, 8), Origin.BACKEND
+                ),
+                keys.OBJECT_MAP: Choice(True, Origin.BACKEND),
+                keys.CACHE_MODE: Choice(
+                    CacheMode.WRITEBACK, Origin.VOLUME_TYPE
+                ),
+                keys.DATA_POOL: Choice('data', Origin.CLUSTER),
+            },
+            {key: resolved.choice(key) for key in resolved},
         )
 
     def test_false_and_the_mode_none_say_something(self) -> None:
-        resolved = precedence.resolve(
+        resolved = options.resolve(
             [
                 _level(
                     Origin.VOLUME_METADATA,
@@ -155,7 +160,8 @@ class EachKeyTestCase(base.TestCase):
             ]
         )
         self.assertEqual(
-            Choice(False, Origin.VOLUME_METADATA), resolved.object_map
+            Choice(False, Origin.VOLUME_METADATA),
+            resolved.choice(keys.OBJECT_MAP),
         )
         self.assertEqual(
             Choice(CacheMode.NONE, Origin.VOLUME_METADATA),
@@ -168,7 +174,7 @@ class StripingTestCase(base.TestCase):
     """Stripe unit and stripe count always come from the same level."""
 
     def test_never_mixed_from_two_levels(self) -> None:
-        resolved = precedence.resolve(
+        resolved = options.resolve(
             [
                 _level(
                     Origin.VOLUME_TYPE, striping=layout.Striping(64 * KIB, 8)
@@ -178,14 +184,14 @@ class StripingTestCase(base.TestCase):
         )
         self.assertEqual(
             Choice(layout.Striping(64 * KIB, 8), Origin.VOLUME_TYPE),
-            resolved.striping,
+            resolved.choice(keys.STRIPING),
         )
 
     @ddt.data(*_IMAGES)
     def test_an_image_without_striping_says_so(self, image: Origin) -> None:
         below = _level(Origin.CLUSTER, striping=layout.Striping(64 * KIB, 8))
-        resolved = precedence.resolve([below, _level(image)])
-        self.assertEqual(Choice(None, image), resolved.striping)
+        resolved = options.resolve([below, _level(image)])
+        self.assertEqual(Choice(None, image), resolved.choice(keys.STRIPING))
         self.assertEqual(
             layout.ImageLayout(4 * MIB),
             resolved.layout_over(
@@ -198,12 +204,12 @@ class StripingTestCase(base.TestCase):
         striping = layout.Striping(64 * KIB, 8)
         self.assertEqual(
             Choice(striping, origin),
-            precedence.resolve(
+            options.resolve(
                 [
                     _level(Origin.SOURCE_VOLUME),
                     _level(origin, striping=striping),
                 ]
-            ).striping,
+            ).choice(keys.STRIPING),
         )
 
     def test_the_backend_stands_between_the_two_kinds_of_image(self) -> None:
@@ -211,7 +217,9 @@ class StripingTestCase(base.TestCase):
         for image, first in zip(
             _IMAGES, (Origin.SOURCE_VOLUME, Origin.BACKEND), strict=True
         ):
-            choice = precedence.resolve([backend, _level(image)]).striping
+            choice = options.resolve([backend, _level(image)]).choice(
+                keys.STRIPING
+            )
             self.assertEqual(first, choice and choice.origin)
 
 
@@ -227,12 +235,14 @@ class FeaturesTestCase(base.TestCase):
                 levels = [_level(at, object_map=True, image_features=listed)]
             else:
                 levels.append(_level(at, image_features=listed))
-            resolved = precedence.resolve(levels)
-            self.assertEqual(Choice(listed, at), resolved.image_features)
+            resolved = options.resolve(levels)
+            self.assertEqual(
+                Choice(listed, at), resolved.choice(keys.FEATURES)
+            )
             counts = of_map <= at
             self.assertEqual(
                 Choice(True, of_map) if counts else None,
-                resolved.object_map,
+                resolved.choice(keys.OBJECT_MAP),
                 f'{at!r}, {of_map!r}',
             )
             self.assertEqual(
@@ -241,7 +251,7 @@ class FeaturesTestCase(base.TestCase):
             )
 
     def test_a_list_between_two_says_of_the_map(self) -> None:
-        resolved = precedence.resolve(
+        resolved = options.resolve(
             [
                 _level(Origin.VOLUME_METADATA, object_map=False),
                 _level(
@@ -252,7 +262,8 @@ class FeaturesTestCase(base.TestCase):
             ]
         )
         self.assertEqual(
-            Choice(False, Origin.VOLUME_METADATA), resolved.object_map
+            Choice(False, Origin.VOLUME_METADATA),
+            resolved.choice(keys.OBJECT_MAP),
         )
         self.assertEqual(
             {'layering', 'exclusive-lock'},
@@ -271,7 +282,7 @@ class FeaturesTestCase(base.TestCase):
     def test_over_a_base(
         self, object_map: bool | None, expected: set[str]
     ) -> None:
-        resolved = precedence.resolve(
+        resolved = options.resolve(
             [_level(Origin.VOLUME_TYPE, object_map=object_map)]
         )
         self.assertEqual(
@@ -312,7 +323,7 @@ class LayoutOverTestCase(base.TestCase):
     def test_layout_over_a_striped_base(
         self, said: dict[str, Any], object_size: int, unit: int, count: int
     ) -> None:
-        resolved = precedence.resolve([_level(Origin.VOLUME_TYPE, **said)])
+        resolved = options.resolve([_level(Origin.VOLUME_TYPE, **said)])
         self.assertEqual(
             layout.ImageLayout.of(object_size, unit, count),
             resolved.layout_over(
@@ -335,8 +346,8 @@ class NamedChoiceTestCase(base.TestCase):
             ([striping], Origin.BACKEND),
             ([size, striping], Origin.BACKEND),
         ):
-            choice = precedence.resolve(levels).layout_choice
-            self.assertEqual(origin, choice and choice.origin)
+            choice = options.resolve(levels).layout_origin
+            self.assertEqual(origin, choice)
 
     def test_object_map_before_features(self) -> None:
         wanted = _level(Origin.VOLUME_METADATA, object_map=True)
@@ -349,5 +360,5 @@ class NamedChoiceTestCase(base.TestCase):
             ([listed], Origin.VOLUME_TYPE),
             ([listed, wanted], Origin.VOLUME_METADATA),
         ):
-            choice = precedence.resolve(levels).features_choice
-            self.assertEqual(origin, choice and choice.origin)
+            choice = options.resolve(levels).features_origin
+            self.assertEqual(origin, choice)

@@ -11,9 +11,9 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import multiattach
 from rbd_volume_options import options
-from rbd_volume_options import precedence
+from rbd_volume_options import request
+from tests import option_values
 from tests.unit.rbd_volume_options import refusals
 
 CacheMode = cache_modes.CacheMode
@@ -25,10 +25,8 @@ _WITHOUT = 'features without exclusive-lock, fast-diff, journaling, object-map'
 _FOR_REPLICATION = 'features with exclusive-lock and journaling'
 
 
-def _resolved(origin: Origin, **said: Any) -> precedence.Resolved:
-    return precedence.resolve(
-        [precedence.Level(origin, options.VolumeOptions(**said))]
-    )
+def _resolved(origin: Origin, **said: Any) -> options.Values:
+    return options.resolve([option_values.level(origin, **said)])
 
 
 def _set(names: str) -> frozenset[str]:
@@ -40,7 +38,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
     @ddt.data(*_ASKED)
     def test_object_map(self, origin: Origin) -> None:
         self.assertRefused(
-            lambda: multiattach.check_shareable(
+            lambda: request._check_shareable(
                 _resolved(origin, object_map=True), True, False
             ),
             'rbd:object_map',
@@ -76,7 +74,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
 
     def _refused_for(self, listed: str, name: str, origin: Origin) -> None:
         self.assertRefused(
-            lambda: multiattach.check_shareable(
+            lambda: request._check_shareable(
                 _resolved(origin, image_features=_set(listed)), True, False
             ),
             'rbd:features',
@@ -91,7 +89,7 @@ class MultiattachTestCase(refusals.RefusalTestCase):
         for origin in _ASKED:
             self.assertRefused(
                 functools.partial(
-                    multiattach.check_shareable,
+                    request._check_shareable,
                     _resolved(origin, plain={keys.CACHE_MODE: mode}),
                     True,
                     False,
@@ -114,12 +112,12 @@ class MultiattachTestCase(refusals.RefusalTestCase):
     )
     def test_unlocked_image_may_be_shared(self, said: dict[str, Any]) -> None:
         for origin in _ASKED:
-            multiattach.check_shareable(_resolved(origin, **said), True, False)
+            request._check_shareable(_resolved(origin, **said), True, False)
 
     @ddt.data(*(origin for origin in Origin if origin not in _ASKED))
     def test_nobody_asked_so_the_type_wins(self, origin: Origin) -> None:
         # The stock driver disables the features of such a volume itself.
-        multiattach.check_shareable(
+        request._check_shareable(
             _resolved(
                 origin,
                 object_map=True,
@@ -146,7 +144,7 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
         for origin in _ASKED:
             self.assertRefused(
                 functools.partial(
-                    multiattach.check_shareable,
+                    request._check_shareable,
                     _resolved(origin, image_features=_set(listed)),
                     False,
                     True,
@@ -173,11 +171,11 @@ class ReplicatedTestCase(refusals.RefusalTestCase):
         self, said: dict[str, Any]
     ) -> None:
         for origin in _ASKED:
-            multiattach.check_shareable(_resolved(origin, **said), False, True)
+            request._check_shareable(_resolved(origin, **said), False, True)
 
     @ddt.data(*(origin for origin in Origin if origin not in _ASKED))
     def test_nobody_asked_so_the_type_wins(self, origin: Origin) -> None:
-        multiattach.check_shareable(
+        request._check_shareable(
             _resolved(origin, image_features=_set('layering')), False, True
         )
 
@@ -189,7 +187,7 @@ class OrdinaryTestCase(refusals.RefusalTestCase):
             ('layering', ','.join(features.CHOOSABLE)),
             CacheMode,
         ):
-            multiattach.check_shareable(
+            request._check_shareable(
                 _resolved(
                     origin,
                     object_map=True,
