@@ -155,6 +155,14 @@ class RBDExtDriver(rbd.RBDDriver):
         self, volume: protocols.Volume, snapshot: protocols.Snapshot
     ) -> Any:
         """Clone a snapshot of a volume."""
+        return locks.until_held(
+            functools.partial(self._clone_snapshot, volume, snapshot),
+            functools.partial(self.images.discard, volume.name),
+        )
+
+    def _clone_snapshot(
+        self, volume: protocols.Volume, snapshot: protocols.Snapshot
+    ) -> Any:
         # That module cannot be imported before Cinder's objects.
         cfg.CONF.import_opt('snapshot_same_host', 'cinder.volume.api')
         is_here = cfg.CONF.snapshot_same_host
@@ -170,6 +178,24 @@ class RBDExtDriver(rbd.RBDDriver):
         self, volume: protocols.Volume, src_vref: protocols.Volume
     ) -> Any:
         """Clone a volume, or copy it if clones are disabled."""
+        return locks.until_held(
+            functools.partial(self._clone_volume, volume, src_vref),
+            functools.partial(self._discard_clone, volume, src_vref),
+        )
+
+    def _discard_clone(
+        self, volume: protocols.Volume, src_vref: protocols.Volume
+    ) -> None:
+        self.images.discard(volume.name)
+        # A copy that has replaced the image of the source has the snapshot.
+        source = record.stored_volume(src_vref.id)
+        for name in dict.fromkeys((src_vref.name, source.name)):
+            with contextlib.suppress(self.rbd.ImageNotFound):
+                self.images.discard_clone_snapshot(name, volume.name)
+
+    def _clone_volume(
+        self, volume: protocols.Volume, src_vref: protocols.Volume
+    ) -> Any:
         with (
             volume_use.using(self, src_vref) as source,
             self._maker.creating(volume, source) as creation,
@@ -344,6 +370,9 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def extend_volume(self, volume: protocols.Volume, new_size: Any) -> None:
         """Extend a volume if its layout and object map allow the size."""
+        locks.until_held(functools.partial(self._extend, volume, new_size))
+
+    def _extend(self, volume: protocols.Volume, new_size: Any) -> None:
         with (
             volume_use.using(self, volume, volume_use.LONG_WAIT) as current,
             in_place.extending(self, current),
@@ -354,8 +383,15 @@ class RBDExtDriver(rbd.RBDDriver):
 
     def create_snapshot(self, snapshot: protocols.Snapshot) -> Any:
         """Create a snapshot."""
-        with volume_use.using_snapshot(self, snapshot):
-            return super().create_snapshot(snapshot)
+        create = super().create_snapshot
+
+        def attempt() -> Any:
+            with volume_use.using_snapshot(self, snapshot):
+                return create(snapshot)
+
+        return locks.until_held(
+            attempt, functools.partial(self._delete_if_idle, snapshot)
+        )
 
     def revert_to_snapshot(
         self,
@@ -560,20 +596,20 @@ class RBDExtDriver(rbd.RBDDriver):
         It stays available if it cannot be deleted now: librbd tells a client
         that was killed about the removal of a snapshot, and waits for it. This
         applies only before the removal of its data has begun, with which the
-        image loses its name.
+        image loses its name. After that, its owner can delete it again.
         """
         try:
             volume_use.check_has_no_snapshots(volume)
-            try:
-                self._delete_alone(volume)
-            except locks.LockLost:
-                # What has changed since then counts.
-                self._delete_alone(volume)
+            locks.until_held(functools.partial(self._delete_alone, volume))
         except exception.VolumeIsBusy as error:
             if volume.status == fields.VolumeStatus.DELETING:
+                late_request.deletable(volume)
                 deletion.check_not_forgotten(
                     volume.group_id or volume.encryption_key_id, error
                 )
+            raise
+        except exception.VolumeBackendAPIException:
+            late_request.deletable(volume)
             raise
 
     def _delete_alone(self, volume: protocols.Volume) -> None:
@@ -612,13 +648,12 @@ class RBDExtDriver(rbd.RBDDriver):
     def delete_snapshot(self, snapshot: protocols.Snapshot) -> None:
         """Delete a snapshot, which stays available if that fails now."""
         try:
-            try:
-                self._delete_if_idle(snapshot)
-            except locks.LockLost:
-                # The volume may have another image by now.
-                self._delete_if_idle(snapshot)
+            locks.until_held(functools.partial(self._delete_if_idle, snapshot))
         except exception.SnapshotIsBusy as error:
             deletion.check_not_forgotten(snapshot.group_snapshot_id, error)
+            raise
+        except exception.VolumeBackendAPIException:
+            late_request.deletable(snapshot)
             raise
 
     def _delete_if_idle(self, snapshot: protocols.Snapshot) -> None:

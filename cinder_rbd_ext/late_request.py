@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinder import exception
+from cinder.objects import fields
 from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
@@ -82,6 +83,27 @@ def ended(volume: protocols.Volume) -> exception.VolumeBackendAPIException:
     return exception.VolumeBackendAPIException(
         data=f'Volume {volume.id} has changed since it was requested'
     )
+
+
+def deletable(deleted: protocols.Volume | protocols.Snapshot) -> None:
+    """Have the manager save a status in which a deletion can be repeated.
+
+    Only an administrator can change ``error_deleting``.
+
+    :param deleted: the manager's object of a volume or a snapshot
+    """
+    attributes = deleted.__dict__
+    if _ENDED in attributes:
+        return
+    stock = deleted.save
+
+    def save() -> None:
+        attributes.pop('save', None)
+        if deleted.status == fields.VolumeStatus.ERROR_DELETING:
+            deleted.status = fields.VolumeStatus.ERROR
+        stock()
+
+    attributes['save'] = save
 
 
 def _log(volume: protocols.Volume) -> None:

@@ -17,8 +17,9 @@ A holder             What happens
 is killed            Its lock ends after ``DURATION`` seconds at most.
 is stopped for       Its lock has ended, and others may have replaced the
 longer than that     image. Before it returns, a shared holder takes the lock
-                     again, and fails if the volume has another image. Before
-                     each step that cannot be undone, an exclusive one calls
+                     again, and raises :class:`LockLost` if the volume has
+                     changed; :func:`until_held` repeats it then. Before each
+                     step that cannot be undone, an exclusive one calls
                      :meth:`Exclusive.check`.
 removes the image    The lock ends with the image's header. It is not created
                      again: the request to lock fails if there is none.
@@ -40,6 +41,7 @@ holds it shared cannot take it exclusively. Threads that a holder starts do not
 hold it.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -50,6 +52,7 @@ import time
 import types
 from typing import Any
 from typing import NamedTuple
+from typing import TypeVar
 
 from cinder import exception
 from cinder.volume.drivers import rbd
@@ -88,7 +91,8 @@ _LONGEST_NAME = 95 - len(_NAME)
 # The object with the locks of names, which each pool with images has.
 _DIRECTORY = 'rbd_directory'
 
-# A volume can get another image again while its lock is waited for.
+# A volume can get another image again while its lock is waited for, and a
+# service can be stopped again.
 _ATTEMPTS = 10
 
 # Status of a volume whose data an exclusive holder replaces. Cinder changes it
@@ -98,6 +102,7 @@ _REVERTING = 'reverting'
 # There is no such image.
 _MISSING = (errno.ENOENT, errno.ECANCELED)
 
+_Result = TypeVar('_Result')
 _Kind = advisory_locks.Kind
 _SHARED, _EXCLUSIVE = _Kind.SHARED, _Kind.EXCLUSIVE
 
@@ -236,6 +241,29 @@ class Exclusive:
         except self._driver.rados.Error as error:
             LOG.warning('Could not release a lock: %s', error)
             self.is_lost = True
+
+
+def until_held(
+    operation: Callable[[], _Result], undo: Callable[[], object] | None = None
+) -> _Result:
+    """Repeat an operation until its lock has lasted, and return its result.
+
+    What it has done was perhaps done to an image that is no longer the
+    volume's.
+
+    :param undo: undoes it; called after each attempt whose lock ended
+    :raises LockLost: after too many attempts
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return operation()
+        except LockLost:
+            LOG.warning('A lock has ended early, attempt %d', attempt)
+            if undo:
+                undo()
+            if attempt == _ATTEMPTS:
+                raise
+    raise AssertionError
 
 
 @contextlib.contextmanager

@@ -113,8 +113,10 @@ class Snapshot(Protocol):
     volume_size: int
     volume_type_id: str | None
     group_snapshot_id: str | None
+    status: str
     _context: Any
 
+    def save(self) -> None: ...
     def obj_reset_changes(self, fields: Iterable[str]) -> None: ...
 
 

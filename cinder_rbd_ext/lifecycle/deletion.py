@@ -4,7 +4,11 @@
 
 An image whose removal is quick is removed at once. Otherwise it is marked and
 moved to the trash, where the purger (:mod:`cinder_rbd_ext.trash.purger`) finds
-it: the volume is gone in about a second, whatever its size.
+it: the volume is gone in about a second, whatever its size. So is an image
+that a client has open: the purger removes it only when no client has. Only
+Cinder's API refuses deletions. One that it has accepted is carried out: the
+key or the group of the volume may be gone already, and Nova does not repeat a
+deletion.
 
 What a kill leaves: before the move, the image with its name. Cinder's table of
 workers has the deletion, and the service repeats it when it starts. After the
@@ -55,8 +59,6 @@ _NO_POOL = -1
 class _Deletion:
     """The deletion of a volume.
 
-    :ivar must_go: whether the volume must not become available again, because
-        its key is destroyed, or because it is the former image of a volume
     :ivar keep: seconds for which it can be restored from the trash
     :ivar is_moved: whether its image goes to the trash
     :ivar is_kept: whether the image is kept for its clones
@@ -65,7 +67,6 @@ class _Deletion:
     """
 
     mark: trash_mark.Mark
-    must_go: bool
     keep: int = 0
     is_moved: bool = False
     is_kept: bool = False
@@ -100,11 +101,15 @@ class Deletions:
             yield
             return
         deletion = _Deletion(
-            trash_mark.Mark(trash_mark.DELETED, volume.project_id, volume.id),
-            volume.encryption_key_id is not None
-            or volume.migration_status == 'deleting',
+            trash_mark.Mark(trash_mark.DELETED, volume.project_id, volume.id)
         )
-        if self._driver.purger.is_on and not deletion.must_go:
+        # The key of an encrypted volume is destroyed, and a former image is
+        # not a volume's any more.
+        is_useless = (
+            volume.encryption_key_id is not None
+            or volume.migration_status == 'deleting'
+        )
+        if self._driver.purger.is_on and not is_useless:
             deletion.keep = _seconds_to_keep(volume)
         if deletion.keep:
             deletion.mark = dataclasses.replace(
@@ -140,7 +145,6 @@ class Deletions:
     def opened(self, image: bindings.OpenImage) -> None:
         """Decide how the image of a volume that is being deleted goes.
 
-        :raises VolumeIsBusy: if it has clones, and a client has it open
         :raises VolumeBackendAPIException: if it is in a group of RBD images,
             from which it must be removed first
         """
@@ -169,15 +173,7 @@ class Deletions:
             or driver.purger.takes(image)
             or (driver.purger.is_on and needs.has_snapshots)
         )
-        if deletion.is_kept or deletion.is_moved:
-            # The stock driver would rename it under a server that uses it, and
-            # librbd move it.
-            clients = functools.partial(
-                image_handles.clients_of, image, driver.rbd, own=1
-            )
-            if not deletion.must_go and open_image.stays_open(name, clients):
-                raise exception.VolumeIsBusy(volume_name=name)
-        elif not needs.has_snapshots:
+        if not (deletion.is_kept or deletion.is_moved or needs.has_snapshots):
             with self._clean_up(name):
                 image_handles.rebuild_map(image)
         if deletion.is_kept:
@@ -193,7 +189,7 @@ class Deletions:
     ) -> None:
         """Remove an image, or move it to the trash, as the stock driver asks.
 
-        If it must go, it goes to the trash even if a client has it open.
+        It goes to the trash if a client has it open.
         """
         driver = self._driver
         if not deletion.is_moved:
@@ -212,7 +208,7 @@ class Deletions:
                     % name
                 ) from error
             except driver.rbd.ImageBusy:
-                if not (deletion.must_go and driver.purger.is_on):
+                if not driver.purger.is_on:
                     raise
             deletion.is_moved = True
         delay = max(driver.purger.delay, deletion.keep)
@@ -259,7 +255,7 @@ def check_not_forgotten(reason: str | None, busy: Exception) -> None:
     :param reason: id of the group, of the group snapshot, or of the key; None
         if there is none
     :raises VolumeBackendAPIException: if there is one; Cinder then sets an
-        error status, and it can be deleted again
+        error status (:func:`cinder_rbd_ext.late_request.deletable`)
     """
     if reason:
         raise exception.VolumeBackendAPIException(data=str(busy)) from busy

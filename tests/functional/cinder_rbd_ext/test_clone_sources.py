@@ -5,13 +5,10 @@
 import itertools
 from typing import Any
 
-from cinder import exception
 from cinder.volume.drivers import rbd as stock_rbd
 import ddt
-import fixtures
 import rbd
 
-from cinder_rbd_ext.imaging import open_image
 from tests import runs
 from tests.functional.cinder_rbd_ext import base
 
@@ -182,20 +179,18 @@ class TrashTest(CloneSourcesTestCase):
             driver._trash_purge()
         self.assertEqual([], self.cluster.names())
 
-    def test_source_that_a_server_has_open_is_not_deleted(self) -> None:
-        """The stock driver only renames a source with clones."""
-        self.useFixture(
-            fixtures.MonkeyPatch(f'{open_image.__name__}.WATCHED_FOR', 1.0)
-        )
+    def test_source_that_a_client_has_open_is_kept_for_its_clones(
+        self,
+    ) -> None:
         source = self.made_volume()
-        self.clone(source, self.driver)
-        with self.cluster.image(source.name):
-            self.assertRaises(
-                exception.VolumeIsBusy, self.driver.delete_volume, source
-            )
-            self.assertIn(source.name, self.cluster.names())
-        self.driver.delete_volume(source)
-        self.assertIn(f'{source.name}.deleted', self.cluster.names())
+        clone = self.clone(source, self.driver)
+        with self.cluster.image(source.name) as image:
+            image.write(b'content', 0)
+            self.driver.delete_volume(source)
+            self.assertIn(f'{source.name}.deleted', self.cluster.names())
+            self.assertEqual(b'content', image.read(0, 7))
+        self.driver.delete_volume(clone)
+        self.assertEqual([], self.cluster.names())
 
     def test_failed_clean_up_is_no_failed_deletion(self) -> None:
         source = self.made_volume()

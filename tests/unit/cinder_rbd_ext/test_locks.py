@@ -8,7 +8,9 @@ from typing import Any
 from unittest import mock
 
 from cinder import exception
+from cinder import objects
 from cinder.db import api as db
+from cinder.volume.drivers import rbd as stock_rbd
 import ddt
 from oslo_utils import timeutils
 
@@ -270,3 +272,77 @@ class LocksTest(base.DriverTestCase):
                 ]
             self.assertEqual(2, len(attributes))
             self.assertLessEqual(max(map(len, attributes)), 100)
+
+
+@ddt.ddt
+class RepeatedTest(base.DriverTestCase):
+    """A service is stopped at the end of an operation on a shared image."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.source = self.made_volume()
+        self.is_stopped = False
+
+    def stopped(self, owner: type[Any], name: str, is_copied: bool) -> None:
+        """End the locks after a call, and change or replace the volume."""
+        stock = getattr(owner, name)
+
+        def stop(*args: Any, **kwargs: Any) -> Any:
+            result = stock(*args, **kwargs)
+            if not self.is_stopped:
+                self.is_stopped = True
+                for lockers in self.cluster.pools['volumes'].locks.held:
+                    self.cluster.pools['volumes'].locks.held[lockers].clear()
+                values = {'updated_at': timeutils.utcnow()}
+                if is_copied:
+                    copy = self.made_volume()
+                    values['_name_id'] = copy.id
+                db.volume_update(self.admin, self.source.id, values)
+            return result
+
+        self._patch(f'{owner.__module__}.{owner.__name__}.{name}', stop)
+
+    def current(self) -> Any:
+        return objects.Volume.get_by_id(self.admin, self.source.id)
+
+    @ddt.data(False, True)
+    def test_clone_is_made_again_of_the_current_image(
+        self, is_copied: bool
+    ) -> None:
+        clone = self.new_volume(source_volid=self.source.id)
+        self.stopped(stock_rbd.RBDDriver, 'create_cloned_volume', is_copied)
+        self.driver.create_cloned_volume(clone, self.source)
+        self.assertTrue(self.is_stopped)
+        parent: Any = self.cluster.stored(clone.name).parent
+        self.assertEqual(self.current().name, parent[1].name)
+        if is_copied:
+            self.assertEqual([], self.snapshots_of(self.source.name))
+
+    def test_snapshot_is_made_again_in_the_current_image(self) -> None:
+        self.stopped(stock_rbd.RBDDriver, 'create_snapshot', True)
+        snapshot = self.new_snapshot(self.source)
+        self.assertEqual(
+            [snapshot.name], self.snapshots_of(self.current().name)
+        )
+
+    def test_extension_is_repeated_on_the_current_image(self) -> None:
+        self.stopped(stock_rbd.RBDDriver, 'extend_volume', True)
+        self.driver.extend_volume(self.source, 2)
+        stored = self.cluster.stored(self.current().name)
+        self.assertEqual(2 * base.GIB, stored.size)
+
+    def test_clone_of_a_snapshot_leaves_no_image_without_its_snapshot(
+        self,
+    ) -> None:
+        """The copy that has replaced the source lacks it."""
+        snapshot = self.new_snapshot(self.source)
+        volume = self.new_volume(snapshot_id=snapshot.id)
+        self.stopped(stock_rbd.RBDDriver, 'create_volume_from_snapshot', True)
+        self.raised(self.driver.create_volume_from_snapshot, volume, snapshot)
+        self.assertNotIn(volume.name, self.cluster.names())
+
+    def test_lock_that_is_always_lost_ends_the_attempts(self) -> None:
+        lost = mock.Mock(side_effect=locks.LockLost(volume_id='id'))
+        undo = mock.Mock()
+        self.assertRaises(locks.LockLost, locks.until_held, lost, undo)
+        self.assertEqual(lost.call_count, undo.call_count)

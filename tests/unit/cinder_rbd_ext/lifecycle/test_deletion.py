@@ -122,6 +122,9 @@ class DeleteTest(base.DriverTestCase):
                 self.driver.delete_snapshot,
                 snapshot,
             )
+            snapshot.status = 'error_deleting'
+            snapshot.save()
+            self.assertEqual('error', snapshot.status)
 
     def test_snapshot_that_was_removed_after_a_timeout_is_deleted(
         self,
@@ -263,6 +266,7 @@ class LostTest(base.DriverTestCase):
         self.assertEqual([], self.cluster.names())
 
 
+@ddt.ddt
 class ManagerTest(base.DriverTestCase):
     """Deletions that Cinder's volume manager requests."""
 
@@ -294,6 +298,9 @@ class ManagerTest(base.DriverTestCase):
             driver=self.driver,
             db=db,
             message_api=mock.create_autospec(message_api.API),
+        )
+        self.manager._clear_db.side_effect = functools.partial(
+            manager.VolumeManager._clear_db, self.manager
         )
         self.useFixture(
             fixtures.MockPatchObject(manager, 'QUOTAS', autospec=True)
@@ -397,9 +404,47 @@ class ManagerTest(base.DriverTestCase):
             self.assertRaises(
                 exception.VolumeBackendAPIException, self.delete, self.volume
             )
-        self.manager._clear_db.assert_called_once_with(
-            self.volume, 'error_deleting'
-        )
+        self.assertEqual('error', self._status())
+
+    @ddt.data('lost', 'in a group of RBD images')
+    def test_deletion_that_fails_can_be_repeated_by_the_owner(
+        self, why: str
+    ) -> None:
+        """Only an administrator can change the status error_deleting."""
+        if why == 'lost':
+            lost = locks.LockLost(volume_id=self.volume.id)
+            failing: Any = mock.patch.object(
+                migration, 'former', autospec=True, side_effect=lost
+            )
+        else:
+            failing = mock.patch.object(
+                fake_handle.Image, 'group', lambda _: {'pool': 1}
+            )
+        with failing:
+            self.assertRaises(
+                exception.VolumeBackendAPIException, self.delete, self.volume
+            )
+        self.assertEqual('error', self._status())
+        self.volume.status = 'deleting'
+        self.volume.save()
+        self.delete(self.volume)
+        self.assertEqual([], self.cluster.names())
+
+    def test_volume_that_a_client_has_open_goes_to_the_trash(self) -> None:
+        """The deletion was accepted; the purger waits for the client."""
+        self.driver.purger.is_on = True
+        moved = mock.create_autospec(entries.move)
+        with (
+            self.driver.images.opened(self.volume.name),
+            mock.patch.object(entries, 'move', moved),
+        ):
+            self.cluster.fail('RBD.remove', fake_images.ImageBusy('open'))
+            self.delete(self.volume)
+        self.assertEqual(self.volume.name, moved.call_args.args[2])
+        self.assertRaises(exception.VolumeNotFound, self.volume.refresh)
+
+    def _status(self) -> str:
+        return str(objects.Volume.get_by_id(self.admin, self.volume.id).status)
 
     def test_volume_whose_snapshot_stays_is_not_deleted(self) -> None:
         """After SnapshotIsBusy, Cinder's manager deletes the volume."""
