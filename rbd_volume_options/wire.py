@@ -252,8 +252,11 @@ MARKER_TEXTS = (RECORD_CONVERSION, *(f'rbd:conversion_{n}' for n in range(4)))
 #: value of an item only.
 RECORD_MARKED = 'rbd:marked'
 MARKED = 'marked'
+#: The new type of a retype that may need a migration, from the API extension:
+#: Cinder does not pass it to the driver.
+RECORD_NEW_TYPE = 'rbd:new_type'
 #: All items of a marker.
-MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED)
+MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED, RECORD_NEW_TYPE)
 #: During a restore: indicates that the keys of the volume were copied.
 RECORD_RESTORING = 'rbd:restoring'
 #: During a restore: prefix of the name of each copy; the key follows.

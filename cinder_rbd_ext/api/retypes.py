@@ -41,6 +41,8 @@ def check_retype(asked: requests.Asked) -> None:
     volume, reported = asked.volume, asked.reported
     new_type = known_types.visible(asked.context, asked.part['new_type'])
     may_migrate = (asked.part.get('migration_policy') or 'never') != 'never'
+    if may_migrate and reported.may_be_ours(volume):
+        record.write(volume.id, {wire.RECORD_NEW_TYPE: new_type['id']})
     metadata = request.metadata_of(volume)
     specs = type_specs.with_maxima(new_type, metadata)
     former = request.specs_of(volume.volume_type)

@@ -29,9 +29,9 @@ settle     The row names the copy.        The source has its name, or is in the
                                           the delay ``rbd_conversion_keep``,
                                           and removes the marker.
 save       The driver has returned.       The volume has the new back end. Its
-           Cinder saves the status.       service continues when recovery has
-                                          ended the migration. A retype that
-                                          needed it is repeated by its owner.
+           Cinder saves status and type.  service continues when recovery has
+                                          ended the migration, and saved the
+                                          new type of a retype.
 =========  =============================  ====================================
 
 A failure before the commit removes the copy and the marker, and the volume
@@ -155,7 +155,7 @@ class Migrations:
         mark = marker.new(
             self._driver,
             self._settlement.process,
-            getattr(volume, retypes.NEW_TYPE, ''),
+            _new_type_of(volume),
             left=image_record.backend_of(volume),
             destination=back_end_of(host),
         )
@@ -554,6 +554,13 @@ def _status_kept(volume: protocols.Volume) -> Iterator[None]:
             )
             raise late_request.ended(volume) from error
         raise
+
+
+def _new_type_of(volume: protocols.Volume) -> str:
+    """Return the type that a volume gets when it moves; empty for none."""
+    if volume.status != marker.RETYPING:
+        return ''
+    return record.items_of(volume.id).get(wire.RECORD_NEW_TYPE, '')
 
 
 def _log_left(volume: protocols.Volume, reason: str) -> None:

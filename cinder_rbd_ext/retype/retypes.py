@@ -101,9 +101,6 @@ _ATTACHED = (
     fields.VolumeAttachStatus.ATTACHING,
 )
 
-#: The new type of a retype that Cinder continues as a migration with the same
-#: object. An attribute and not a field, as the next one.
-NEW_TYPE = '_rbd_new_type'
 #: Why Cinder must not copy a volume whose retype was refused either. An
 #: attribute and not a field: Cinder stores the fields of the volume.
 NOT_COPIED = '_rbd_not_copied'
@@ -153,7 +150,6 @@ class Retypes:
             marker.write(volume.id, mark)
             done = self._retype(volume, new_type, stock, mark, held)
             if not done[0]:
-                setattr(volume, NEW_TYPE, new_type.id)
                 self._settlement.forget_announced(volume.id, mark)
                 if marker.status_of(volume.id) != marker.RETYPING:
                     # Cinder must not migrate the volume either.

@@ -159,6 +159,7 @@ _CONTRACT = {
         'rbd:conversion',
         *(f'rbd:conversion_{number}' for number in range(4)),
         'rbd:marked',
+        'rbd:new_type',
     ),
     'RECORD_RESTORING': 'rbd:restoring',
     'RECORD_BEFORE_RESTORE': 'rbd:before_restore:',
@@ -184,6 +185,7 @@ _CONTRACT = {
     'DASHBOARD_ROUTE': 'rbd_volume_options/',
     'RBD_CLOUD_ID': 'rbd_cloud_id',
     'RECORD_MARKED': 'rbd:marked',
+    'RECORD_NEW_TYPE': 'rbd:new_type',
     'MARKED': 'marked',
 }
 

@@ -9,11 +9,13 @@ from cinder import context as cinder_context
 from cinder.tests.unit import fake_constants as fake
 import webob.exc
 
+from cinder_rbd_ext import record
 from cinder_rbd_ext.api import asked
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
+from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -69,6 +71,11 @@ class RetypesTest(base.ApiTestCase):
         )
         self.assertIsNone(self._check(volume, 'both'))
         self.assertIsNotNone(self._check(volume, 'striped', True))
+        # The driver of a migration does not get it from Cinder.
+        self.assertEqual(
+            self.types['striped'],
+            record.items_of(volume.id)[wire.RECORD_NEW_TYPE],
+        )
         # Ceph converts the image unless a client has it open.
         self.assertIsNotNone(self._check(volume, 'striped'))
         volume.status = 'in-use'

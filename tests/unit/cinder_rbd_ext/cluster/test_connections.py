@@ -83,6 +83,7 @@ class ConnectionsTestCase(base.DriverTestCase):
     def _fails_to_lend(self, error: type[BaseException]) -> None:
         self.assertRaises(error, stock.RADOSClient, self.driver)
 
+
 @ddt.ddt
 class LendingTest(ConnectionsTestCase):
     def test_one_for_all(self) -> None:
