@@ -148,7 +148,7 @@ def write(volume_id: str, mark: Marker) -> Marker:
         current = read(rows)
         if current and current.image != mark.image:
             raise exception.VolumeBackendAPIException(
-                data=f'Another request for volume {volume_id} is not settled'
+                data=f'Another request for volume {volume_id} has not ended'
             )
         return {**_without(rows), **items}
 
