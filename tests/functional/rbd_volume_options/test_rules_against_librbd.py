@@ -179,8 +179,8 @@ class RulesTestCase(base.TestCase):
         if not self._is_as_asked(case, made):
             raise Disagreement(f'made otherwise than asked: {made}')
         stock = verdicts.base_of(case)
-        planned = how.layout or stock.layout
-        wanted = how.image_features or stock.image_features
+        planned = how.layout_over(stock.layout)
+        wanted = how.features_over(stock.image_features)
         if planned.striping:
             wanted |= {features.STRIPING}
         if made != cases.Numbers(

@@ -16,6 +16,7 @@ from glance_store_objmap import opts
 from glance_store_objmap import releases
 from glance_store_objmap import settings
 from glance_store_objmap import store
+from rbd_volume_options import keys
 from tests.unit import base
 
 
