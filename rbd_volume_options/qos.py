@@ -105,7 +105,7 @@ def maxima_of(
 
 def _number_in(text: str) -> int:
     """Return a number as Ceph reads it, such as 2K; 0 for another text."""
-    match = re.fullmatch(r'\s*(\d+)\s*([KMGTPE]?)(i?)B?\s*', text, re.ASCII)
+    match = re.fullmatch(r'\s*\+?(\d+)\s*([KMGTPE]?)(i?)B?\s*', text, re.ASCII)
     if match is None:
         return 0
     power = _POWERS.index(match[2]) + 1 if match[2] else 0

@@ -98,14 +98,18 @@ class Retype:
     def of(
         cls,
         volume: Volume,
-        new_type: request.VolumeType | None,
+        specs: Mapping[str, str],
         settings: backend_settings.BackendSettings,
     ) -> 'Retype':
-        """Return the retype of a volume with a record."""
+        """Return the retype of a volume with a record.
+
+        :param specs: extra specs of the new type, with the maxima that its
+            QoS specs set for keys of the volume
+        """
         return cls(
             request.metadata_of(volume),
             request.specs_of(volume.volume_type),
-            request.specs_of(new_type),
+            specs,
             settings,
             volume.size,
             image_record.layout_requested(volume),

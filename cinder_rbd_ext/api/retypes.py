@@ -4,7 +4,6 @@
 
 from collections.abc import Collection
 from collections.abc import Mapping
-import dataclasses
 
 from cinder import objects
 from cinder import volume as cinder_volume
@@ -63,10 +62,7 @@ def check_retype(asked: requests.Asked) -> None:
     if here in matching:
         # Another driver removes no keys.
         if here.settings is not None:
-            retype = dataclasses.replace(
-                retype_plan.Retype.of(volume, new_type, here.settings),
-                specs=specs,
-            )
+            retype = retype_plan.Retype.of(volume, specs, here.settings)
             asked.notice = _check_here(asked, retype, may_migrate)
         return
     if here and not may_migrate:

@@ -79,6 +79,7 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
+from cinder_rbd_ext import type_specs
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import commit
@@ -90,6 +91,7 @@ from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import qos
+from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 from rbd_volume_options import wire
 
@@ -215,7 +217,8 @@ class Retypes:
                 volume.name, client=client.cluster, ioctx=client.ioctx
             )
         current = record.stored_volume(volume.id)
-        return retype_plan.Retype.of(current, new_type, settings).make_plan(
+        specs = type_specs.with_maxima(new_type, request.metadata_of(current))
+        return retype_plan.Retype.of(current, specs, settings).make_plan(
             state, is_copied
         )
 

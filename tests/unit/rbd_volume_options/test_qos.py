@@ -66,6 +66,8 @@ class MaximaTest(refusals.RefusalTestCase):
         ('1K', '1000'),
         ('2Ki', '2048'),
         (' 3M ', '3000000'),
+        ('+70', '70'),
+        ('+07K', '7000'),
         ('9' * 30, str(10**9)),
     )
     @ddt.unpack
