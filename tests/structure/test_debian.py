@@ -56,3 +56,11 @@ class DebianTestCase(base.TestCase):
         control = (_FOLDER / 'control').read_text()
         described = re.findall(r'^Package: (.*)$', control, re.MULTILINE)
         self.assertCountEqual(self.installed, described)
+
+    def test_each_part_has_a_test(self) -> None:
+        control = (_FOLDER / 'tests/control').read_text()
+        depends = re.findall(r'^Depends: (.*)$', control, re.MULTILINE)
+        tested = {name for words in depends for name in words.split(', ')}
+        # The rules are a dependency of all others.
+        parts = set(self.installed) - {'python3-rbd-volume-options'}
+        self.assertEqual(set(), parts - tested)
