@@ -192,47 +192,65 @@ class Runner:
     def _outcome(
         self, change: Change, connection: Any, ioctx: Any
     ) -> outcomes.Outcome:
-        about, began = change.outcome, time.monotonic()
-        faults: tuple[type[Exception], ...] = (
-            *(outcomes.NotVerified, scan.NotConnected),
-            *outcomes.OF_ONE_IMAGE,
+        began = time.monotonic()
+        outcome = attempted(
+            self.cluster,
+            ioctx,
+            change.outcome,
+            lambda: change.apply(connection, ioctx, self.written.clients),
         )
-        absence: tuple[type[Exception], ...] = ()
-        librados: Any = None
-        if self.cluster:
-            librados, librbd = self.cluster.librados, self.cluster.librbd
-            faults = (*faults, librbd.Error, librados.Error)
-            absence = (librbd.ImageNotFound,)
-        result: dict[str, Any] = {'status': outcomes.Status.DONE}
-        try:
-            try:
-                result['detail'] = change.apply(
-                    connection, ioctx, self.written.clients
-                )
-            except absence as error:
-                if not objects.is_gone(librados, ioctx, *about.key):
-                    raise
-                raise outcomes.Unneeded('deleted since the scan') from error
-        except outcomes.Refused as error:
-            return about.refused(error)
-        except outcomes.Unneeded as error:
-            result = {
-                'status': outcomes.Status.UNCHANGED,
-                'detail': str(error),
-            }
-        except outcomes.Continues as error:
-            result = {'status': outcomes.Status.RUNNING, 'detail': str(error)}
-        except faults as error:
-            is_forbidden = getattr(error, 'errno', 0) == errno.EPERM
-            result = {
-                'status': outcomes.Status.FAILED,
-                'detail': str(error),
-                'remedy': outcomes.WRITE
-                if is_forbidden
-                else getattr(error, 'remedy', ''),
-            }
         seconds = round(time.monotonic() - began, 3)
-        return dataclasses.replace(about, **result, seconds=seconds)
+        return dataclasses.replace(outcome, seconds=seconds)
+
+
+def attempted(
+    cluster: scan.Cluster | None,
+    ioctx: Any,
+    about: outcomes.Outcome,
+    attempt: Callable[[], str],
+) -> outcomes.Outcome:
+    """Return the outcome of an attempt, whose errors concern one image.
+
+    :param attempt: returns a description of what was done
+    """
+    status = outcomes.Status
+    faults: tuple[type[Exception], ...] = (
+        *(outcomes.NotVerified, scan.NotConnected),
+        *outcomes.OF_ONE_IMAGE,
+    )
+    absence: tuple[type[Exception], ...] = ()
+    if cluster:
+        librbd = cluster.librbd
+        faults = (*faults, librbd.Error, cluster.librados.Error)
+        absence = (librbd.ImageNotFound,)
+
+    def ended(
+        how: outcomes.Status, detail: object, remedy: str = ''
+    ) -> outcomes.Outcome:
+        return dataclasses.replace(
+            about, status=how, detail=str(detail), remedy=remedy
+        )
+
+    try:
+        try:
+            return ended(status.DONE, attempt())
+        except absence:
+            librados = getattr(cluster, 'librados', None)
+            if not objects.is_gone(librados, ioctx, *about.key):
+                raise
+            return ended(status.UNCHANGED, 'deleted since the scan')
+    except outcomes.Refused as error:
+        return about.refused(error)
+    except outcomes.Unneeded as error:
+        return ended(status.UNCHANGED, error)
+    except outcomes.Continues as error:
+        return ended(status.RUNNING, error)
+    except faults as error:
+        is_forbidden = getattr(error, 'errno', 0) == errno.EPERM
+        remedy = getattr(error, 'remedy', '')
+        return ended(
+            status.FAILED, error, outcomes.WRITE if is_forbidden else remedy
+        )
 
 
 def _earlier(about: outcomes.Outcome) -> outcomes.Outcome:

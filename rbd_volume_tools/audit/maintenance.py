@@ -96,7 +96,7 @@ class Command(exit_status.StatusLister):
         return ceph_cluster.connected(parsed_args)
 
 
-class Plan(Command):
+class PlanCommand(Command):
     """A command that writes a plan, and changes nothing else.
 
     :cvar noun: what the command is a part of, such as ``clean``
@@ -173,7 +173,7 @@ class Work:
     stop: threading.Event
 
 
-class Apply(Command):
+class ApplyCommand(Command):
     """A command that makes the changes of a plan.
 
     :cvar noun: as that of the plan

@@ -47,7 +47,7 @@ SEVERAL = outcomes.Reason(
 
 
 @dataclasses.dataclass(frozen=True)
-class Item:
+class MarkItem:
     """An image without a mark.
 
     :ivar owner: in its former mark; empty without one
@@ -63,7 +63,7 @@ class Item:
 class Mark:
     """The mark of an image."""
 
-    item: Item
+    item: MarkItem
     cluster: scan.Cluster
     known: records.Records
     cloud: evidence.Cloud
@@ -170,7 +170,7 @@ def planned(
     copies = evidence.copied_disks(x for each in scans for x in each.found)
     for scanned in scans:
         for image in unmarked(scanned, known, stored):
-            item = Item(image.pool, image.name, image.ident, image.owner)
+            item = MarkItem(image.pool, image.name, image.ident, image.owner)
             mark = Mark(item, cluster, known, cloud)
             if image.name in copies:
                 yield mark.outcome.refused(outcomes.Refused(SEVERAL))
@@ -178,7 +178,7 @@ def planned(
                 yield mark
 
 
-class Plan(maintenance.Plan):
+class PlanMarks(maintenance.PlanCommand):
     """Find the images of this cloud that lack its mark, and write a plan.
 
     The mark has the ID of the cloud (rbd_cloud_id). Nothing is changed.
@@ -237,14 +237,14 @@ class Plan(maintenance.Plan):
         ]
 
 
-class Apply(maintenance.Apply):
+class ApplyMarks(maintenance.ApplyCommand):
     """Write the marks of a plan.
 
     An image whose record has changed since the plan is refused.
     """
 
     noun = 'mark'
-    item_class = Item
+    item_class = MarkItem
 
     def changes(self, work: maintenance.Work) -> Sequence[Mark]:
         known = records.of_cloud(work.cloud, work.plan.cluster)

@@ -126,7 +126,7 @@ def _examiner(
     )
 
 
-class Plan(maintenance.Plan):
+class PlanRemovals(maintenance.PlanCommand):
     """Examine leftovers that the audit finds, and write a plan to remove them.
 
     Nothing is removed. The plan has only leftovers that provably belong to
@@ -291,7 +291,7 @@ class Plan(maintenance.Plan):
         return rows
 
 
-class Apply(maintenance.Apply):
+class ApplyRemovals(maintenance.ApplyCommand):
     """Remove what a plan lists.
 
     Each item is examined again immediately before its removal, and refused if

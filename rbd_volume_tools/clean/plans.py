@@ -8,9 +8,9 @@ import dataclasses
 import fnmatch
 from typing import Any
 
+from rbd_volume_tools.audit import changes
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
-from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import report
 from rbd_volume_tools.clean import examination
 from rbd_volume_tools.clean import leftovers
@@ -78,31 +78,24 @@ def made(
 def _examined(
     finding: findings.Finding, examiner: examination.Examiner, ioctx: Any
 ) -> removal.Removal | outcomes.Outcome:
-    librbd, librados = examiner.cluster.librbd, examiner.cluster.librados
-    image = finding.pool, finding.image, finding.ident
     about = outcomes.Outcome(
-        outcomes.Status.UNCHANGED,
-        *image,
+        *(outcomes.Status.UNCHANGED, finding.pool, finding.image),
+        finding.ident,
         volume=finding.volume,
         project=finding.project,
     )
-    try:
-        try:
-            item = examiner.examine(ioctx, finding.kind, *image)
-        except librbd.ImageNotFound:
-            if not objects.is_gone(librados, ioctx, *image):
-                raise
-            return dataclasses.replace(about, detail='deleted since the scan')
-        return removal.Removal(item, examiner)
-    except outcomes.Refused as error:
-        refused = about.refused(error)
-        if error.reason is evidence.UNKNOWN:
-            return dataclasses.replace(refused, status=outcomes.Status.UNKNOWN)
-        return refused
-    except (librbd.Error, librados.Error, *outcomes.OF_ONE_IMAGE) as error:
-        return dataclasses.replace(
-            about, status=outcomes.Status.FAILED, detail=str(error)
-        )
+    items: list[examination.Item] = []
+
+    def examine() -> str:
+        items.append(examiner.examine(ioctx, finding.kind, *about.key))
+        return ''
+
+    outcome = changes.attempted(examiner.cluster, ioctx, about, examine)
+    if items:
+        return removal.Removal(items[0], examiner)
+    if outcome.code == evidence.UNKNOWN.code:
+        return dataclasses.replace(outcome, status=outcomes.Status.UNKNOWN)
+    return outcome
 
 
 def approved(items: Iterable[examination.Item]) -> frozenset[str]:

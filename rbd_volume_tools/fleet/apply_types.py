@@ -26,7 +26,7 @@ from rbd_volume_tools.fleet import volume_service
 class _Change:
     """The comparison of a volume with its type."""
 
-    item: retypes.Item
+    item: retypes.VolumeItem
     service: volume_service.VolumeService
     size: int = 0
     percent: int | None = None
@@ -63,10 +63,10 @@ class _Types(maintenance.Command):
     noun = 'types'
     what = 'volumes'
     needs_ceph = False
-    columns = retype_commands.Plan.columns
+    columns = retype_commands.PlanRetypes.columns
 
 
-class Plan(_Types, maintenance.Plan):
+class PlanTypes(_Types, maintenance.PlanCommand):
     """Find the volumes of a type, and write a plan.
 
     Nothing is changed.
@@ -87,7 +87,9 @@ class Plan(_Types, maintenance.Plan):
         name = service.type_of(parsed_args.type).name
         return {}, [
             _Change(
-                retypes.Item(each.ident, each.project, f'compare with {name}'),
+                retypes.VolumeItem(
+                    each.ident, each.project, f'compare with {name}'
+                ),
                 service,
             )
             for each in service.volumes()
@@ -95,7 +97,7 @@ class Plan(_Types, maintenance.Plan):
         ]
 
 
-class Apply(_Types, maintenance.Apply):
+class ApplyTypes(_Types, maintenance.ApplyCommand):
     """Give the volumes of a plan the limits and hints that their type has now.
 
     Volumes that are in use get them too, within seconds. The exit status is 1
@@ -103,7 +105,7 @@ class Apply(_Types, maintenance.Apply):
     3 if the command failed or was interrupted.
     """
 
-    item_class = retypes.Item
+    item_class = retypes.VolumeItem
 
     def changes(self, work: maintenance.Work) -> Sequence[_Change]:
         answers.need_extension(work.cloud.block_storage)

@@ -19,7 +19,7 @@ Record = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class TypeAction:
     """The action for a back end.
 
     :ivar backend: its ``volume_backend_name``
@@ -44,7 +44,7 @@ class Outcome:
         return self.action == 'name is taken'
 
 
-def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
+def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[TypeAction]:
     """Return the action for each back end.
 
     Existing types are not changed, whether they are linked to the back end or
@@ -61,12 +61,12 @@ def plan(pools: Iterable[Record], types: Iterable[Record]) -> list[Outcome]:
     outcomes = []
     for backend, report in _reports(pools, of_ours=False).items():
         if backend in linked:
-            outcomes.append(Outcome(backend, linked[backend], 'there'))
+            outcomes.append(TypeAction(backend, linked[backend], 'there'))
         elif backend in names:
-            outcomes.append(Outcome(backend, backend, 'name is taken'))
+            outcomes.append(TypeAction(backend, backend, 'name is taken'))
         else:
             specs = _specs(backend, report)
-            outcomes.append(Outcome(backend, backend, 'make', specs))
+            outcomes.append(TypeAction(backend, backend, 'make', specs))
     return outcomes
 
 
@@ -95,7 +95,7 @@ def plan_named(
     name: str,
     properties: Mapping[str, str],
     backend: str | None = None,
-) -> Outcome:
+) -> TypeAction:
     """Return the action for one type with keys that the operator gives.
 
     :param name: of the type
@@ -127,8 +127,8 @@ def plan_named(
         if each['name'] == name:
             same = (each['extra_specs'] or {}) == specs
             action = 'there' if same else 'name is taken'
-            return Outcome(backend, name, action, specs if same else {})
-    return Outcome(backend, name, 'make', specs)
+            return TypeAction(backend, name, action, specs if same else {})
+    return TypeAction(backend, name, 'make', specs)
 
 
 def _specs(backend: str, report: Record) -> dict[str, str]:

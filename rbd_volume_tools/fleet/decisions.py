@@ -107,7 +107,7 @@ Obstacle = tuple[outcomes.Reason, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class MapPlan:
     """The planned change of an image.
 
     :ivar change: the features to enable or disable, in order
@@ -130,22 +130,22 @@ class Plan:
         return '; '.join(parts)
 
 
-def plan(action: Action, target: selection.Target) -> Plan:
+def plan(action: Action, target: selection.Target) -> MapPlan:
     """Return the planned change of an image."""
     image = target.image
     enabled = image.image_features
     if action is Action.DISABLE:
         unwanted = features.MAP_OFF & enabled
-        return Plan((unwanted,) if unwanted else ())
+        return MapPlan((unwanted,) if unwanted else ())
     if action is Action.REBUILD:
-        return Plan(rebuild=has_invalid_map(image))
+        return MapPlan(rebuild=has_invalid_map(image))
     # The object map requires the exclusive lock.
     missing = (
         frozenset({features.EXCLUSIVE_LOCK}) - enabled,
         features.MAP_OFF - enabled,
     )
     change = tuple(each for each in missing if each)
-    return Plan(change, bool(change) or has_invalid_map(image))
+    return MapPlan(change, bool(change) or has_invalid_map(image))
 
 
 def has_invalid_map(image: images.Image) -> bool:

@@ -112,7 +112,7 @@ class MissingTypes(EnsureTypes):
 
 def _outcomes(
     parsed_args: argparse.Namespace, pools: Any, types: Any
-) -> list[backend_types.Outcome]:
+) -> list[backend_types.TypeAction]:
     """Return the actions for all back ends, or for one type.
 
     :raises CommandError: for an invalid value

@@ -35,7 +35,7 @@ Current = Callable[[str], records.Volume | None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Item:
+class MapItem:
     """The image of a planned change.
 
     :ivar action: of :class:`decisions.Action`
@@ -62,7 +62,7 @@ class MapChange:
     :ivar current: reads the record of a volume
     """
 
-    item: Item
+    item: MapItem
     known: records.Records
     cluster: scan.Cluster
     current: Current
@@ -182,7 +182,7 @@ def planned(
             yield about.refused(outcomes.Refused(*obstacle))
         elif plan:
             image = target.image
-            item = Item(
+            item = MapItem(
                 *(action.value, image.pool, image.name, image.ident),
                 plan.describe(action),
                 image.size + sum(each.size for each in image.snapshots),

@@ -18,7 +18,7 @@ from rbd_volume_tools.fleet import map_changes
 from rbd_volume_tools.fleet import selection
 
 
-class Plan(maintenance.Plan):
+class PlanMaps(maintenance.PlanCommand):
     """Find images whose object maps have to change, and write a plan.
 
     Nothing is changed. ``enable`` adds the exclusive lock if it is missing,
@@ -137,14 +137,14 @@ class Plan(maintenance.Plan):
         ]
 
 
-class Apply(maintenance.Apply):
+class ApplyMaps(maintenance.ApplyCommand):
     """Change the object maps that a plan lists, and verify them.
 
     Each image is looked at again before its change.
     """
 
     noun = 'object-map'
-    item_class = map_changes.Item
+    item_class = map_changes.MapItem
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

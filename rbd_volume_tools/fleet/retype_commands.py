@@ -49,7 +49,7 @@ class _Retype(maintenance.Command):
         return shell.cloud()
 
 
-class Plan(_Retype, maintenance.Plan):
+class PlanRetypes(_Retype, maintenance.PlanCommand):
     """Find volumes to retype, and write a plan.
 
     Nothing is changed. Volumes that have the new type are left out. The exit
@@ -134,14 +134,14 @@ class Plan(_Retype, maintenance.Plan):
         return rows
 
 
-class Apply(_Retype, maintenance.Apply):
+class ApplyRetypes(_Retype, maintenance.ApplyCommand):
     """Retype the volumes of a plan through Cinder's API, a few at once.
 
     The exit status is 0 if nothing is left to do, 1 if a retype was refused, 2
     if one failed, and 3 if the command failed or was interrupted.
     """
 
-    item_class = retypes.Item
+    item_class = retypes.VolumeItem
     stopping = (
         'No more retypes begin. Cinder completes those that it has accepted.'
     )
@@ -252,7 +252,7 @@ def _planned(
 ) -> maintenance.Planned:
     """Return the planned retype of a volume, or why there is none."""
     detail = f'retype to {wanted.target}'
-    item = retypes.Item(volume.ident, volume.project, detail)
+    item = retypes.VolumeItem(volume.ident, volume.project, detail)
     if volume.volume_type == wanted.target:
         return dataclasses.replace(
             item.outcome,

@@ -82,7 +82,7 @@ class Wanted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Item:
+class VolumeItem:
     """A volume of a plan.
 
     :ivar detail: what is planned
@@ -93,7 +93,7 @@ class Item:
     detail: str
 
     @property
-    def item(self) -> 'Item':
+    def item(self) -> 'VolumeItem':
         """What the plan has."""
         return self
 
@@ -119,7 +119,7 @@ class Retype:
     :ivar percent: its progress; None if unknown
     """
 
-    item: Item
+    item: VolumeItem
     service: Service
     wanted: Wanted
     stop: threading.Event

@@ -165,10 +165,10 @@ class ObjectMapTestCase(testtools.TestCase):
             image.write(os.urandom(4096), 5 << ORDER)
         return snapshot
 
-    def run_command(
+    def start_command(
         self, *arguments: str, **settings: int
-    ) -> subprocess.CompletedProcess[str]:
-        """Run ``cinder-rbd-ext`` with the records."""
+    ) -> 'subprocess.Popen[str]':
+        """Start ``cinder-rbd-ext`` with the records."""
         known = records.Records(
             self.volumes,
             frozenset(),
@@ -182,7 +182,7 @@ class ObjectMapTestCase(testtools.TestCase):
         )
         path = self.folder / 'records'
         path.write_text(operator_commands.as_json(known))
-        self.process = subprocess.Popen(
+        return subprocess.Popen(
             [
                 *(sys.executable, '-m', f'{_FOLDER}.operator_commands'),
                 *(json.dumps(settings), str(path), *arguments),
@@ -194,6 +194,12 @@ class ObjectMapTestCase(testtools.TestCase):
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def run_command(
+        self, *arguments: str, **settings: int
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``cinder-rbd-ext`` with the records."""
+        self.process = self.start_command(*arguments, **settings)
         output, messages = self.process.communicate()
         return subprocess.CompletedProcess(
             [], self.process.returncode, output, messages

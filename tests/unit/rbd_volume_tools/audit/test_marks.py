@@ -102,7 +102,7 @@ class MarksTest(commands.CommandTestCase):
 
     def mark(self) -> marks.Mark:
         cluster: Any = stubs.cluster(self.pool)
-        item = marks.Item('volumes', _NAME, 'abc')
+        item = marks.MarkItem('volumes', _NAME, 'abc')
         return marks.Mark(item, cluster, self.known, self.now)
 
     def apply_mark(self) -> str:

@@ -29,7 +29,7 @@ class RetypeTest(base.TestCase):
     def apply(self, patience: float = 1000, was_begun: bool = False) -> str:
         """Retype the volume."""
         self.change = retypes.Retype(
-            retypes.Item('a', 'project', 'retype'),
+            retypes.VolumeItem('a', 'project', 'retype'),
             self.cinder,
             _WANTED,
             self.stop,

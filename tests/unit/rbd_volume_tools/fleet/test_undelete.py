@@ -47,7 +47,7 @@ class UndeleteTest(commands.CommandTestCase):
         rbd = mock.Mock(spec_set=['trash_restore', 'trash_move', 'list'])
         rbd.list.return_value = []
         self.rbd = rbd
-        self.pool.RBD = lambda: rbd  # type: ignore[attr-defined]
+        self.pool.RBD = lambda: rbd  # type: ignore[method-assign]
         self.storage = mock.Mock(spec_set=['get', 'post'])
         self.storage.post.return_value = fake_cloud.response(
             202, {'volume': {'id': 'new'}}
