@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 
 _CACHE = 'rbd_cache'
 _NO_ZERO_COPY = 'rbd_disable_zero_copy_writes'

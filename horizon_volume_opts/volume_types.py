@@ -36,7 +36,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import lists
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import wire
@@ -128,7 +127,7 @@ def _boxes(option: definitions.Option, stored: str) -> list[tuple[str, Any]]:
             for key in registry.volume_keys()
             if not any(key in own for own in families.values())
         }
-    for name in lists.split(stored) if stored else ():
+    for name in keys.split_list(stored) if stored else ():
         boxes.setdefault(name, name)
     return list(boxes.items())
 
@@ -155,7 +154,7 @@ class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
             if key in self._stored:
                 words = self._stored[key]
                 members[fields.name_of(key)].initial = (
-                    lists.split(words) if words else [_NO_KEYS]
+                    keys.split_list(words) if words else [_NO_KEYS]
                 )
         self.group(
             group.GroupField(
@@ -186,7 +185,7 @@ class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
         if not isinstance(value, list):
             return value or None
         before = self._stored.get(option.key)
-        if before and set(lists.split(before)) == set(value):
+        if before and set(keys.split_list(before)) == set(value):
             return before
         if value == [_NO_KEYS]:
             return ''

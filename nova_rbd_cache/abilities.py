@@ -16,8 +16,8 @@ from oslo_utils import versionutils
 
 from nova_rbd_cache import settings
 from rbd_volume_options import compute_hosts
-from rbd_volume_options import discard_granularity
 from rbd_volume_options import keys
+from rbd_volume_options.families import discard
 
 LOG = logging.getLogger(__name__)
 
@@ -40,9 +40,7 @@ def of_host(
         'qemu': _shown(qemu),
     }
     applied = compute_hosts.keys_with_requirements()
-    oldest = versionutils.convert_version_to_int(
-        discard_granularity.OLDEST_LIBVIRT
-    )
+    oldest = versionutils.convert_version_to_int(discard.OLDEST_LIBVIRT)
     if libvirt is None or libvirt < oldest:
         applied -= {keys.DISCARD_GRANULARITY}
     buses = _answer(

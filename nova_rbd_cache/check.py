@@ -22,12 +22,12 @@ from nova_rbd_cache import registration
 from nova_rbd_cache import settings
 from nova_rbd_cache import traits
 from nova_rbd_cache import volume
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 
 #: The entry point, as in setup.cfg.
 NAMESPACE = 'os_vif'

@@ -21,10 +21,10 @@ from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from nova_rbd_cache import traits
 from nova_rbd_cache import volume
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import keys
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 
 STOCK = libvirt.driver.LibvirtDriver
 

@@ -23,7 +23,7 @@ from nova.virt.libvirt.volume import net
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import disk
 from nova_rbd_cache import settings
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 
 #: The stock class and ours, in the form of Nova's ``VOLUME_DRIVERS``.
 STOCK_DRIVER = 'nova.virt.libvirt.volume.net.LibvirtNetVolumeDriver'

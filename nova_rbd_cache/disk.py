@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 from nova.virt.libvirt import config
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 
 
 @dataclasses.dataclass(frozen=True)

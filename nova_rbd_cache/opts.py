@@ -9,10 +9,10 @@ from typing import Any
 
 from oslo_config import cfg
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import config_type
 from rbd_volume_options import features
 from rbd_volume_options import ownership
+from rbd_volume_options.families import cache_modes
 
 GROUP = 'rbd_cache'
 

@@ -20,7 +20,7 @@ from nova_rbd_cache import contract
 from nova_rbd_cache import ephemeral
 from nova_rbd_cache import exceptions
 from nova_rbd_cache import settings
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 
 LOG = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ import dataclasses
 from typing import Any
 
 from nova_rbd_cache import opts
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options.families import cache_modes
 
 #: The option of nova.conf for each key.
 OPTION_OF_KEY = {

@@ -7,7 +7,7 @@ nova-compute reports them. A flavor or an image that requires a trait
 allow the mode.
 """
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 
 
 def of_mode(mode: cache_modes.CacheMode) -> str:

@@ -25,12 +25,12 @@ from nova_rbd_cache import disk
 from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from nova_rbd_cache import tuning
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 
 LOG = logging.getLogger(__name__)
 

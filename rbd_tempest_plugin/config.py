@@ -4,7 +4,7 @@
 
 from oslo_config import cfg
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 
 SERVICE_OPTION = cfg.BoolOpt(
     'rbd_volume_options',

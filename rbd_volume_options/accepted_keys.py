@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
-from rbd_volume_options import key_spelling
+from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import registry
@@ -138,7 +138,7 @@ def after_restore(
 
     :param own: the ``rbd:`` keys before the restore
     """
-    kept = {k: v for k, v in current.items() if not key_spelling.is_ours(k)}
+    kept = {k: v for k, v in current.items() if not keys.is_ours(k)}
     kept.update(own)
     for family in registry.families():
         added = {

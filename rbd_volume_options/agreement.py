@@ -21,7 +21,6 @@ import functools
 from typing import Any
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -31,6 +30,7 @@ from rbd_volume_options import phrases
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 
 #: What an operator can do about a host that cannot do what is requested.
 ADVICE = (

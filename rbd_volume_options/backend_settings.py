@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The section of a back end in cinder.conf, parsed once."""
+"""The settings of a back end.
 
+The driver reads them from its section of cinder.conf and reports them to the
+scheduler, from which the API reads them.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 from typing import Protocol
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
@@ -14,9 +21,9 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import registry
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import sector_size
 
 # BackendSettings has a field options.
 _Values = options.Values
@@ -87,7 +94,7 @@ class BackendSettings:
         # Cinder would apply another value after a change or a migration.
         geometry = configuration.safe_get('disk_geometry')
         if geometry:
-            size = sector_sizes.OF_DISK_GEOMETRY[geometry]
+            size = sector_size.OF_DISK_GEOMETRY[geometry]
             texts.setdefault(keys.SECTOR_SIZE, size)
         try:
             bounds = _read_limits(configuration, texts)
@@ -143,3 +150,148 @@ def _check(parsed: options.Values, bounds: limits.Limits) -> None:
     options.check_allowed(parsed, bounds, origin)
     # A burst below its limit would be refused with each new volume.
     plan.configuration_of(parsed, sizes.GIB)
+
+
+def reported(settings: BackendSettings) -> dict[str, Any]:
+    """Return the report of the back end to the scheduler.
+
+    Operators match ``rbd_volume_options`` in extra specs. The others show
+    what the back end offers. All have simple types, for filters and RPC.
+    """
+    defaults, striping = settings.ceph_features, settings.ceph_striping
+    values, pools = settings.options.by_option(), settings.data_pools
+    return {
+        wire.RBD_VOLUME_OPTIONS: True,
+        wire.RBD_CACHE_MODE_ENFORCEMENT: (
+            wire.STRICT if settings.strict_cache_mode else wire.LENIENT
+        ),
+        wire.RBD_CLOUD_ID: settings.cloud_id or None,
+        **{
+            option.allowed.option: [
+                definitions.as_json(value)
+                for value in option.allowed_values(settings.limits) or ()
+            ]
+            for option in registry.OPTIONS.values()
+            if option.allowed
+        },
+        **{
+            option.name: getattr(settings.limits, option.limit)
+            for option in limits.CONF_OPTIONS
+        },
+        wire.RBD_TENANT_OPTIONS: sorted(settings.limits.tenant_options),
+        **{
+            option.conf_name: definitions.as_capability(values.get(option.key))
+            for option in registry.with_defaults()
+            # There are many of these, and hardly any is set.
+            if option.key in values or not option.is_rarely_set
+        },
+        wire.RBD_VOLUME_OBJECT_SIZE: values.get(
+            keys.OBJECT_SIZE, settings.chunk_size
+        ),
+        wire.RBD_DATA_POOLS: None if pools is None else [*pools],
+        wire.RBD_DEFAULT_FEATURES: (
+            None if defaults is None else features.joined(defaults)
+        ),
+        wire.RBD_DEFAULT_STRIPE_UNIT: striping.unit if striping else None,
+        wire.RBD_DEFAULT_STRIPE_COUNT: striping.count if striping else None,
+    }
+
+
+def location_of(
+    settings: BackendSettings, report: Mapping[str, Any]
+) -> dict[str, str | None]:
+    """Return the report of where a back end's images are.
+
+    The stock driver ignores the data pool of a destination on RBD. Without
+    ``location_info`` it lets the destination create the image.
+    """
+    location: str = report[wire.LOCATION_INFO]
+    if settings.options.data_pool is None:
+        return {wire.LOCATION_INFO: location}
+    return {wire.LOCATION_INFO: None, wire.RBD_LOCATION_INFO: location}
+
+
+def location(host: Mapping[str, Any]) -> list[str]:
+    """Return the location of a destination: fsid, user and pool, if on RBD."""
+    return wire.location_in(host['capabilities']).split(':')
+
+
+def with_location(host: dict[str, Any]) -> dict[str, Any]:
+    """Return the destination of a migration as the stock driver reads it."""
+    report = host['capabilities']
+    location = report.get(wire.RBD_LOCATION_INFO)
+    if not location:
+        return host
+    return {**host, 'capabilities': {**report, wire.LOCATION_INFO: location}}
+
+
+def is_ours(report: Mapping[str, Any]) -> bool:
+    """Return whether a report is from a back end with our driver."""
+    return report.get(wire.RBD_VOLUME_OPTIONS) is True
+
+
+def settings_of(
+    report: Mapping[str, Any], warn: Callable[[str, object], None]
+) -> BackendSettings | None:
+    """Return the reported settings; None for a back end without our driver.
+
+    The object size is an option of the back end even if it is the default.
+
+    :param warn: logs why the report of a newer driver is ignored
+    """
+    if not is_ours(report):
+        return None
+    texts = {
+        option.key: definitions.as_text(value)
+        for option in registry.with_defaults()
+        if (value := report.get(option.conf_name)) is not None
+    }
+    names = report.get(wire.RBD_DEFAULT_FEATURES)
+    pools = report.get(wire.RBD_DATA_POOLS)
+    try:
+        parsed = options.parse(
+            texts, keys.Scope.BACKEND, errors.Origin.BACKEND
+        )
+        bounds = _limits_in(report)
+    except errors.OptionError as error:
+        # A newer release of the driver reported it, during an upgrade.
+        warn('Ignored the report of a back end: %s', error)
+        return None
+    return BackendSettings(
+        options=parsed,
+        limits=bounds,
+        chunk_size=parsed.get(keys.OBJECT_SIZE, layout.MAX_OBJECT_SIZE),
+        strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
+        == wire.STRICT,
+        # Those that this release knows.
+        ceph_features=(
+            frozenset(names.split(',')) & features.CHOOSABLE
+            if names is not None
+            else None
+        ),
+        ceph_striping=striping_in(report),
+        data_pools=None if pools is None else tuple(map(str, pools)),
+    )
+
+
+def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
+    return limits.Limits(
+        **{
+            option.limit: report[option.name]
+            for option in limits.CONF_OPTIONS
+            if option.name in report
+        },
+        allowed={
+            option.key: tuple(map(option.parse, report[option.allowed.option]))
+            for option in registry.OPTIONS.values()
+            if option.allowed and option.allowed.option in report
+        },
+        tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
+    )
+
+
+def striping_in(values: Mapping[str, Any]) -> layout.Striping | None:
+    """Return Ceph's default striping, from a report or its configuration."""
+    unit = int(values.get(wire.RBD_DEFAULT_STRIPE_UNIT) or 0)
+    count = int(values.get(wire.RBD_DEFAULT_STRIPE_COUNT) or 0)
+    return layout.Striping(unit, count) if unit and count else None

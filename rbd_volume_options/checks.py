@@ -13,7 +13,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import inheritance
-from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -22,10 +21,9 @@ from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import registry
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import sizes
-from rbd_volume_options import whole_stripes
 from rbd_volume_options import wire
+from rbd_volume_options.families import sector_size
 
 Items = Mapping[str, str]
 
@@ -83,7 +81,7 @@ def ours(items: object) -> dict[str, str] | None:
         return {}
     if not isinstance(items, dict):
         return None
-    items_of_ours = {k: v for k, v in items.items() if key_spelling.is_ours(k)}
+    items_of_ours = {k: v for k, v in items.items() if keys.is_ours(k)}
     if not all(isinstance(value, str) for value in items_of_ours.values()):
         return None
     return items_of_ours
@@ -121,7 +119,7 @@ def check_other_metadata(items: Mapping[str, Any], kind: str) -> None:
     :raises OptionError: for a key that looks like an ``rbd:`` key
     """
     for name, value in items.items():
-        if key_spelling.is_ours(name) and isinstance(value, str):
+        if keys.is_ours(name) and isinstance(value, str):
             raise errors.OptionError(
                 registry.shown_key(name),
                 value,
@@ -145,9 +143,9 @@ def check_removable(
     twins = [
         each
         for each in existing
-        if key_spelling.normal(each) == key_spelling.normal(name)
+        if keys.normal_name(each) == keys.normal_name(name)
     ]
-    if key_spelling.is_misspelled(name) and twins != [name]:
+    if keys.is_misspelled(name) and twins != [name]:
         raise options.unknown_key(name, '', scope).at(_ORIGINS[scope])
 
 
@@ -221,7 +219,7 @@ def check_readable(
         requested.resolve().disk for requested, _ in offer.requests(items)
     ]
     for disk in disks or [{}]:
-        sector_sizes.check_receives(disk, written)
+        sector_size.check_receives(disk, written)
 
 
 def check_fixed(names: Iterable[str], before: Items, after: Items) -> None:
@@ -303,7 +301,7 @@ def check_sizes(
     step = 1
     striping = image_layout.striping
     if striping and bounds.require_whole_stripes:
-        step = whole_stripes.step(image_layout)
+        step = limits.whole_stripes_step(image_layout)
         if high is not None and high // step * step < low:
             raise errors.OptionError(
                 keys.STRIPE_COUNT,

@@ -12,10 +12,10 @@ import dataclasses
 import enum
 from typing import Any
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import registry
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 
 _MODES = {mode.value: mode for mode in cache_modes.CacheMode}
 #: Names of the programs in the versions of a host.

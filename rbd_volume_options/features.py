@@ -12,7 +12,6 @@ import dataclasses
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import lists
 from rbd_volume_options import phrases
 
 Features = frozenset[str]
@@ -134,7 +133,7 @@ def parse_features(value: str) -> Features:
     :raises OptionError: for an unknown feature, a missing prerequisite, or a
         set without ``layering``, which Cinder requires for clones
     """
-    names = lists.split(value) if isinstance(value, str) else []
+    names = keys.split_list(value) if isinstance(value, str) else []
     chosen = frozenset(names)
     for name in names:
         if name not in FEATURES:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from rbd_volume_options import capabilities
+from rbd_volume_options import backend_settings
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -57,7 +57,7 @@ def state(
         not order
         or mask is None
         or mask & ~_CHOOSABLE
-        or not (unit or capabilities.striping_in(ceph_options) is None)
+        or not (unit or backend_settings.striping_in(ceph_options) is None)
         or not (pool or not ceph_options.get(_DEFAULT_DATA_POOL))
     ):
         return None

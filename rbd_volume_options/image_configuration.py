@@ -17,7 +17,6 @@ from typing import Any
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
-from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -26,6 +25,7 @@ from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import sizes
+from rbd_volume_options.families import cache_modes
 
 _PREFIX = 'conf_'
 

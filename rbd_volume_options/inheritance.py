@@ -21,7 +21,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import whole_stripes
 
 Origin = errors.Origin
 
@@ -230,7 +229,7 @@ def _within_limits(
             limits.check_stripe_count(
                 inherited[keys.STRIPING], bounds.limits, origin
             )
-            whole_stripes.check_size(
+            limits.check_whole_stripes(
                 layout, bounds.size, bounds.limits, origin
             )
         limits.check_object_count(

@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import math
 from typing import Any
 
 from rbd_volume_options import errors
@@ -244,3 +245,43 @@ def check_object_map(
             origin,
             errors.Code.OBJECT_MAP_TOO_LARGE,
         )
+
+
+def check_whole_stripes(
+    image_layout: layout.ImageLayout,
+    size: int,
+    bounds: Limits,
+    origin: errors.Origin | None = None,
+) -> None:
+    """Check that a volume's size is a multiple of the stripe width.
+
+    :param size: size of the volume in bytes
+    :raises OptionError: if it is not, and the back end requires it
+    """
+    striping = image_layout.striping
+    if not bounds.require_whole_stripes or striping is None:
+        return
+    if size % striping.width:
+        raise errors.OptionError(
+            keys.STRIPE_COUNT,
+            striping.count,
+            phrases.Phrase(
+                '{size} is not a multiple of {unit} x {count}',
+                size=sizes.format_size(size),
+                unit=sizes.format_size(striping.unit),
+                count=striping.count,
+            ),
+            phrases.Phrase(
+                'values whose product divides the size, such as powers of two'
+            ),
+            origin,
+            errors.Code.NOT_WHOLE_STRIPES,
+        )
+
+
+def whole_stripes_step(image_layout: layout.ImageLayout) -> int:
+    """Return the number of GiB that hold whole stripes, and no fewer."""
+    striping = image_layout.striping
+    if striping is None:
+        return 1
+    return striping.width // math.gcd(striping.width, sizes.GIB)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
-from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
@@ -327,7 +326,7 @@ def unknown_key(
 
     The error has the exact spelling if the key resembles an existing one.
     """
-    reason, meant = phrases.Phrase('unknown key'), key_spelling.normal(name)
+    reason, meant = phrases.Phrase('unknown key'), keys.normal_name(name)
     if meant in registry.OPTIONS:
         reason = phrases.Phrase(
             'unknown key; the exact spelling is {key}', key=meant

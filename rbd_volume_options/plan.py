@@ -14,9 +14,8 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import qos
 from rbd_volume_options import registry
-from rbd_volume_options import sector_sizes
-from rbd_volume_options import whole_stripes
 from rbd_volume_options.families import limits as limit_options
+from rbd_volume_options.families import sector_size
 
 Origin = errors.Origin
 
@@ -110,7 +109,7 @@ def check_bootable(resolved: options.Values) -> None:
 
     :raises OptionError: if its sectors are too large for that
     """
-    sector_sizes.check_bootable(
+    sector_size.check_bootable(
         resolved.disk, resolved.of_kind(definitions.Kind.FIRMWARE)
     )
 
@@ -123,7 +122,7 @@ def check_managed(resolved: options.Values) -> None:
     """
     size = resolved.choice(keys.SECTOR_SIZE)
     if size and size.origin is not Origin.VOLUME_METADATA:
-        sector_sizes.check_stated(size.value, size.origin)
+        sector_size.check_stated(size.value, size.origin)
 
 
 def check_layout(
@@ -184,7 +183,7 @@ def _check_size(
     """
     parts = [origins.get(part) for part in (keys.STRIPING, keys.OBJECT_SIZE)]
     if parts[0] in options.GIVEN:
-        whole_stripes.check_size(image_layout, size, bounds, parts[0])
+        limits.check_whole_stripes(image_layout, size, bounds, parts[0])
     chosen = [origin for origin in parts if origin in options.ASKED]
     if chosen and chosen[0]:
         limits.check_object_count(

@@ -15,10 +15,9 @@ import functools
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import lists
 from rbd_volume_options import phrases
 from rbd_volume_options import wire
-from rbd_volume_options.families import cache_mode
+from rbd_volume_options.families import cache_modes
 from rbd_volume_options.families import compression
 from rbd_volume_options.families import data_pool
 from rbd_volume_options.families import deletion
@@ -41,7 +40,7 @@ def parse_key_list(value: str) -> frozenset[str]:
     """
     named = key_families()
     chosen: set[str] = set()
-    for name in sorted(set(lists.split(value))) if value else ():
+    for name in sorted(set(keys.split_list(value))) if value else ():
         own = named.get(name) or {
             key for key in volume_keys() if key == name or _matches(name, key)
         }
@@ -134,7 +133,7 @@ OPTIONS: dict[str, definitions.Option] = {
     for option in (
         *layout.OPTIONS,
         *features.OPTIONS,
-        *cache_mode.OPTIONS,
+        *cache_modes.OPTIONS,
         *limits.OPTIONS,
         *compression.OPTIONS,
         *discard.OPTIONS,

@@ -21,8 +21,8 @@ from rbd_volume_options import checks
 from rbd_volume_options import image_record
 from rbd_volume_options import offers
 from rbd_volume_options import qos
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import sector_size
 
 #: Of a re-image, a backup or a restore, because of limits of the owner.
 SLOW = 'these limits make it slow: {}. Remove them first'
@@ -86,4 +86,4 @@ def check_restore(asked: requests.Asked) -> None:
                 offer = offers.TypeOffer.of(specs, matching)
                 checks.check_readable(offer, {}, written)
         elif uuidutils.is_uuid_like(volume_id):
-            sector_sizes.check_receives(image_record.disk_in(items), written)
+            sector_size.check_receives(image_record.disk_in(items), written)

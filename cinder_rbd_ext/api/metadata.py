@@ -28,7 +28,6 @@ from rbd_volume_options import changes
 from rbd_volume_options import checks
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
-from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import offers
 from rbd_volume_options import registry
@@ -81,7 +80,7 @@ def check_added(asked: requests.Asked) -> After:
     outcome = Outcome()
     items = checks.ours(asked.part)
     named = str(asked.ids.get('id', ''))
-    misspelled = key_spelling.is_misspelled(named)
+    misspelled = keys.is_misspelled(named)
     if not asked.part or items or misspelled:
         volume = asked.volume
         if not asked.part:
@@ -117,7 +116,7 @@ def check_removed(asked: requests.Asked) -> webob.Response | None:
     has no body. An item that matters to the image is therefore removed here.
     """
     key = asked.ids['id']
-    if not key_spelling.is_ours(key):
+    if not keys.is_ours(key):
         return None
     after = dict(asked.volume.metadata)
     with refusals.bad_request():

@@ -22,7 +22,6 @@ import oslo_messaging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import backend_settings
-from rbd_volume_options import capabilities
 
 LOG = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ class Pool:
     @property
     def is_ours(self) -> bool:
         """Whether it has our driver, of this or another release."""
-        return capabilities.is_ours(self.capabilities)
+        return backend_settings.is_ours(self.capabilities)
 
 
 class ReportedPools:
@@ -149,7 +148,9 @@ class ReportedPools:
             Pool(
                 pool['name'],
                 pool['capabilities'],
-                capabilities.settings_of(pool['capabilities'], LOG.warning),
+                backend_settings.settings_of(
+                    pool['capabilities'], LOG.warning
+                ),
             )
             for pool in answer
         )

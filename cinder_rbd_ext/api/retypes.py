@@ -22,8 +22,8 @@ from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import sector_size
 
 _ON_DEMAND = 'set migration_policy to on-demand'
 
@@ -125,7 +125,7 @@ def check_readable(
     """
     if not possible or not all(pool.is_ours for pool in possible):
         with refusals.bad_request():
-            sector_sizes.check_leaves(image_record.disk_in(recorded))
+            sector_size.check_leaves(image_record.disk_in(recorded))
 
 
 def _check_here(

@@ -20,7 +20,6 @@ from cinder_rbd_ext.api import asked as requests
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import checks
 from rbd_volume_options import errors
-from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from rbd_volume_options import offers
 from rbd_volume_options import registry
@@ -68,7 +67,7 @@ def check_create(asked: requests.Asked) -> After:
 def check_added(asked: requests.Asked) -> After:
     """Check extra specs that are added to a type, and the key in the path."""
     named = asked.ids.get('id', '')
-    if key_spelling.is_misspelled(named):
+    if keys.is_misspelled(named):
         _authorize(asked)
         with refusals.bad_request(shows_pools=True):
             checks.check_syntax({named: ''}, keys.Scope.TYPE)
@@ -92,7 +91,7 @@ def check_removed(asked: requests.Asked) -> After:
     """
     key = asked.ids['id']
     partner = None
-    if key_spelling.is_ours(key):
+    if keys.is_ours(key):
         _authorize(asked)
         existing = _existing(asked)
         if _with_partner(asked.req) and registry.partner(key) in existing:
@@ -158,7 +157,7 @@ def _names_ours(items: dict[str, Any]) -> bool:
     False for input that Cinder's own schema refuses. The schema accepts null,
     which would create the key without a value.
     """
-    for key in filter(key_spelling.is_ours, items):
+    for key in filter(keys.is_ours, items):
         if items[key] is None:
             with refusals.bad_request(shows_pools=True):
                 raise errors.OptionError(

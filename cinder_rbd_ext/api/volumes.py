@@ -41,8 +41,8 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import qos
 from rbd_volume_options import request
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import sector_size
 
 # For a volume with another driver or no requested layout.
 _UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
@@ -320,7 +320,7 @@ def _check_bootable(asked: requests.Asked) -> None:
             errors.Origin.VOLUME_TYPE,
         )
         defaults = settings.options if settings else {}
-        sector_sizes.check_bootable(disk, {**defaults, **own})
+        sector_size.check_bootable(disk, {**defaults, **own})
 
 
 def check_reimage(asked: requests.Asked) -> None:
@@ -335,7 +335,7 @@ def check_reimage(asked: requests.Asked) -> None:
         written = volume_source.disk_of_image(asked.context, image_id)
         if written is not None:
             with refusals.bad_request():
-                sector_sizes.check_receives(
+                sector_size.check_receives(
                     image_record.disk_in(items), written
                 )
 

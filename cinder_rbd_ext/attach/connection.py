@@ -20,7 +20,6 @@ from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.cluster import blocklisting
 from rbd_volume_options import agreement
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import image_configuration
@@ -28,6 +27,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 
 LOG = logging.getLogger(__name__)
 

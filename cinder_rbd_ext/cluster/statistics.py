@@ -11,7 +11,7 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext.cluster import capacity
-from rbd_volume_options import capabilities
+from rbd_volume_options import backend_settings
 from rbd_volume_options import features
 
 LOG = logging.getLogger(__name__)
@@ -40,8 +40,8 @@ def added(
     if 'provisioned_capacity_gb' not in stock:
         provisioned = capacity.of_volumes(driver)
     return {
-        **capabilities.reported(settings),
-        **capabilities.location_of(settings, stock),
+        **backend_settings.reported(settings),
+        **backend_settings.location_of(settings, stock),
         **provisioned,
     }
 

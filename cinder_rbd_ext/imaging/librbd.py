@@ -19,8 +19,8 @@ from oslo_log import log as logging
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.imaging import open_image
+from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
-from rbd_volume_options import capabilities
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
 from rbd_volume_options import keys
@@ -118,7 +118,7 @@ class Librbd(open_image.Delegate):
         self, ioctx: bindings.Ioctx
     ) -> layout.Striping | None:
         """Return the default striping of a pool, with that of ceph.conf."""
-        return capabilities.striping_in(self.pool_options(ioctx))
+        return backend_settings.striping_in(self.pool_options(ioctx))
 
     def pool_options(self, ioctx: bindings.Ioctx) -> dict[str, str]:
         """Return the configuration of a pool, defaults included.
@@ -214,7 +214,7 @@ class RBD(open_image.Delegate):
             options = self._librbd.pool_options(ioctx)
             striping = None
             if creation.needs_default_striping:
-                striping = capabilities.striping_in(options)
+                striping = backend_settings.striping_in(options)
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             base = plan.stock_image(object_size, striping, wanted)

@@ -24,8 +24,8 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import type_specs
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import existing
 from cinder_rbd_ext.imaging import lookup
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
@@ -115,7 +115,7 @@ class Maker:
     def _reset_configuration(self, creation: creations.Creation) -> None:
         if creation.inherits_configuration:
             with self._images.opened(creation.name) as image:
-                existing.reset(image)
+                open_image.reset(image)
             creation.inherits_configuration = False
 
     def filling(

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An open RBD image, as used by the driver."""
+"""An open RBD image, as used by the driver.
+
+During a live migration of the image, librbd could end the volume service, or a
+clone could have wrong data; see :doc:`/contributor/architecture`.
+"""
 
 from collections.abc import Callable
 import contextlib
@@ -9,18 +13,63 @@ import time
 from typing import Any
 import weakref
 
+from cinder import exception
 from oslo_log import log as logging
 
+from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from cinder_rbd_ext.imaging import creations
-from cinder_rbd_ext.imaging import existing
 from rbd_volume_options import bindings
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
 from rbd_volume_options import layout
 from rbd_volume_options import options
+
+LOG = logging.getLogger(__name__)
+
+# librbd's bit of an image in a live migration, as source or as target. Older
+# Python bindings have no name for it.
+_MIGRATING = 1 << 9
+
+
+def reset(image: bindings.Image) -> None:
+    """Remove the entries that a new image inherited."""
+    name = image_configuration.CACHE_OVERRIDE
+    if name in image_configuration.reset(image):
+        LOG.info(
+            'Removed the inherited setting %s from image %s',
+            name,
+            image.get_name(),
+        )
+
+
+def check_removal(image: bindings.Image, snapshot: str) -> None:
+    """Check that a snapshot of an open image can be removed.
+
+    :raises SnapshotIsBusy: during a live migration; Cinder keeps the snapshot
+    """
+    if image.features() & _MIGRATING:
+        LOG.error(
+            'Snapshot %(snapshot)s of image %(image)s is kept, because the '
+            'image is in a live migration (rbd migration). Commit or abort '
+            'the migration first.',
+            {'snapshot': snapshot, 'image': image.get_name()},
+        )
+        raise exception.SnapshotIsBusy(snapshot_name=snapshot)
+
+
+def check_snapshot(image: bindings.Image) -> None:
+    """Check that an image can have a new snapshot or clone, or be reverted.
+
+    A revert would keep the current data that are not copied yet.
+
+    :raises ImageMigrating: if the image is in a live migration
+    """
+    if image.features() & _MIGRATING:
+        raise exceptions.ImageMigrating(name=image.get_name())
+
 
 LOG = logging.getLogger(__name__)
 
@@ -196,7 +245,7 @@ class Image(Delegate):
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)
                 with self._librbd.Image(dest_ioctx, dest_name) as copied:
-                    existing.reset(copied)
+                    reset(copied)
                     image_configuration.change(copied, how.configuration)
                     creation.state = image_handles.state_of(
                         copied,
@@ -221,7 +270,7 @@ class Image(Delegate):
         """Create a snapshot, after a check that its clone is possible."""
         creation = self._librbd.clone_of(name)
         with self._noting(name):
-            releases.off_main_thread(existing.check_snapshot)(self._wrapped)
+            releases.off_main_thread(check_snapshot)(self._wrapped)
             if creation is not None:
                 creation.parent = releases.off_main_thread(parent_of)(
                     self._wrapped
@@ -247,7 +296,7 @@ class Image(Delegate):
 
     def rollback_to_snap(self, name: str) -> None:
         """Revert the image, unless another image has a part of its data."""
-        existing.check_snapshot(self._wrapped)
+        check_snapshot(self._wrapped)
         self._wrapped.rollback_to_snap(name)
 
     def _removing(
@@ -257,7 +306,7 @@ class Image(Delegate):
         *args: object,
         **kwargs: object,
     ) -> None:
-        existing.check_removal(self._wrapped, name)
+        check_removal(self._wrapped, name)
         call(name, *args, **kwargs)
 
     def _noting(

@@ -83,7 +83,7 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import settlement as settlements
 from rbd_volume_options import accepted_keys
-from rbd_volume_options import capabilities
+from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
@@ -92,9 +92,9 @@ from rbd_volume_options import options
 from rbd_volume_options import qos
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
 from rbd_volume_options.families import data_pool as data_pools
+from rbd_volume_options.families import sector_size
 
 LOG = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class Migrations:
 
     def _other_pool(self, host: dict[str, Any]) -> str:
         report = host['capabilities']
-        fsid, _, pool = ([''] * 3 + capabilities.location(host))[-3:]
+        fsid, _, pool = ([''] * 3 + backend_settings.location(host))[-3:]
         is_other = (
             report.get('storage_protocol') == self._driver.STORAGE_PROTOCOL
             and fsid == self._driver._get_fsid()
@@ -203,9 +203,9 @@ class Migrations:
                     self._complete(volume, host, pool, accepted)
                     return True, None
             else:
-                moved, update = move(capabilities.with_location(host))
+                moved, update = move(backend_settings.with_location(host))
                 if moved:
-                    if capabilities.is_ours(host['capabilities']):
+                    if backend_settings.is_ours(host['capabilities']):
                         record.moved(volume, back_end_of(host), None)
                     else:
                         self._leave(volume, None)
@@ -228,7 +228,7 @@ class Migrations:
         """
         try:
             self._images.mark(volume.name, pool)
-            if not capabilities.is_ours(host['capabilities']):
+            if not backend_settings.is_ours(host['capabilities']):
                 self._leave(volume, pool)
             settlements.remove_keys(self._driver, volume, accepted)
             # Another service may delete the volume as soon as Cinder has saved
@@ -339,7 +339,7 @@ class Migrations:
         A back end with another driver ignores the record.
         """
         text = None
-        if capabilities.is_ours(host['capabilities']):
+        if backend_settings.is_ours(host['capabilities']):
             text = record.text_for(
                 record.stored(volume.id),
                 state,
@@ -462,7 +462,7 @@ class Migrations:
             self._driver.backend_name,
             user_messages.Operation.MIGRATION,
         ):
-            sector_sizes.check_receives(
+            sector_size.check_receives(
                 image_record.disk_in(record.items_of(new_volume.id)),
                 image_record.disk_in(record.items_of(volume.id)),
             )
@@ -498,21 +498,21 @@ class Migrations:
         metadata = request.metadata_of(volume)
         specs = request.specs_of(volume.volume_type)
         report = host['capabilities']
-        settings = capabilities.settings_of(report, LOG.warning)
+        settings = backend_settings.settings_of(report, LOG.warning)
         own_pool = self._driver.configuration.rbd_pool
         with option_errors.of_volume(
             volume,
             self._driver.backend_name,
             user_messages.Operation.MIGRATION,
         ):
-            if not capabilities.is_ours(report):
-                sector_sizes.check_leaves(
+            if not backend_settings.is_ours(report):
+                sector_size.check_leaves(
                     image_record.disk_in(record.items_of(volume.id))
                 )
             elif settings is None:
                 # A newer release of our driver applies its own rules.
                 return accepted_keys.Acceptance(metadata, {})
-            if settings and capabilities.location(host)[-1] == own_pool:
+            if settings and backend_settings.location(host)[-1] == own_pool:
                 # The stock driver moves no image within a pool.
                 wanted = (
                     specs.get(keys.DATA_POOL) or settings.options.data_pool

@@ -28,8 +28,8 @@ from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import registry
 from rbd_volume_options import request
-from rbd_volume_options import sector_sizes
 from rbd_volume_options import wire
+from rbd_volume_options.families import sector_size
 
 LOG = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def _check_keys(
         # Servers cannot read the restored data if the one that was backed up
         # had another disk.
         try:
-            sector_sizes.check_receives(disk, resolved.disk)
+            sector_size.check_receives(disk, resolved.disk)
         except errors.OptionError as unreadable:
             user_messages.refused(
                 volume, user_messages.Operation.RESTORE, unreadable

@@ -17,7 +17,7 @@ from cinder.volume.drivers import rbd
 from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
@@ -207,7 +207,7 @@ class Copy:
                     raise commit.CopyFailed(reason=difference)
                 self._check_target(other_pool, copy, target)
                 if self._is_moved:
-                    existing.reset(copy)
+                    open_image.reset(copy)
                     image_configuration.change(copy, target.configuration)
                 return str(copy.id())
 

@@ -21,7 +21,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import sizes
-from rbd_volume_options import whole_stripes
 
 _FIELD = 'new_size'
 _VOLUME = 'rbd_volume'
@@ -78,7 +77,7 @@ class ExtendForm(group.GroupedForm):
         striping = self._made.origins.get(keys.STRIPING)
         if striping not in options.GIVEN:
             return 1
-        return whole_stripes.step(self._made.state.layout)
+        return limits.whole_stripes_step(self._made.state.layout)
 
     def clean(self) -> Any:
         """Check the size against the limit of librbd.

@@ -1,15 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The options about space that servers no longer use."""
+"""The options about space that servers no longer use.
 
+Guests ignore free space that is smaller than the discard granularity, and
+align large discards to it. A discard removes the objects of an image that it
+covers completely. On a striped image, only a whole object set does: object
+size times stripe count. In other objects, it frees space in pieces of
+``rbd_discard_granularity_bytes``.
+"""
+
+import contextlib
 import functools
 
 from rbd_volume_options import definitions
-from rbd_volume_options import discard_granularity
+from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
+from rbd_volume_options import layout
 from rbd_volume_options import phrases
+from rbd_volume_options import sizes
 from rbd_volume_options import wire
+
+#: The smallest size that frees an object of the image.
+OF_LAYOUT = 'layout'
+
+#: A granularity must be a multiple of the logical sector size.
+MIN_GRANULARITY = 4 * sizes.KIB
+#: The largest power of two below the largest discard of virtio-blk, 4194303
+#: sectors. Linux discards nothing if the granularity is larger than that.
+MAX_GRANULARITY = sizes.GIB
+
+#: The first release of libvirt that has the attribute. Older ones ignore it.
+OLDEST_LIBVIRT = '9.7.0'
+
+
+def _words() -> dict[str, phrases.Phrase]:
+    words = {OF_LAYOUT: phrases.Phrase('frees whole objects of this layout')}
+    size = MIN_GRANULARITY
+    while size <= MAX_GRANULARITY:
+        shown = sizes.format_size(size)
+        words[shown.replace(' ', '')] = phrases.Phrase(
+            'pieces of {size}', size=shown
+        )
+        size *= 2
+    return words
+
+
+GRANULARITIES = _words()
+
+
+def parse_granularity(value: str) -> str:
+    """Return a granularity as it is in :data:`GRANULARITIES`.
+
+    :raises OptionError: if it is neither ``layout`` nor an allowed size
+    """
+    word = value
+    with contextlib.suppress(errors.OptionError):
+        size = sizes.parse_size(keys.DISCARD_GRANULARITY, value)
+        word = sizes.format_size(size).replace(' ', '')
+    if word not in GRANULARITIES:
+        raise errors.OptionError(
+            keys.DISCARD_GRANULARITY,
+            value,
+            phrases.Phrase('not a discard granularity'),
+            phrases.Phrase('layout, or a power of two from 4 KiB to 1 GiB'),
+        )
+    return word
+
+
+def granularity_in_bytes(
+    granularity: str, image_layout: layout.ImageLayout | None
+) -> int | None:
+    """Return a granularity in bytes; None if the layout is not known."""
+    if granularity != OF_LAYOUT:
+        return sizes.parse_size(keys.DISCARD_GRANULARITY, granularity)
+    if image_layout is None:
+        return None
+    size = image_layout.object_size * image_layout.stripe_count
+    # Linux rounds to multiples of powers of two only.
+    return min(size & -size, MAX_GRANULARITY)
+
 
 Phrase = phrases.Phrase
 
@@ -82,7 +152,7 @@ OPTIONS = (
             'fail: Windows 11 requires a larger one than the default. '
             'layout saves discards that free no object.'
         ),
-        parse=discard_granularity.parse,
+        parse=parse_granularity,
         conf_type='discard granularity',
         conf_help=(
             'Default discard granularity of the disks in servers: layout '
@@ -98,16 +168,13 @@ OPTIONS = (
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
         item=wire.CONNECTION_DISCARD_GRANULARITY,
-        for_layout=discard_granularity.in_bytes,
+        for_layout=granularity_in_bytes,
         connection_items=lambda value: {
             wire.CONNECTION_DISCARD_GRANULARITY: value
         },
-        requires=(
-            'the Nova plug-in and libvirt '
-            f'{discard_granularity.OLDEST_LIBVIRT}'
-        ),
-        choices=discard_granularity.EXPLANATIONS,
-        suggestions=(discard_granularity.OF_LAYOUT, '32KiB', '4MiB'),
+        requires=(f'the Nova plug-in and libvirt {OLDEST_LIBVIRT}'),
+        choices=GRANULARITIES,
+        suggestions=(OF_LAYOUT, '32KiB', '4MiB'),
     ),
     definitions.Option(
         key=keys.DETECT_ZEROES,

@@ -15,7 +15,7 @@ import pathlib
 import subprocess
 import time
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.bench import processes
 
 PROGRAM = 'qemu-storage-daemon'

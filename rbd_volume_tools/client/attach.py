@@ -11,9 +11,9 @@ import openstack.exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns

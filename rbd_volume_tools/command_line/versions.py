@@ -6,8 +6,8 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import re
 
-from rbd_volume_options import discard_granularity
 from rbd_volume_options import keys
+from rbd_volume_options.families import discard
 from rbd_volume_tools.command_line import findings
 
 #: The first release of Ceph with the new I/O path of librbd.
@@ -94,7 +94,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def _check_libvirt(version: str) -> Finding:
-    oldest = discard_granularity.OLDEST_LIBVIRT
+    oldest = discard.OLDEST_LIBVIRT
     if _numbers(version) < _numbers(oldest):
         version += f'; {keys.DISCARD_GRANULARITY} requires {oldest} or later'
     return Finding('libvirt', version)

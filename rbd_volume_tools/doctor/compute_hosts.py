@@ -5,9 +5,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.command_line import findings
 
 _SERVICES = '/os-services?binary=nova-compute'

@@ -9,8 +9,8 @@ import json
 import pathlib
 from typing import Any
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import configuration
 from rbd_volume_tools.command_line import findings

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import contextlib
 import pathlib
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.bench import fio
 from rbd_volume_tools.bench import matrix
 from rbd_volume_tools.bench import plan

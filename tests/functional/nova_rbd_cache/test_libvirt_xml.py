@@ -14,7 +14,7 @@ from lxml import etree
 from oslo_utils import versionutils
 
 from nova_rbd_cache import volume
-from rbd_volume_options import discard_granularity
+from rbd_volume_options.families import discard
 from tests import runs
 from tests.unit.nova_rbd_cache import base
 
@@ -58,7 +58,7 @@ class DiscardGranularityTest(base.NovaTestCase):
     ) -> None:
         sectors = {'logical_block_size': '512', 'physical_block_size': '4096'}
         version = versionutils.convert_version_to_int(_virsh('--version'))
-        oldest = discard_granularity.OLDEST_LIBVIRT
+        oldest = discard.OLDEST_LIBVIRT
         if version >= versionutils.convert_version_to_int(oldest):
             expected = {**sectors, 'discard_granularity': '4194304'}
             self.assertEqual(expected, self.block_io('--validate'))

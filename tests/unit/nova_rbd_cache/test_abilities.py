@@ -6,7 +6,7 @@ from typing import Any
 
 from nova_rbd_cache import abilities
 from nova_rbd_cache import settings
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from tests.unit.nova_rbd_cache import base
 
 _DOMAIN = """

@@ -6,8 +6,8 @@ import ddt
 
 from nova_rbd_cache import comparison
 from nova_rbd_cache import settings
-from rbd_volume_options import cache_modes
 from rbd_volume_options import options
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 
 _SERVER = 'b3a1c6de-2f0e-4f6a-9a64-0d6b7f3f0002'

@@ -18,7 +18,7 @@ from os_brick.initiator import connector
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import traits
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from tests.unit.nova_rbd_cache import base
 
 _NODE = 'compute-1'

@@ -9,7 +9,7 @@ from lxml import etree
 from nova.virt.libvirt import config
 
 from nova_rbd_cache import disk
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from tests.unit.nova_rbd_cache import base
 
 

@@ -9,9 +9,9 @@ from oslo_config import cfg
 
 from nova_rbd_cache import opts
 from nova_rbd_cache import settings
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 
 _STOCK = frozenset({'layering', 'exclusive-lock'})

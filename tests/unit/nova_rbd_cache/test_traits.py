@@ -3,7 +3,7 @@
 """Traits that nova-compute reports."""
 
 from nova_rbd_cache import traits
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from tests.unit.nova_rbd_cache import base
 
 

@@ -20,7 +20,7 @@ from nova.virt.libvirt.volume import volume as stock_volume
 from nova_rbd_cache import contract
 from nova_rbd_cache import guests
 from nova_rbd_cache import volume
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from tests.unit import untrusted
 from tests.unit.nova_rbd_cache import base
 

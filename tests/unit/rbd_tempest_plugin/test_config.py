@@ -3,10 +3,10 @@
 from oslo_config import cfg
 
 from rbd_tempest_plugin import config
-from rbd_volume_options import cache_modes
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import sizes
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 
 

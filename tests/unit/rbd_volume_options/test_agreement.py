@@ -7,9 +7,9 @@ import ddt
 from cinder_rbd_ext.attach import cache_mode
 from rbd_volume_options import agreement
 from rbd_volume_options import backend_settings
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 

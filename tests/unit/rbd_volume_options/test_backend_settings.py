@@ -5,13 +5,12 @@ from typing import Any
 import ddt
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import cache_modes
-from rbd_volume_options import capabilities
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options.families import cache_modes
 from tests import option_values
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -228,13 +227,13 @@ class CapabilitiesTest(base.TestCase):
                 'rbd_default_stripe_unit': None,
                 'rbd_default_stripe_count': None,
             },
-            capabilities.reported(
+            backend_settings.reported(
                 cinder_objects.settings(rbd_tenant_options='')
             ),
         )
 
     def test_everything_set(self) -> None:
-        shown = capabilities.reported(
+        shown = backend_settings.reported(
             cinder_objects.settings(
                 rbd_volume_object_size='1M',
                 rbd_volume_stripe_unit='64K',

@@ -5,8 +5,8 @@ from typing import Any
 import ddt
 import hypothesis
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import compute_hosts
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 from tests.unit import untrusted
 

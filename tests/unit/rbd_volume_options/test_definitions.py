@@ -4,8 +4,8 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import definitions
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 
 

@@ -2,7 +2,7 @@
 
 from cinder.volume.drivers import rbd
 
-from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import open_image
 from rbd_volume_options import image_configuration
 from rbd_volume_options import ownership
 from tests.fakes import fake_option
@@ -23,7 +23,7 @@ class ConfigurationTest(base.DriverTestCase):
     def test_entries_are_set_changed_and_removed(self) -> None:
         self.metadata.update({'conf_rbd_cache': 'false', **_OTHERS})
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
-            existing.reset(image)
+            open_image.reset(image)
             self.assertIn('setting conf_rbd_cache from', self.log.output)
             image_configuration.change(image, _FAST)
             self.assertEqual(_FAST, image_configuration.of_image(image))

@@ -6,13 +6,13 @@ import ddt
 import hypothesis
 from hypothesis import strategies
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from rbd_volume_options.families import cache_modes
 from tests import option_values
 from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals

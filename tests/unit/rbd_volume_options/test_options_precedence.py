@@ -8,11 +8,11 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
+from rbd_volume_options.families import cache_modes
 from tests import option_values
 from tests.unit import base
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
@@ -14,6 +13,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
+from rbd_volume_options.families import cache_modes
 from tests import option_values
 from tests.unit.rbd_volume_options import refusals
 

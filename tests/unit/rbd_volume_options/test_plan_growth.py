@@ -11,7 +11,6 @@ from rbd_volume_options import limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import sizes
-from rbd_volume_options import whole_stripes
 from tests.unit import base
 
 _MIB = sizes.MIB
@@ -35,7 +34,7 @@ class GrowthTestCase(base.TestCase):
         self, unit: int, count: int, gib: int
     ) -> None:
         striped = _layout(unit, count)
-        self.assertEqual(gib, whole_stripes.step(striped))
+        self.assertEqual(gib, limits.whole_stripes_step(striped))
         origins = {keys.STRIPING: errors.Origin.VOLUME_METADATA}
         state = options.image_values(striped, frozenset())
         for size in range(1, 2 * gib + 1):
@@ -49,7 +48,9 @@ class GrowthTestCase(base.TestCase):
                 self.assertEqual(0, size % gib)
 
     def test_no_step_without_striping(self) -> None:
-        self.assertEqual(1, whole_stripes.step(layout.ImageLayout(4 * _MIB)))
+        self.assertEqual(
+            1, limits.whole_stripes_step(layout.ImageLayout(4 * _MIB))
+        )
 
     def test_striping_of_ceph_is_not_restricted(self) -> None:
         origins = {keys.STRIPING: errors.Origin.CLUSTER}

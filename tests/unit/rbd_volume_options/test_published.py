@@ -4,11 +4,11 @@ import json
 
 import jsonschema
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import published
 from rbd_volume_options import registry
+from rbd_volume_options.families import cache_modes
 from tests.unit import base
 
 

@@ -39,10 +39,9 @@ import webob
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from rbd_volume_options import backend_settings
-from rbd_volume_options import cache_modes
-from rbd_volume_options import capabilities
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options.families import cache_modes
 from tests import option_values
 from tests.unit import recorded
 from tests.unit.rbd_volume_options import back_end
@@ -76,7 +75,7 @@ def pool(
     """Return the pool of a back end as the scheduler reports it."""
     report: Answer = {'volume_backend_name': name, 'multiattach': True, **more}
     if of:
-        report.update(capabilities.reported(of))
+        report.update(backend_settings.reported(of))
     # RPC transports neither tuples nor sets.
     plain: Answer = jsonutils.loads(jsonutils.dumps(report))
     return {'name': f'host@{name}#{name}', 'capabilities': plain}

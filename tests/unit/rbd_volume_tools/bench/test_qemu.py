@@ -4,7 +4,7 @@ import pathlib
 
 import ddt
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.bench import qemu
 from tests.unit import base
 

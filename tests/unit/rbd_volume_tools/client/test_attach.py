@@ -8,7 +8,7 @@ import ddt
 from osc_lib import exceptions
 import requests
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.client import attach
 from tests.unit import base
 from tests.unit.rbd_volume_tools.fleet import fake_cloud

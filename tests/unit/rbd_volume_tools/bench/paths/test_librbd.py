@@ -8,7 +8,7 @@ from unittest import mock
 import ddt
 import fixtures
 
-from rbd_volume_options import cache_modes
+from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.bench import matrix
 from rbd_volume_tools.bench import qemu as daemon
 from rbd_volume_tools.bench.paths import librbd

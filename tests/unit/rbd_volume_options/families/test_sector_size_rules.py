@@ -3,14 +3,14 @@
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import sector_sizes
+from rbd_volume_options.families import sector_size
 from tests.unit import base
 
 
 class SectorSizesTestCase(base.TestCase):
     def test_connection_has_both_block_sizes_as_texts(self) -> None:
         items = {
-            size: sector_sizes.connection_items(size)
+            size: sector_size.connection_items(size)
             for size in registry.OPTIONS[keys.SECTOR_SIZE].choices
         }
         self.assertEqual(
@@ -34,17 +34,17 @@ class SectorSizesTestCase(base.TestCase):
     def test_only_a_type_that_says_so_boots_from_4096(self) -> None:
         boots = {keys.BOOT_FROM_4096: True}
         large = {keys.SECTOR_SIZE: '4096'}
-        sector_sizes.check_bootable(large, boots)
+        sector_size.check_bootable(large, boots)
         for disk in (
             {keys.SECTOR_SIZE: '512e'},
             {keys.SECTOR_SIZE: '512'},
             {},
         ):
-            sector_sizes.check_bootable(disk, {})
+            sector_size.check_bootable(disk, {})
         for firmware in ({}, {keys.BOOT_FROM_4096: False}):
             error = self.assertRaises(
                 errors.OptionError,
-                sector_sizes.check_bootable,
+                sector_size.check_bootable,
                 large,
                 firmware,
             )

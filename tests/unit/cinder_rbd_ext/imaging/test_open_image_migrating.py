@@ -8,7 +8,7 @@ from unittest import mock
 from cinder import exception
 
 from cinder_rbd_ext import exceptions
-from cinder_rbd_ext.imaging import existing
+from cinder_rbd_ext.imaging import open_image
 from tests.unit import base
 
 
@@ -22,15 +22,15 @@ class GuardsTest(base.TestCase):
     def test_image_in_a_live_migration_is_refused(self) -> None:
         image = self.image(1 << 9 | 1)
         self.assertRaises(
-            exception.SnapshotIsBusy, existing.check_removal, image, 's'
+            exception.SnapshotIsBusy, open_image.check_removal, image, 's'
         )
         self.assertIn('rbd migration', self.log.output)
         error = self.assertRaises(
-            exceptions.ImageMigrating, existing.check_snapshot, image
+            exceptions.ImageMigrating, open_image.check_snapshot, image
         )
         self.assertIn('volume-1 is in a live migration', str(error))
 
     def test_other_images_pass(self) -> None:
         image = self.image((1 << 9) - 1)
-        existing.check_removal(image, 's')
-        existing.check_snapshot(image)
+        open_image.check_removal(image, 's')
+        open_image.check_snapshot(image)

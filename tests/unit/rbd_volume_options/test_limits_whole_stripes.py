@@ -5,7 +5,6 @@ import ddt
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import limits
-from rbd_volume_options import whole_stripes
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -23,7 +22,7 @@ class WholeStripesTestCase(refusals.RefusalTestCase):
         size: int,
         required: bool = True,
     ) -> None:
-        whole_stripes.check_size(
+        limits.check_whole_stripes(
             layout.ImageLayout(4 * MIB, striping),
             size,
             limits.Limits(require_whole_stripes=required),

@@ -2,10 +2,10 @@
 
 import ddt
 
-from rbd_volume_options import discard_granularity
 from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import sizes
+from rbd_volume_options.families import discard
 from tests.unit import base
 
 _STRIPED = layout.ImageLayout(
@@ -27,14 +27,14 @@ class DiscardGranularityTest(base.TestCase):
     )
     @ddt.unpack
     def test_size_may_have_any_unit(self, text: str, expected: str) -> None:
-        word = discard_granularity.parse(text)
+        word = discard.parse_granularity(text)
         self.assertEqual(expected, word)
-        self.assertIn(word, discard_granularity.EXPLANATIONS)
+        self.assertIn(word, discard.GRANULARITIES)
 
     @ddt.data('2K', '512', '12M', '2G', '0', 'auto', 'Layout', '')
     def test_refusal_says_what_is_allowed(self, text: str) -> None:
         error = self.assertRaises(
-            errors.OptionError, discard_granularity.parse, text
+            errors.OptionError, discard.parse_granularity, text
         )
         self.assertIn('layout, or a power of two from 4 KiB', str(error))
 
@@ -58,5 +58,5 @@ class DiscardGranularityTest(base.TestCase):
         expected: int | None,
     ) -> None:
         self.assertEqual(
-            expected, discard_granularity.in_bytes(granularity, image_layout)
+            expected, discard.granularity_in_bytes(granularity, image_layout)
         )

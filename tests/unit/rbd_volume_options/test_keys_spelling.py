@@ -4,7 +4,6 @@ import ddt
 import hypothesis
 from hypothesis import strategies
 
-from rbd_volume_options import key_spelling
 from rbd_volume_options import keys
 from tests.unit import base
 from tests.unit import untrusted
@@ -32,37 +31,37 @@ class KeysTestCase(base.TestCase):
         'rbd:stripe_coun\x00t',
     )
     def test_same_key_to_a_database(self, name: str) -> None:
-        self.assertEqual('rbd:stripe_count', key_spelling.normal(name))
-        self.assertTrue(key_spelling.is_ours(name))
-        self.assertTrue(key_spelling.is_misspelled(name))
+        self.assertEqual('rbd:stripe_count', keys.normal_name(name))
+        self.assertTrue(keys.is_ours(name))
+        self.assertTrue(keys.is_misspelled(name))
 
     def test_exact_and_unknown_keys(self) -> None:
         for name in (keys.STRIPE_UNIT, 'rbd:', 'rbd:other'):
-            self.assertTrue(key_spelling.is_ours(name), name)
-            self.assertFalse(key_spelling.is_misspelled(name), name)
+            self.assertTrue(keys.is_ours(name), name)
+            self.assertFalse(keys.is_misspelled(name), name)
 
     @ddt.data('', 'rbd', 'rb:x', 'rbd_stripe_count', 'x rbd:a', 'rbd :a')
     def test_keys_of_others(self, name: str) -> None:
-        self.assertFalse(key_spelling.is_ours(name))
-        self.assertFalse(key_spelling.is_misspelled(name))
+        self.assertFalse(keys.is_ours(name))
+        self.assertFalse(keys.is_misspelled(name))
 
     @hypothesis.given(untrusted.TEXTS | strategies.text('Rrb\u0300\u017f: \0'))
     def test_each_name_has_one_normal_form(self, name: str) -> None:
-        normal = key_spelling.normal(name)
-        self.assertEqual(normal, key_spelling.normal(normal))
+        normal = keys.normal_name(name)
+        self.assertEqual(normal, keys.normal_name(normal))
         self.assertEqual(
-            key_spelling.is_misspelled(name),
+            keys.is_misspelled(name),
             normal.startswith(keys.PREFIX) and normal != name,
         )
 
     def test_too_long_for_cinder(self) -> None:
         """Without the limit, the last name would take 12 seconds."""
         for name in ('rbd:' + 'x' * 252, 'R' * 256, '\u0300\u0316' * 28_500):
-            self.assertTrue(key_spelling.normal(name) == name, name[:5])
-            self.assertFalse(key_spelling.is_ours(name), name[:5])
-            self.assertFalse(key_spelling.is_misspelled(name), name[:5])
+            self.assertTrue(keys.normal_name(name) == name, name[:5])
+            self.assertFalse(keys.is_ours(name), name[:5])
+            self.assertFalse(keys.is_misspelled(name), name[:5])
 
     def test_longest_name_is_normalised(self) -> None:
         name = 'RBD:' + 'x' * 251
-        self.assertEqual(name.lower(), key_spelling.normal(name))
-        self.assertTrue(key_spelling.is_misspelled(name))
+        self.assertEqual(name.lower(), keys.normal_name(name))
+        self.assertTrue(keys.is_misspelled(name))

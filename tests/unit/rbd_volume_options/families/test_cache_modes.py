@@ -3,9 +3,9 @@
 import ddt
 import hypothesis
 
-from rbd_volume_options import cache_modes
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options.families import cache_modes
 from tests.unit import untrusted
 from tests.unit.rbd_volume_options import refusals
 

@@ -4,13 +4,12 @@ import dataclasses
 from typing import Any
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import cache_modes
-from rbd_volume_options import capabilities
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import limits
 from rbd_volume_options import options
+from rbd_volume_options.families import cache_modes
 from tests import option_values
 from tests.unit import base
 
@@ -44,7 +43,7 @@ def _settings_of(
     def warn(text: str, error: object) -> None:
         warnings.append(error)
 
-    settings = capabilities.settings_of(report, warn)
+    settings = backend_settings.settings_of(report, warn)
     if warnings:
         raise AssertionError(str(warnings))
     return settings
@@ -53,7 +52,7 @@ def _settings_of(
 def _there_and_back(
     settings: backend_settings.BackendSettings,
 ) -> backend_settings.BackendSettings:
-    parsed = _settings_of(capabilities.reported(settings))
+    parsed = _settings_of(backend_settings.reported(settings))
     if parsed is None:
         raise AssertionError('not taken for one of ours')
     return parsed
@@ -75,7 +74,7 @@ class FromCapabilitiesTest(base.TestCase):
     def test_features_of_cephs_configuration(self) -> None:
         # An unknown feature of a later Ceph release is ignored.
         features = frozenset({'layering', 'object-map', 'striping'})
-        report = capabilities.reported(
+        report = backend_settings.reported(
             dataclasses.replace(_FULL, ceph_features=features)
         )
         report['rbd_default_features'] += ',tomorrow'
@@ -107,11 +106,11 @@ class FromCapabilitiesTest(base.TestCase):
             self.assertIsNone(_settings_of(report))
 
     def test_what_is_not_understood(self) -> None:
-        report = capabilities.reported(_FULL)
+        report = backend_settings.reported(_FULL)
         report['rbd_volume_cache_mode'] = 'of tomorrow'
         warnings: list[str] = []
         self.assertIsNone(
-            capabilities.settings_of(
+            backend_settings.settings_of(
                 report, lambda text, error: warnings.append(text % error)
             )
         )
