@@ -86,7 +86,7 @@ class Volume(Protocol):
     display_description: str | None
     encryption_key_id: str | None
     snapshots: Any
-    provider_auth: str | None
+    replication_extended_status: str | None
     provider_geometry: str | None
     OPTIONAL_FIELDS: Any
     _name_id: str | None

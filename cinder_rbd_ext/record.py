@@ -61,7 +61,7 @@ class Row:
     project_id: str = ''
     provider_location: str | None = None
     replication_driver_data: str | None = None
-    provider_auth: str | None = None
+    replication_extended_status: str | None = None
     admin_metadata: Mapping[str, str] = dataclasses.field(
         default_factory=dict, hash=False
     )
@@ -360,7 +360,7 @@ def change(
         ):
             raise exception.VolumeNotFound(volume_id=volume_id)
         selected = (
-            session.query(volume.provider_auth, item)
+            session.query(volume.replication_extended_status, item)
             .select_from(volume)
             .outerjoin(item, (item.volume_id == volume.id) & ~item.deleted)
             .filter(volume.id == volume_id)
@@ -374,7 +374,8 @@ def change(
         )
         if text != column:
             session.query(volume).filter(volume.id == volume_id).update(
-                {'provider_auth': text}, synchronize_session=False
+                {'replication_extended_status': text},
+                synchronize_session=False,
             )
         for key in rows.keys() - new.keys():
             rows[key].update(

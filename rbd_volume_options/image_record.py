@@ -11,8 +11,10 @@ Everything else is an item. Cinder joins the admin metadata with the metadata
 of the tenant, row by row, in each administrator's query, and one row already
 makes a volume with thousands of items several times as slow. Limits and
 accepted values are therefore in another column that RBD does not use,
-``provider_auth`` (:func:`packed`). The disk of the data, and what exists only
-for a time, are rows of admin metadata.
+``replication_extended_status`` (:func:`packed`). A few drivers write it, and
+none reads it: Cinder copies the columns of a volume to the target of a
+migration, and drivers of iSCSI parse ``provider_auth``, for example. The disk
+of the data, and what exists only for a time, are rows of admin metadata.
 """
 
 from collections.abc import Collection
@@ -92,7 +94,7 @@ class StoredVolume(Protocol):
     @property
     def admin_metadata(self) -> Mapping[str, str] | None: ...
     @property
-    def provider_auth(self) -> str | None: ...
+    def replication_extended_status(self) -> str | None: ...
 
 
 class RecordedVolume(Volume, StoredVolume, Protocol):
@@ -343,7 +345,9 @@ def packed(
 
 def items(volume: StoredVolume) -> dict[str, str]:
     """Return the items of a volume."""
-    return unpacked(volume.admin_metadata or {}, volume.provider_auth)
+    return unpacked(
+        volume.admin_metadata or {}, volume.replication_extended_status
+    )
 
 
 def unpacked(

@@ -44,7 +44,7 @@ def of_volume(
     attached = any(each.instance_uuid for each in _attached(volume))
     if volume.obj_attr_is_set('admin_metadata'):
         rows = volume.admin_metadata or {}
-    recorded = image_record.unpacked(rows, volume.provider_auth)
+    recorded = image_record.unpacked(rows, volume.replication_extended_status)
     return {
         **image_record.attributes_of(volume, recorded, shows_pools),
         **{

@@ -417,7 +417,9 @@ class Migrations:
                 image_record.configuration_in(items),
             )
             record.write(volume.id, *update)
-            new_volume.provider_auth = record.stored(volume.id).provider_auth
+            new_volume.replication_extended_status = record.stored(
+                volume.id
+            ).replication_extended_status
         except Exception:
             LOG.exception('Could not record image of volume %s', volume.id)
 

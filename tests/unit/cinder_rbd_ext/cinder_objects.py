@@ -69,7 +69,7 @@ def volume(
             'id': '11111111-2222-4333-8444-555555555555',
             'metadata': metadata or {},
             'admin_metadata': accepted,
-            'provider_auth': None,
+            'replication_extended_status': None,
             'volume_type': type_,
             'size': 1,
             'multiattach': False,

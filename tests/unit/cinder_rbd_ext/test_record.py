@@ -308,7 +308,7 @@ class RowsTest(RecordTestCase):
         )
         self.assertEqual({}, self.rows())
         row = record.stored(self.volume.id)
-        self.assertLessEqual(len(row.provider_auth or ''), 255)
+        self.assertLessEqual(len(row.replication_extended_status or ''), 255)
         items = image_record.items(row)
         for key, value in limits.items():
             self.assertTrue(image_record.is_accepted(items, key, value))
@@ -328,10 +328,12 @@ class RowsTest(RecordTestCase):
 
     def test_column_of_another_driver_is_kept(self) -> None:
         chap = 'CHAP user secret'
-        db.volume_update(self.admin, self.volume.id, {'provider_auth': chap})
+        db.volume_update(
+            self.admin, self.volume.id, {'replication_extended_status': chap}
+        )
         record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
         row = record.stored(self.volume.id)
-        self.assertEqual(chap, row.provider_auth)
+        self.assertEqual(chap, row.replication_extended_status)
         self.assertEqual('none', self.recorded()['rbd:accepted_cache_mode'])
 
     def test_item_that_an_operator_writes_counts(self) -> None:

@@ -60,7 +60,7 @@ def _volume(text: str | None, host: str = 'host@ceph#pool') -> Any:
         host=host,
         cluster_name=None,
         admin_metadata={},
-        provider_auth=None,
+        replication_extended_status=None,
     )
 
 
@@ -155,7 +155,7 @@ class RecordTest(base.TestCase):
     ) -> None:
         volume = _volume(f'{_IMAGE} {text}')
         volume.admin_metadata = items
-        volume.provider_auth = f'rbd {text}'
+        volume.replication_extended_status = f'rbd {text}'
         image_record.attributes_of(
             volume, image_record.items(volume), shows_pools=True
         )
