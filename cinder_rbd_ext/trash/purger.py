@@ -95,6 +95,9 @@ class Purger:
         #: The volumes that this cloud has deleted, of kept images.
         self._gone: set[str] = set()
         self._is_paused = False
+        #: Snapshots without a clone on sources that were locked. They go with
+        #: the source if this process ends before.
+        self.parents: set[relatives.Parent] = set()
 
     def start(self) -> None:
         """Create what a full pool would refuse, and begin."""
@@ -169,6 +172,7 @@ class Purger:
     def _lead(self, client: protocols.Client) -> None:
         """Purge while this service has the lease."""
         flags, next_look = 0, float('-inf')
+        self._release_parents(client)
         while self._has_lease(client.ioctx, flags):
             flags = _MUST_RENEW
             if self._wake.is_set() or time.monotonic() >= next_look:
@@ -230,6 +234,7 @@ class Purger:
                 {e.mark.volume for e in listed if not e.is_expired}
             )
             relatives.Relatives(self._driver, client).settle_marked()
+            self._release_parents(client)
         last_kept = {
             entry.mark.volume: entry.mark.at
             for entry in sorted(listed, key=lambda e: e.mark.at)
@@ -252,6 +257,11 @@ class Purger:
             ),
             key=lambda entry: entry.mark.at,
         )
+
+    def _release_parents(self, client: protocols.Client) -> None:
+        parents, self.parents = self.parents, set()
+        for parent in parents:
+            relatives.Relatives(self._driver, client).release(parent)
 
     def _entries(self, client: protocols.Client) -> list[entries.Entry]:
         listed = releases.off_main_thread(self._marks.entries)(client.ioctx)

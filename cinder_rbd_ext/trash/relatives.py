@@ -193,9 +193,10 @@ class Relatives:
             except self._driver.rbd.ImageNotFound:
                 LOG.debug('Source image %s does not exist', parent.source)
             except locks.VolumeLocked:
-                # The source is being deleted, which removes the snapshot too,
-                # or replaced. Then the snapshot is removed with the source.
-                LOG.info('Source image %s is being replaced', parent.source)
+                # It is being deleted, which removes the snapshot too, or
+                # replaced.
+                LOG.info('Source image %s is locked', parent.source)
+                self._driver.purger.parents.add(parent)
         # This runs in all cases, because the source may have been renamed.
         self.settle(parent.source + wire.DELETED_SOURCE)
 

@@ -214,7 +214,10 @@ class CommitTest(copying.CopyingTestCase):
         # As the first part of the retype leaves it.
         record.write(volume.id, {wire.RECORD_NEW_TYPE: self.new_type.id})
         with mock.patch.object(
-            self.driver._migrations, '_complete', side_effect=copying.Killed
+            self.driver._migrations,
+            '_complete',
+            autospec=True,
+            side_effect=copying.Killed,
         ):
             self.assertRaises(copying.Killed, self.run_request, volume)
         self.another_service()._recovery.recover_all()

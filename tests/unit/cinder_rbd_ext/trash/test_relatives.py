@@ -3,9 +3,11 @@
 """Images that need each other."""
 
 from typing import Any
+from unittest import mock
 
 from cinder.volume.drivers import rbd
 
+from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import creations
 from cinder_rbd_ext.trash import relatives
 from tests import feature_bits
@@ -19,7 +21,7 @@ _SNAPSHOT = 'clone.clone_snap'
 class RelativesTest(base.DriverTestCase):
     def setUp(self) -> None:
         super().setUp()
-        client = rbd.RADOSClient(self.driver)
+        client = self.client = rbd.RADOSClient(self.driver)
         self.addCleanup(client.__exit__, None, None, None)
         self.ioctx = client.ioctx
         self.librbd.RBD().create(
@@ -64,6 +66,19 @@ class RelativesTest(base.DriverTestCase):
     def test_one_that_has_none_goes(self) -> None:
         self.sources.release(relatives.Parent('source', _SNAPSHOT))
         self.assertEqual([], self._snapshots())
+
+    def test_one_whose_source_is_locked_goes_later(self) -> None:
+        with mock.patch.object(
+            locks,
+            'image',
+            autospec=True,
+            side_effect=locks.VolumeLocked(volume_id='id'),
+        ):
+            self.sources.release(relatives.Parent('source', _SNAPSHOT))
+        self.assertEqual([_SNAPSHOT], self._snapshots())
+        self.driver.purger._release_parents(self.client)
+        self.assertEqual([], self._snapshots())
+        self.assertEqual(set(), self.driver.purger.parents)
 
     def test_clone_under_way(self) -> None:
         clone = creations.Creation('clone', lambda *_: option_values.planned())
