@@ -8,6 +8,7 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import protocols
 from rbd_volume_options import errors
+from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
@@ -46,9 +47,14 @@ def of_volume(
             layout.ImageLayout(chunk_size), frozenset()
         )
         return image_sources.glance_source(plain, chunk_size)
+    mirrored: features.Features = frozenset()
+    if recorded := image_record.read(source):
+        # An operator mirrors the image of the source only.
+        added = state.image_features - recorded.state.image_features
+        mirrored = added & {features.JOURNALING}
     own = options.image_values(
         state.layout,
-        image_sources.own_features(source, state),
+        image_sources.own_features(source, state) - mirrored,
         other=image_record.disk_in(image_record.items(source)),
     )
     return inheritance.volume_source(own, image_record.origins(source) or {})

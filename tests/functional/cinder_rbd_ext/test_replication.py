@@ -117,6 +117,14 @@ class ReplicationTest(base.DriverTestCase):
         self.assertNotIn('journaling', self.features_of(clone))
         self.assertIn('object-map', self.features_of(clone))
 
+    def test_journaling_of_an_operator_is_not_passed_on(self) -> None:
+        """The stock driver gives clones the features of its client."""
+        source = self.made_volume(base.ASKED)
+        self.rbd('feature', 'enable', f'volumes/{source.name}', 'journaling')
+        clone = self.new_volume()
+        self.driver.create_cloned_volume(clone, source)
+        self.assertNotIn('journaling', self.features_of(clone))
+
     def test_a_set_of_features_without_journaling(self) -> None:
         volume = self.new_volume(
             {keys.FEATURES: 'layering,exclusive-lock'}, self.replicated

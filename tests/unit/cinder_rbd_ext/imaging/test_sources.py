@@ -7,6 +7,7 @@ from oslo_config import cfg
 
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
+from rbd_volume_options import image_record
 from rbd_volume_options import image_sources
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -79,6 +80,21 @@ class LevelOfVolumeTest(SourcesTestCase):
             },
             self.features_of(provider_location=saved),
         )
+
+    def test_journaling_of_an_operator_stays_behind(self) -> None:
+        """It belongs to the mirroring of one image."""
+        mirrored = _STATE.image_features | {'exclusive-lock', 'journaling'}
+        state = options.image_values(_LAYOUT, mirrored)
+        for recorded, is_own in (
+            (_STATE.image_features, False),
+            (mirrored, True),
+        ):
+            made = image_record.Record(options.image_values(_LAYOUT, recorded))
+            volume = cinder_objects.volume()
+            volume.provider_id = made.text(volume.name_id)
+            source = sources.of_volume(volume, state, 4 * _MIB)
+            features = source.level.get(keys.FEATURES, ())
+            self.assertEqual(is_own, 'journaling' in features)
 
     def test_what_replication_added_stays_behind(self) -> None:
         state = options.image_values(
