@@ -215,7 +215,7 @@ CONNECTION_DISCARD_GRANULARITY = 'discard_granularity'
 # (:mod:`rbd_volume_options.image_record`). Limits, hints and the disk have the
 # names of their keys.
 
-#: The rows that continue the text of items in ``replication_extended_status``, for volumes
+#: The rows that continue the text of items in the row of a volume, for volumes
 #: with unusually many.
 RECORD_ITEMS = tuple(f'rbd:items_{n}' for n in range(2, 17))
 #: The last refusal: operation, time, request and reason, one a line. A longer

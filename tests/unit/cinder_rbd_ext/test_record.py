@@ -327,13 +327,13 @@ class RowsTest(RecordTestCase):
         self.assertEqual({}, self.rows())
 
     def test_column_of_another_driver_is_kept(self) -> None:
-        chap = 'CHAP user secret'
+        theirs = 'whatever'
         db.volume_update(
-            self.admin, self.volume.id, {'replication_extended_status': chap}
+            self.admin, self.volume.id, {'replication_extended_status': theirs}
         )
         record.accepted(self.volume.id, {'rbd:cache_mode': 'none'})
         row = record.stored(self.volume.id)
-        self.assertEqual(chap, row.replication_extended_status)
+        self.assertEqual(theirs, row.replication_extended_status)
         self.assertEqual('none', self.recorded()['rbd:accepted_cache_mode'])
 
     def test_item_that_an_operator_writes_counts(self) -> None:
