@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of modules, methods and metrics, from the code."""
+"""Tables of modules, methods, metrics and leftovers, from the code."""
 
 import ast
 import pathlib
@@ -90,9 +90,35 @@ class Metrics(Modules):
     title, text = 'Metric', 'Meaning [labels]'
 
 
+class Leftovers(docutils.SphinxDirective):
+    """A row for each kind of leftover that ``cinder-rbd-ext clean`` knows."""
+
+    def run(self):
+        """Return the table."""
+        sys.path.insert(0, str(ROOT))
+        from rbd_volume_tools.clean import leftovers
+
+        heads = ('Kind', 'What proves it', 'What must not be', 'Way; a kill')
+        rows = [
+            (
+                f'``{each.kind.code}``: {each.looks}',
+                '; or '.join(proof.value for proof in each.proofs),
+                ', '.join(f'*{reason.code}*' for reason in each.never),
+                f'{each.way.value.capitalize()}. {each.kill}',
+            )
+            for each in leftovers.TABLE.values()
+        ]
+        lines = ['.. list-table::', '   :header-rows: 1', '']
+        for first, *others in [heads, *rows]:
+            lines.append(f'   * - {first}')
+            lines += [f'     - {other}' for other in others]
+        return self.parse_text_to_nodes('\n'.join(lines))
+
+
 def setup(app):
     """Add the directives."""
     app.add_directive('modules', Modules)
     app.add_directive('methods', Methods)
     app.add_directive('metrics', Metrics)
+    app.add_directive('leftovers', Leftovers)
     return {'parallel_read_safe': True}

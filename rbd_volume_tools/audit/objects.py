@@ -29,7 +29,7 @@ _HEADER = 'rbd_header.'
 _DATA = re.compile(r'rbd_data\.(?:([0-9]+)\.)?([0-9a-f]+)\.[0-9a-f]{16}')
 
 
-class Source(enum.Enum):
+class TrashSource(enum.Enum):
     """The operation that moved an image to the trash."""
 
     USER = 0
@@ -41,7 +41,7 @@ class Source(enum.Enum):
     UNKNOWN = -1
 
 
-class State(enum.Enum):
+class TrashState(enum.Enum):
     """The operation on an entry of the trash that was begun last."""
 
     SETTLED = 0
@@ -67,22 +67,22 @@ class Trashed:
     pool: str
     name: str
     ident: str
-    source: Source
+    source: TrashSource
     moved: datetime.datetime
     expires: datetime.datetime
-    state: State = State.SETTLED
+    state: TrashState = TrashState.SETTLED
     mark: trash_mark.Mark | None = None
     blocked: str = ''
 
     @property
     def is_damaged(self) -> bool:
         """Whether the entry could not be decoded."""
-        return self.state is State.UNKNOWN and not self.name
+        return self.state is TrashState.UNKNOWN and not self.name
 
     @property
     def is_settled(self) -> bool:
         """Whether no operation is in progress, or was interrupted."""
-        return self.state is State.SETTLED
+        return self.state is TrashState.SETTLED
 
 
 def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
@@ -96,7 +96,7 @@ def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
         ident = key.removeprefix('id_')
         try:
             entry = _trashed(pool, ident, value)
-            if entry.source is Source.USER:
+            if entry.source is TrashSource.USER:
                 mark, blocked = trash_mark.read(librados, ioctx, ident)
                 if mark and mark.is_of_move(entry.moved):
                     entry = dataclasses.replace(
@@ -105,7 +105,7 @@ def trash(librados: Any, ioctx: Any, pool: str) -> list[Trashed]:
             entries.append(entry)
         except ValueError:
             never = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
-            unknown = Source.UNKNOWN, never, never, State.UNKNOWN
+            unknown = TrashSource.UNKNOWN, never, never, TrashState.UNKNOWN
             entries.append(Trashed(pool, '', ident, *unknown))
     return entries
 
@@ -137,21 +137,21 @@ def _trashed(pool: str, ident: str, value: bytes) -> Trashed:
         at = 11 + len(name.encode())
         moved, _, expires, _ = struct.unpack_from('<IIII', value, at)
         # Ceph's TrashImageSpec has the state since version 2, of Mimic.
-        state = value[at + 16] if value[0] > 1 else State.SETTLED.value
+        state = value[at + 16] if value[0] > 1 else TrashState.SETTLED.value
     except (IndexError, ValueError, struct.error) as error:
         raise ValueError(
             f'Entry id_{ident} of {_TRASH} in pool {pool} is damaged: {error}'
         ) from error
-    sources = {each.value: each for each in Source}
-    states = {each.value: each for each in State}
+    sources = {each.value: each for each in TrashSource}
+    states = {each.value: each for each in TrashState}
     return Trashed(
         pool,
         name,
         ident,
-        sources.get(source, Source.UNKNOWN),
+        sources.get(source, TrashSource.UNKNOWN),
         datetime.datetime.fromtimestamp(moved, datetime.timezone.utc),
         datetime.datetime.fromtimestamp(expires, datetime.timezone.utc),
-        states.get(state, State.UNKNOWN),
+        states.get(state, TrashState.UNKNOWN),
     )
 
 

@@ -99,10 +99,10 @@ def of_pool(
 def _of_trash(scanned: scan.PoolScan, now: datetime.datetime) -> _Found:
     for entry in scanned.trash:
         kind = None
-        if entry.source is objects.Source.REMOVING:
+        if entry.source is objects.TrashSource.REMOVING:
             kind = findings.REMOVAL
         elif (
-            entry.source is objects.Source.USER
+            entry.source is objects.TrashSource.USER
             # The driver removes those with its mark.
             and entry.expires + (_REMOVED_IN if entry.mark else _AT_ONCE)
             <= now

@@ -402,7 +402,7 @@ class Cluster:
             ident = directory.get(name) or (stored[0] if stored else '')
             kind = findings.HALF_REMOVED
             if ident in moved:
-                if moved[ident].source is objects.Source.REMOVING:
+                if moved[ident].source is objects.TrashSource.REMOVING:
                     continue
                 kind = findings.HALF_TRASHED
             elif not ident:

@@ -2,15 +2,12 @@
 
 """The table of leftovers: what each is, and what lets it go.
 
-:mod:`.examination` and :mod:`.removal` read the rows, and
-:func:`page` makes the table of the documentation of them. A kind without a row
-is never removed.
+:mod:`.examination` and :mod:`.removal` read the rows, and so does the page
+about ``cinder-rbd-ext clean``. A kind without a row is never removed.
 """
 
-from collections.abc import Iterator
 import dataclasses
 import enum
-import textwrap
 
 from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
@@ -134,11 +131,11 @@ class Leftover:
     kill: str
     proofs: tuple[evidence.How, ...] = _ALL_PROOFS
     never: _Reasons = _OF_IMAGES
-    source: objects.Source = objects.Source.USER
-    states: frozenset[objects.State] = frozenset()
+    source: objects.TrashSource = objects.TrashSource.USER
+    states: frozenset[objects.TrashState] = frozenset()
 
 
-_State = objects.State
+_State = objects.TrashState
 
 TABLE: dict[findings.Kind, Leftover] = {
     each.kind: each
@@ -193,7 +190,7 @@ TABLE: dict[findings.Kind, Leftover] = {
             Way.PURGE,
             'The same; the next plan has it.',
             never=(*_OF_IMAGES, DEFERRED),
-            source=objects.Source.REMOVING,
+            source=objects.TrashSource.REMOVING,
         ),
         Leftover(
             findings.CLONE_SNAPSHOT,
@@ -227,42 +224,3 @@ TABLE: dict[findings.Kind, Leftover] = {
         ),
     )
 }
-
-
-def page() -> str:
-    """Return the table as it is in the documentation."""
-    return '\n'.join(_lines())
-
-
-def _lines() -> Iterator[str]:
-    yield '.. list-table::'
-    yield '   :header-rows: 1'
-    yield ''
-    heads = 'Kind', 'What proves it', 'What must not be', 'Way; after a kill'
-    yield from _row(heads)
-    for each in TABLE.values():
-        yield from _row(
-            (
-                f'``{each.kind.code}``: {each.looks}',
-                '; or '.join(proof.value for proof in each.proofs),
-                ', '.join(f'*{reason.code}*' for reason in each.never),
-                f'{each.way.value.capitalize()}. {each.kill}',
-            )
-        )
-
-
-def _row(cells: tuple[str, ...]) -> Iterator[str]:
-    for number, cell in enumerate(cells):
-        first = '   * - ' if number == 0 else '     - '
-        yield from textwrap.wrap(
-            cell,
-            79,
-            initial_indent=first,
-            subsequent_indent=' ' * 7,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-
-
-if __name__ == '__main__':
-    print(page())

@@ -102,7 +102,7 @@ class Removal:
         :raises Refused: otherwise
         """
         entry = self._entry(ioctx)
-        if entry is None or entry.state is objects.State.RESTORING:
+        if entry is None or entry.state is objects.TrashState.RESTORING:
             raise outcomes.Refused(leftovers.CHANGED, 'it has been restored')
 
     def _require_same(self, seen: examination.Item, ignored: set[str]) -> None:

@@ -23,7 +23,7 @@ class AuditCollector(registry.Collector):
     """
 
     def __init__(
-        self, state: Callable[[], refresher.State], ages: bool
+        self, state: Callable[[], refresher.AuditState], ages: bool
     ) -> None:
         self._state = state
         self._ages = ages
@@ -47,7 +47,7 @@ class AuditCollector(registry.Collector):
 
 
 def registered(
-    state: Callable[[], refresher.State], ages: bool
+    state: Callable[[], refresher.AuditState], ages: bool
 ) -> prometheus_client.CollectorRegistry:
     """Return a registry with the metrics of the audit only."""
     made = prometheus_client.CollectorRegistry()
@@ -56,7 +56,7 @@ def registered(
 
 
 def serve(
-    address: str, port: int, state: Callable[[], refresher.State]
+    address: str, port: int, state: Callable[[], refresher.AuditState]
 ) -> tuple[Any, Any]:
     """Start a server and return it with its thread.
 
@@ -67,7 +67,7 @@ def serve(
     )
 
 
-def text(state: refresher.State) -> str:
+def text(state: refresher.AuditState) -> str:
     """Return a state in the text format for a file."""
     shown = prometheus_client.generate_latest(registered(lambda: state, False))
     return shown.decode()

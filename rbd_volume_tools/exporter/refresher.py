@@ -18,7 +18,7 @@ Audit = Callable[[run.Progress], report.Report]
 
 
 @dataclasses.dataclass(frozen=True)
-class State:
+class AuditState:
     """The known state of the images.
 
     :ivar up: whether the last audit succeeded
@@ -57,7 +57,7 @@ class Refresher:
         self._interval = interval
         self._report_failure = report_failure
         self._clock = clock
-        self._state = State()
+        self._state = AuditState()
         self._began: float | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(
@@ -79,7 +79,7 @@ class Refresher:
         return not self._thread.is_alive()
 
     @property
-    def state(self) -> State:
+    def state(self) -> AuditState:
         """The current state.
 
         An audit that has not ended after two intervals counts as failed:
@@ -101,7 +101,7 @@ class Refresher:
             self._state = dataclasses.replace(self._state, up=False)
             self._report_failure(error)
         else:
-            self._state = State(
+            self._state = AuditState(
                 True,
                 tuple(self._samples_of(audited)),
                 audited.taken.timestamp(),

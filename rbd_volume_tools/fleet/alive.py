@@ -37,7 +37,7 @@ NO_ANSWER = outcomes.Reason(
 )
 
 
-class Clients:
+class LiveClients:
     """Checks the clients of the images in a pool.
 
     :param cluster: provides a connection other than that of the changes

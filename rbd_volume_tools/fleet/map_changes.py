@@ -99,7 +99,7 @@ class MapChange:
         item = self.item
         target = self._target(connection, ioctx)
         plan = decisions.plan(self.action, target)
-        clients = alive.Clients(self.cluster, item.pool)
+        clients = alive.LiveClients(self.cluster, item.pool)
         maps = object_maps.ObjectMaps(
             *(self.cluster.librbd, ioctx, item.image, item.ident),
             *(clients, ours),

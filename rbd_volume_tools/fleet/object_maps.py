@@ -47,7 +47,7 @@ class ObjectMaps:
         ioctx: Any,
         name: str,
         ident: str,
-        clients: alive.Clients,
+        clients: alive.LiveClients,
         ours: frozenset[str] = frozenset(),
     ) -> None:
         self._rbd = librbd

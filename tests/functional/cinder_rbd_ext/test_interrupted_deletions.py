@@ -84,7 +84,7 @@ class InterruptedTest(connections.ConnectionsTestCase):
         self.assertEqual({}, scanned.unreadable)
         (entry,) = scanned.trash
         self.assertEqual(volume.name, entry.name)
-        self.assertIs(objects.Source.REMOVING, entry.source)
+        self.assertIs(objects.TrashSource.REMOVING, entry.source)
         self.driver.delete_volume(volume)
         self.assertEqual(0, self._objects(prefix))
 

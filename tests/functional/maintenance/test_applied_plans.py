@@ -10,6 +10,7 @@ import time
 import rbd
 
 from tests.functional.maintenance import object_map_case
+from tests.functional.maintenance import test_audit_command
 
 _NUMBER = 6
 
@@ -86,6 +87,18 @@ class AppliedPlansTest(object_map_case.ObjectMapTestCase):
         done = self.apply()
         self.assertEqual(3, done.returncode, done.stderr)
         self.assertIn('is for the cluster other', done.stderr)
+        self.assertFalse(any(map(self.has_map, self.names)))
+
+    def test_user_who_may_only_read_is_told_what_is_missing(self) -> None:
+        caps = test_audit_command.documented_caps('audit')
+        with self.cluster.user('audit', *caps) as self.conf:
+            self.user = 'audit'
+            done = self.apply()
+        self.assertEqual(2, done.returncode, done.stderr)
+        self.assertNotIn('Traceback', done.stderr)
+        for row in json.loads(done.stdout):
+            self.assertEqual('failed', row['Status'])
+            self.assertIn('profile rbd', row['What to do'])
         self.assertFalse(any(map(self.has_map, self.names)))
 
     def test_names_of_images_are_escaped(self) -> None:

@@ -34,12 +34,12 @@ class ObjectsTest(untrusted.TestCase):
             for source in (0, 2, 3, 9)
         }
         entries = objects.trash(self.pool, self.pool, 'volumes')
-        source = objects.Source
+        source = objects.TrashSource
         self.assertEqual(
             [source.USER, source.MIGRATION, source.REMOVING, source.UNKNOWN],
             [each.source for each in entries],
         )
-        state = objects.State
+        state = objects.TrashState
         self.assertEqual(
             [state.SETTLED, state.SETTLED, state.MOVING, state.MOVING],
             [each.state for each in entries],

@@ -90,10 +90,10 @@ class RulesTest(base.TestCase):
     def test_trash_that_is_kept_on_purpose(self) -> None:
         later = _NOW + datetime.timedelta(hours=1)
         entries = (
-            self.entry('old', 'a1', objects.Source.USER, _NOW),
-            self.entry('new', 'a2', objects.Source.USER, later),
-            self.entry('clone', 'a3', objects.Source.USER_PARENT, _NOW),
-            self.entry('moving', 'a4', objects.Source.MIGRATION, _NOW),
+            self.entry('old', 'a1', objects.TrashSource.USER, _NOW),
+            self.entry('new', 'a2', objects.TrashSource.USER, later),
+            self.entry('clone', 'a3', objects.TrashSource.USER_PARENT, _NOW),
+            self.entry('moving', 'a4', objects.TrashSource.MIGRATION, _NOW),
         )
         reported = self.found(facts.pool(trash=entries), None)
         self.assertEqual(
@@ -104,13 +104,13 @@ class RulesTest(base.TestCase):
         self,
         name: str,
         ident: str,
-        source: objects.Source,
+        source: objects.TrashSource,
         expires: datetime.datetime,
     ) -> objects.Trashed:
         return objects.Trashed('volumes', name, ident, source, _NOW, expires)
 
     def test_interrupted_removal_in_the_trash_is_found(self) -> None:
-        entry = self.entry('half', 'a1', objects.Source.REMOVING, _NOW)
+        entry = self.entry('half', 'a1', objects.TrashSource.REMOVING, _NOW)
         ((code, _),) = self.found(facts.pool(trash=(entry,)), None)
         self.assertEqual('interrupted-removal', code)
 

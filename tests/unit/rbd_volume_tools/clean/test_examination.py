@@ -61,21 +61,21 @@ class ExaminationTest(examiner_case.ExaminerTestCase):
         self.assertIs(leftovers.MIRRORED, error.reason)
 
     @ddt.data(
-        (findings.IN_TRASH, objects.State.REMOVING, True),
-        (findings.IN_TRASH, objects.State.SETTLED, True),
-        (findings.IN_TRASH, objects.State.MOVING, False),
-        (findings.IN_TRASH, objects.State.RESTORING, False),
-        (findings.HALF_TRASHED, objects.State.MOVING, True),
-        (findings.HALF_TRASHED, objects.State.REMOVING, False),
-        (findings.HALF_TRASHED, objects.State.RESTORING, False),
+        (findings.IN_TRASH, objects.TrashState.REMOVING, True),
+        (findings.IN_TRASH, objects.TrashState.SETTLED, True),
+        (findings.IN_TRASH, objects.TrashState.MOVING, False),
+        (findings.IN_TRASH, objects.TrashState.RESTORING, False),
+        (findings.HALF_TRASHED, objects.TrashState.MOVING, True),
+        (findings.HALF_TRASHED, objects.TrashState.REMOVING, False),
+        (findings.HALF_TRASHED, objects.TrashState.RESTORING, False),
     )
     @ddt.unpack
     def test_interrupted_operation_of_the_trash_is_completed_by_its_own_kind(
-        self, kind: findings.Kind, state: objects.State, is_removed: bool
+        self, kind: findings.Kind, state: objects.TrashState, is_removed: bool
     ) -> None:
         long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
         self.in_trash.return_value = objects.Trashed(
-            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *('volumes', _NAME, 'abc', objects.TrashSource.USER),
             *(long_ago, long_ago, state),
         )
         examine = (

@@ -6,19 +6,13 @@ from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.command_line import outcomes
-from tests import tree
 from tests.unit.rbd_volume_tools.clean import examiner_case
 
-_PAGE = tree.ROOT / 'doc/source/admin/clean.rst'
 _Way = leftovers.Way
 
 
 @ddt.ddt
 class LeftoversTest(examiner_case.ExaminerTestCase):
-    def test_page_has_the_table(self) -> None:
-        """Made by: python3 -m rbd_volume_tools.clean.leftovers."""
-        self.assertIn(f'\n{leftovers.page()}\n', _PAGE.read_text())
-
     @ddt.data(*leftovers.TABLE.values())
     def test_each_row_has_a_proof_and_what_must_not_be(
         self, row: leftovers.Leftover

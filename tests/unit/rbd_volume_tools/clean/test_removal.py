@@ -48,11 +48,11 @@ class RemovalTest(examiner_case.ExaminerTestCase):
                 'volumes',
                 _NAME,
                 'abc',
-                objects.Source.USER,
+                objects.TrashSource.USER,
                 now,
                 now,
             ),
-            state=objects.State.MOVING,
+            state=objects.TrashState.MOVING,
         )
         with mock.patch.object(
             objects, 'has_header', autospec=True, return_value=True
@@ -62,13 +62,13 @@ class RemovalTest(examiner_case.ExaminerTestCase):
             )
         self.assertEqual([(_NAME, 172800)], self.image.moved)
 
-    @ddt.data(None, objects.State.RESTORING)
+    @ddt.data(None, objects.TrashState.RESTORING)
     def test_image_that_is_restored_meanwhile_keeps_its_snapshots(
-        self, state: objects.State | None
+        self, state: objects.TrashState | None
     ) -> None:
         long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
         entry = objects.Trashed(
-            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *('volumes', _NAME, 'abc', objects.TrashSource.USER),
             *(long_ago, long_ago),
         )
         restored = state and dataclasses.replace(entry, state=state)
@@ -98,7 +98,7 @@ class RemovalTest(examiner_case.ExaminerTestCase):
         """It stays there if the client of its last clone was killed."""
         long_ago = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
         self.in_trash.return_value = objects.Trashed(
-            *('volumes', _NAME, 'abc', objects.Source.USER),
+            *('volumes', _NAME, 'abc', objects.TrashSource.USER),
             *(long_ago, long_ago),
         )
         self.image.snapshots = ['one', 'two']
@@ -128,11 +128,11 @@ class RemovalTest(examiner_case.ExaminerTestCase):
                 'volumes',
                 _NAME,
                 'abc',
-                objects.Source.USER,
+                objects.TrashSource.USER,
                 now,
                 now,
             ),
-            state=objects.State.MOVING,
+            state=objects.TrashState.MOVING,
         )
         self.directory.return_value = {_NAME: 'bcd'}
         with mock.patch.object(

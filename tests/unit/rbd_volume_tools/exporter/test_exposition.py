@@ -21,7 +21,7 @@ class ExpositionTest(base.TestCase):
         }
 
     def test_text_can_be_parsed_by_prometheus(self) -> None:
-        state = refresher.State(
+        state = refresher.AuditState(
             True, (metrics.Sample(metrics.TRASH, 2, (_NAME,)),), 1.0
         )
         text = exposition.text(state)
@@ -37,11 +37,11 @@ class ExpositionTest(base.TestCase):
         self.assertEqual({'pool': _NAME}, family.samples[0].labels)
 
     def test_file_without_an_audit(self) -> None:
-        text = exposition.text(refresher.State())
+        text = exposition.text(refresher.AuditState())
         self.assertEqual({'rbd_audit_up': 0}, self.parsed(text))
 
     def test_server_has_the_age(self) -> None:
-        state = refresher.State(True, (), time.time() - 60)
+        state = refresher.AuditState(True, (), time.time() - 60)
         registry = exposition.registered(lambda: state, ages=True)
         age = registry.get_sample_value('rbd_audit_age_seconds')
         self.assertIsNotNone(age)

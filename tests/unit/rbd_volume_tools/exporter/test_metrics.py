@@ -100,8 +100,12 @@ class MetricsTest(base.TestCase):
         mark = trash_mark.Mark(trash_mark.DELETED, 'project', 'volume', 5)
         listed = [
             objects.Trashed(
-                *('volumes', 'name', ident, objects.Source.USER),
-                *(_TAKEN - 3 * hour, _TAKEN + late, objects.State.SETTLED),
+                *('volumes', 'name', ident, objects.TrashSource.USER),
+                *(
+                    _TAKEN - 3 * hour,
+                    _TAKEN + late,
+                    objects.TrashState.SETTLED,
+                ),
                 *(marked, blocked),
             )
             for ident, late, marked, blocked in (

@@ -35,7 +35,7 @@ class RefresherTest(base.TestCase):
         return report.make(_TAKEN, 1, [], [], None)
 
     def test_nothing_is_known_before_the_first_audit(self) -> None:
-        self.assertEqual(refresher.State(), self.refreshed.state)
+        self.assertEqual(refresher.AuditState(), self.refreshed.state)
 
     def test_a_failure_keeps_the_last_values(self) -> None:
         self.refreshed.refresh()

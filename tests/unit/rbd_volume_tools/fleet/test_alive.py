@@ -20,7 +20,7 @@ class ClientsTest(base.TestCase):
         super().setUp()
         self.image = stubs.Image(frozenset())
         cluster: Any = self.image
-        self.clients = alive.Clients(cluster, 'volumes')
+        self.clients = alive.LiveClients(cluster, 'volumes')
         self.ended = threading.Event()
         for name, value in (
             ('INTERVAL', 0.001),

@@ -23,7 +23,7 @@ class ObjectMapsTest(base.TestCase):
     ) -> object_maps.ObjectMaps:
         self.image = stubs.Image(enabled, flags)
         cluster: Any = self.image
-        clients = alive.Clients(cluster, 'volumes')
+        clients = alive.LiveClients(cluster, 'volumes')
         return object_maps.ObjectMaps(
             *(self.image, None, 'image', 'abc', clients, _EARLIER)
         )

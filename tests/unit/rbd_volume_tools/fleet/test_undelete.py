@@ -27,7 +27,14 @@ class UndeleteTest(commands.CommandTestCase):
         super().setUp()
         now = plan_file.now()
         self.entry = objects.Trashed(
-            *('volumes', _NAME, 'abc', objects.Source.USER, now, now + _DAY),
+            *(
+                'volumes',
+                _NAME,
+                'abc',
+                objects.TrashSource.USER,
+                now,
+                now + _DAY,
+            ),
             mark=trash_mark.Mark(
                 *(trash_mark.DELETED, 'project', facts.IDENT, 2**30),
                 record={
@@ -129,7 +136,9 @@ class UndeleteTest(commands.CommandTestCase):
         self.assertIn('openstack role add', self.result())
         self.rbd.trash_restore.assert_not_called()
 
-    @ddt.data({'expires': plan_file.now()}, {'state': objects.State.REMOVING})
+    @ddt.data(
+        {'expires': plan_file.now()}, {'state': objects.TrashState.REMOVING}
+    )
     def test_image_that_may_be_removed_now_is_not_restored(
         self, values: dict[str, Any]
     ) -> None:
