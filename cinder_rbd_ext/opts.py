@@ -7,9 +7,8 @@
 
 from oslo_config import cfg
 
-from rbd_volume_options import config_type
 from rbd_volume_options import definitions
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import ownership
 from rbd_volume_options import registry
 from rbd_volume_options import wire
@@ -25,7 +24,7 @@ PURGES = 'rbd_purge_at_once'
 PURGE_RATE = 'rbd_purge_rate'
 
 
-def _limit_opt(option: limits.ConfOption) -> cfg.Opt:
+def _limit_opt(option: operator_limits.ConfOption) -> cfg.Opt:
     if isinstance(option.default, bool):
         return cfg.BoolOpt(
             option.name, default=option.default, help=option.help
@@ -36,7 +35,7 @@ def _limit_opt(option: limits.ConfOption) -> cfg.Opt:
         )
     return cfg.Opt(
         option.name,
-        type=config_type.config_type(option.parse, 'size in bytes'),
+        type=definitions.config_type(option.parse, 'size in bytes'),
         default=option.default,
         help=option.help,
     )
@@ -73,10 +72,10 @@ _OTHER_OPTS: list[cfg.Opt] = [
             'rbd_allowed_cache_modes is always refused.'
         ),
     ),
-    *map(_limit_opt, limits.CONF_OPTIONS),
+    *map(_limit_opt, operator_limits.CONF_OPTIONS),
     cfg.Opt(
         wire.RBD_CLOUD_ID,
-        type=config_type.config_type(ownership.check_cloud_id, 'UUID'),
+        type=definitions.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),
     cfg.BoolOpt(
@@ -148,7 +147,7 @@ def backend_opts() -> list[cfg.Opt]:
         opts.append(
             cfg.Opt(
                 option.conf_name,
-                type=config_type.config_type(option.parse, option.conf_type),
+                type=definitions.config_type(option.parse, option.conf_type),
                 # An empty list, unlike an unset option, is a value.
                 default=(
                     '' if option.kind is definitions.Kind.TENANTS else None
@@ -160,7 +159,7 @@ def backend_opts() -> list[cfg.Opt]:
             opts.append(
                 cfg.Opt(
                     option.allowed.option,
-                    type=config_type.config_type(
+                    type=definitions.config_type(
                         option.allowed.parse, f'list of {option.conf_type}s'
                     ),
                     default=','.join(

@@ -9,7 +9,7 @@ from typing import Any
 from cinder import context
 from cinder.volume import qos_specs
 
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 
 #: Consumers of QoS specs that make the driver set limits on images.
 _OF_IMAGES = ('back-end', 'both')
@@ -37,9 +37,9 @@ def with_maxima(
         return {}
     specs = dict(volume_type['extra_specs'] or {})
     ident = volume_type.get('qos_specs_id', None)
-    if ident is None or not qos.limited_by(names):
+    if ident is None or not rate_limits.limited_by(names):
         return specs
     limits = read(ident)
     if limits.consumer in _OF_IMAGES:
-        specs |= qos.maxima_of(limits.specs or {}, specs, names)
+        specs |= rate_limits.maxima_of(limits.specs or {}, specs, names)
     return specs

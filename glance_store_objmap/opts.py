@@ -8,7 +8,7 @@ stock RBD store apply as well.
 
 from oslo_config import cfg
 
-from rbd_volume_options import config_type
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import ownership
@@ -33,7 +33,7 @@ MIN_UPLOAD_MEMORY = 16
 STORE_OPTS: list[cfg.Opt] = [
     cfg.Opt(
         'rbd_store_object_map',
-        type=config_type.config_type(
+        type=definitions.config_type(
             features.parse_object_map, 'boolean value'
         ),
         help=(
@@ -45,7 +45,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_features',
-        type=config_type.config_type(
+        type=definitions.config_type(
             features.parse_features, 'list of image features'
         ),
         help=(
@@ -57,7 +57,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_object_size',
-        type=config_type.config_type(
+        type=definitions.config_type(
             layout.parse_object_size, 'size in bytes'
         ),
         help=(
@@ -68,7 +68,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_stripe_unit',
-        type=config_type.config_type(
+        type=definitions.config_type(
             layout.parse_stripe_unit, 'size in bytes'
         ),
         help=(
@@ -80,7 +80,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'rbd_store_stripe_count',
-        type=config_type.config_type(layout.parse_stripe_count, 'count'),
+        type=definitions.config_type(layout.parse_stripe_count, 'count'),
         help=(
             'Stripe count of uploaded images. Requires rbd_store_stripe_unit.'
         ),
@@ -119,7 +119,7 @@ STORE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         wire.RBD_CLOUD_ID,
-        type=config_type.config_type(ownership.check_cloud_id, 'UUID'),
+        type=definitions.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),
 ]

@@ -9,7 +9,7 @@ from glance_store_objmap import pieces
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import sizes
@@ -25,7 +25,7 @@ OPTION_OF_KEY = {
 
 #: The limits for tenants' volumes do not apply: only the operator sets these
 #: options, and the size of a Glance image is that of the uploaded data.
-_LIMITS = limits.Limits(
+_LIMITS = operator_limits.Limits(
     max_stripe_count=layout.MAX_STRIPE_COUNT,
     require_whole_stripes=False,
     min_object_size=layout.MIN_OBJECT_SIZE,

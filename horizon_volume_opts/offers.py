@@ -19,13 +19,13 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits as limits_module
+from rbd_volume_options import operator_limits as limits_module
 from rbd_volume_options import options as options_module
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import wire
-from rbd_volume_options.families import limits as limit_options
+from rbd_volume_options.families import rate_limits as limit_options
 
 Answer = Mapping[str, Any]
 Origin = errors.Origin

@@ -9,7 +9,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from rbd_volume_options import config_type
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import ownership
 from rbd_volume_options.families import cache_modes
@@ -31,7 +31,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'allowed_modes',
-        type=config_type.config_type(
+        type=definitions.config_type(
             cache_modes.parse_cache_modes, 'list of cache modes'
         ),
         default=','.join(m.value for m in cache_modes.SAFE_CACHE_MODES),
@@ -82,7 +82,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'ephemeral_object_map',
-        type=config_type.config_type(
+        type=definitions.config_type(
             features.parse_object_map, 'boolean value'
         ),
         help=(
@@ -95,7 +95,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'ephemeral_image_features',
-        type=config_type.config_type(
+        type=definitions.config_type(
             features.parse_features, 'list of image features'
         ),
         help=(
@@ -108,7 +108,7 @@ RBD_CACHE_OPTS: list[cfg.Opt] = [
     ),
     cfg.Opt(
         'cloud_id',
-        type=config_type.config_type(ownership.check_cloud_id, 'UUID'),
+        type=definitions.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),
 ]

@@ -17,7 +17,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import registry
@@ -54,7 +54,7 @@ class BackendSettings:
     """
 
     options: _Values
-    limits: limits.Limits
+    limits: operator_limits.Limits
     chunk_size: int
     strict_cache_mode: bool = True
     ceph_features: features.Features | None = None
@@ -120,13 +120,13 @@ class BackendSettings:
 
 def _read_limits(
     configuration: Configuration, texts: dict[str, str]
-) -> limits.Limits:
+) -> operator_limits.Limits:
     """Read the limits, and remove the keys for tenants from the options."""
     bounds = {
         option.limit: option.parse(configuration.safe_get(option.name))
-        for option in limits.CONF_OPTIONS
+        for option in operator_limits.CONF_OPTIONS
     }
-    return limits.Limits(
+    return operator_limits.Limits(
         **bounds,
         allowed={
             option.key: option.allowed.parse(
@@ -141,10 +141,12 @@ def _read_limits(
     )
 
 
-def _check(parsed: options.Values, bounds: limits.Limits) -> None:
+def _check(parsed: options.Values, bounds: operator_limits.Limits) -> None:
     origin = errors.Origin.BACKEND
     if keys.STRIPING in parsed:
-        limits.check_stripe_count(parsed[keys.STRIPING], bounds, origin)
+        operator_limits.check_stripe_count(
+            parsed[keys.STRIPING], bounds, origin
+        )
         if keys.OBJECT_SIZE in parsed:
             layout.check_unit(parsed.layout, origin)
     options.check_allowed(parsed, bounds, origin)
@@ -176,7 +178,7 @@ def reported(settings: BackendSettings) -> dict[str, Any]:
         },
         **{
             option.name: getattr(settings.limits, option.limit)
-            for option in limits.CONF_OPTIONS
+            for option in operator_limits.CONF_OPTIONS
         },
         wire.RBD_TENANT_OPTIONS: sorted(settings.limits.tenant_options),
         **{
@@ -274,11 +276,11 @@ def settings_of(
     )
 
 
-def _limits_in(report: Mapping[str, Any]) -> limits.Limits:
-    return limits.Limits(
+def _limits_in(report: Mapping[str, Any]) -> operator_limits.Limits:
+    return operator_limits.Limits(
         **{
             option.limit: report[option.name]
-            for option in limits.CONF_OPTIONS
+            for option in operator_limits.CONF_OPTIONS
             if option.name in report
         },
         allowed={

@@ -11,7 +11,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import registry
@@ -62,7 +62,7 @@ def needed(
     fixed -= disable & {features.DEEP_FLATTEN}
     if fixed:
         return Change(obstacle=_feature_mismatch(resolved, state))
-    limits.check_object_map(
+    operator_limits.check_object_map(
         state.layout,
         size,
         wanted,

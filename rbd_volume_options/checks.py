@@ -15,8 +15,8 @@ from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
 from rbd_volume_options import offers
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
@@ -290,7 +290,7 @@ def check_sizes(
     specs: Mapping[str, str],
     image_layout: layout.ImageLayout,
     image_features: features.Features,
-    bounds: limits.Limits,
+    bounds: operator_limits.Limits,
 ) -> None:
     """Check that a size within the limits of the type matches the layout.
 
@@ -301,7 +301,7 @@ def check_sizes(
     step = 1
     striping = image_layout.striping
     if striping and bounds.require_whole_stripes:
-        step = limits.whole_stripes_step(image_layout)
+        step = operator_limits.whole_stripes_step(image_layout)
         if high is not None and high // step * step < low:
             raise errors.OptionError(
                 keys.STRIPE_COUNT,
@@ -319,7 +319,7 @@ def check_sizes(
                 errors.Origin.VOLUME_TYPE,
             )
     smallest = math.ceil(low / step) * step
-    limits.check_object_map(
+    operator_limits.check_object_map(
         image_layout,
         smallest * sizes.GIB,
         image_features,

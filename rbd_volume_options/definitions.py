@@ -5,6 +5,8 @@
 The definitions are in :mod:`.families`, and :mod:`.registry` has all of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from typing import Any
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
 
@@ -192,9 +194,9 @@ class Option:
     rules: Mapping[str, str] = dataclasses.field(
         default_factory=dict, hash=False
     )
-    narrowed: Callable[[Sequence[limits.Limits], bool], dict[str, Any]] = (
-        lambda bounds, multiattach: {}
-    )
+    narrowed: Callable[
+        [Sequence[operator_limits.Limits], bool], dict[str, Any]
+    ] = lambda bounds, multiattach: {}
     invalid: str = '\0'
 
     def __post_init__(self) -> None:
@@ -239,7 +241,9 @@ class Option:
             Kind.FIRMWARE,
         ) or (self.kind is Kind.CONNECTION and not self.offered)
 
-    def allowed_values(self, bounds: limits.Limits) -> tuple[Any, ...] | None:
+    def allowed_values(
+        self, bounds: operator_limits.Limits
+    ) -> tuple[Any, ...] | None:
         """Return the values that a back end allows; None if all of them."""
         if self.allowed is None:
             return None
@@ -249,7 +253,7 @@ class Option:
         return allowed
 
     def bounds_of(
-        self, backends: Sequence[limits.Limits], multiattach: bool
+        self, backends: Sequence[operator_limits.Limits], multiattach: bool
     ) -> dict[str, Any]:
         """Return the bounds in the response for a volume type.
 
@@ -310,3 +314,62 @@ def powers(first: int, last: int) -> tuple[str, ...]:
         texts.append(sizes.format_size(first).replace(' ', ''))
         first *= 2
     return tuple(texts)
+
+
+class CheckedText:
+    """A type whose values are checked by a parser and stored as text.
+
+    oslo.config logs the value of an option when a service starts with debug
+    enabled, and writes its default to configuration samples. Text shows both
+    as they were written. Types with the same parser and name are equal,
+    because glance_store registers the options of a store repeatedly, and
+    oslo.config accepts a duplicate option only if it is equal.
+
+    :param parser: checks a value; raises :class:`errors.OptionError` for an
+        invalid value, and its result is ignored
+    :param type_name: the name in samples and in the configuration reference
+    """
+
+    def __init__(self, parser: Callable[[str], Any], type_name: str) -> None:
+        self.type_name = type_name
+        self._parser = parser
+
+    def __call__(self, value: Any) -> str:
+        """Return the value as text.
+
+        :raises ValueError: for an invalid value. The message has the reason
+            and the allowed values, but not the key, because oslo.config
+            names the option
+        """
+        try:
+            self._parser(str(value))
+        except errors.OptionError as error:
+            raise ValueError(
+                f'{error.reason}; allowed: {error.allowed}'
+            ) from error
+        return str(value)
+
+    def __repr__(self) -> str:
+        return self.type_name
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CheckedText)
+            and self._parser == other._parser
+            and self.type_name == other.type_name
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.type_name)
+
+    def format_defaults(
+        self, default: Any, sample_default: Any = None
+    ) -> list[str]:
+        """Return the default for a sample; called by oslo.config."""
+        shown = default if sample_default is None else sample_default
+        return ['<None>' if shown is None else str(shown)]
+
+
+def config_type(parser: Callable[[str], Any], type_name: str) -> Any:
+    """Return a type for oslo.config, which declares a class of its own."""
+    return CheckedText(parser, type_name)

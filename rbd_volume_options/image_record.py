@@ -37,7 +37,7 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
@@ -427,9 +427,9 @@ def delaying(
 ) -> list[str]:
     """Return the limits of its owner that make a work on a volume slow.
 
-    :param work: such as :data:`rbd_volume_options.qos.UPLOAD`
+    :param work: such as :data:`rbd_volume_options.rate_limits.UPLOAD`
     """
-    return qos.delaying(
+    return rate_limits.delaying(
         work,
         volume.size * sizes.GIB,
         configuration_in(admin_metadata),

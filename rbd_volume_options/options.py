@@ -16,7 +16,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import phrases
 from rbd_volume_options import registry
 
@@ -373,7 +373,7 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
 
 
 def check_allowed(
-    values: Values, bounds: limits.Limits, origin: errors.Origin
+    values: Values, bounds: operator_limits.Limits, origin: errors.Origin
 ) -> None:
     """Check values against the lists of the back end.
 

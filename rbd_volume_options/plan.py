@@ -10,11 +10,11 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import registry
-from rbd_volume_options.families import limits as limit_options
+from rbd_volume_options.families import rate_limits as limit_options
 from rbd_volume_options.families import sector_size
 
 Origin = errors.Origin
@@ -42,7 +42,7 @@ def plan_image(
     resolved: options.Values,
     base: options.Values,
     size: int,
-    bounds: limits.Limits,
+    bounds: operator_limits.Limits,
 ) -> options.Values:
     """Return the values to create an image with, checked by the rules.
 
@@ -59,7 +59,7 @@ def plan_image(
     if resolved.layout_origin:
         check_layout(resolved, base.layout, bounds)
     # Also for a volume without keys, whose creation librbd would refuse.
-    limits.check_object_map(
+    operator_limits.check_object_map(
         image_layout, size, wanted, resolved.features_origin or Origin.CLUSTER
     )
     if resolved.layout_origin:
@@ -92,7 +92,7 @@ def configuration_of(
     """Return the configuration of the image of a volume, by key.
 
     :param size: size of the volume in bytes
-    :param is_accepted: as for :func:`rbd_volume_options.qos.limits_of`
+    :param is_accepted: as for :func:`rbd_volume_options.rate_limits.limits_of`
     :raises OptionError: for limits on reads and writes that contradict each
         other or the volume type
     """
@@ -101,7 +101,7 @@ def configuration_of(
         for key, value in resolved.configuration.items()
         if registry.OPTIONS[key].policy is not limit_options.SET_LIMITS
     }
-    return values | qos.limits_of(resolved, size, is_accepted)
+    return values | rate_limits.limits_of(resolved, size, is_accepted)
 
 
 def check_bootable(resolved: options.Values) -> None:
@@ -128,7 +128,7 @@ def check_managed(resolved: options.Values) -> None:
 def check_layout(
     resolved: options.Values,
     base: layout.ImageLayout,
-    bounds: limits.Limits,
+    bounds: operator_limits.Limits,
 ) -> None:
     """Check the rules of a layout that do not depend on a volume's size.
 
@@ -138,24 +138,28 @@ def check_layout(
     origin = resolved.origin(keys.STRIPING)
     layout.check_unit(resolved.layout_over(base), origin)
     if striping and origin in options.GIVEN:
-        limits.check_stripe_count(striping, bounds, origin)
+        operator_limits.check_stripe_count(striping, bounds, origin)
 
 
-def check_object_size(resolved: options.Values, bounds: limits.Limits) -> None:
+def check_object_size(
+    resolved: options.Values, bounds: operator_limits.Limits
+) -> None:
     """Check a requested object size against the minimum of the back end.
 
     :raises OptionError: if it is smaller
     """
     origin = resolved.origin(keys.OBJECT_SIZE)
     if origin in options.ASKED:
-        limits.check_object_size(resolved[keys.OBJECT_SIZE], bounds, origin)
+        operator_limits.check_object_size(
+            resolved[keys.OBJECT_SIZE], bounds, origin
+        )
 
 
 def check_growth(
     state: options.Values,
     origins: Mapping[str, Origin],
     size: int,
-    bounds: limits.Limits,
+    bounds: operator_limits.Limits,
 ) -> None:
     """Check that an image may grow to a size.
 
@@ -167,14 +171,14 @@ def check_growth(
     # Each image has features; none means that they are unknown.
     has_map = state.has_object_map(state.image_features)
     _check_size(state.layout, origins, size, bounds, has_map)
-    limits.check_object_map(state.layout, size, state.image_features)
+    operator_limits.check_object_map(state.layout, size, state.image_features)
 
 
 def _check_size(
     image_layout: layout.ImageLayout,
     origins: Mapping[str, Origin],
     size: int,
-    bounds: limits.Limits,
+    bounds: operator_limits.Limits,
     has_map: bool,
 ) -> None:
     """Check a size as far as those restrict it who set the layout.
@@ -183,9 +187,11 @@ def _check_size(
     """
     parts = [origins.get(part) for part in (keys.STRIPING, keys.OBJECT_SIZE)]
     if parts[0] in options.GIVEN:
-        limits.check_whole_stripes(image_layout, size, bounds, parts[0])
+        operator_limits.check_whole_stripes(
+            image_layout, size, bounds, parts[0]
+        )
     chosen = [origin for origin in parts if origin in options.ASKED]
     if chosen and chosen[0]:
-        limits.check_object_count(
+        operator_limits.check_object_count(
             image_layout, size, bounds, chosen[0], has_map
         )

@@ -24,7 +24,7 @@ from rbd_volume_options.families import deletion
 from rbd_volume_options.families import discard
 from rbd_volume_options.families import features
 from rbd_volume_options.families import layout
-from rbd_volume_options.families import limits
+from rbd_volume_options.families import rate_limits
 from rbd_volume_options.families import sector_size
 
 Phrase = phrases.Phrase
@@ -134,7 +134,7 @@ OPTIONS: dict[str, definitions.Option] = {
         *layout.OPTIONS,
         *features.OPTIONS,
         *cache_modes.OPTIONS,
-        *limits.OPTIONS,
+        *rate_limits.OPTIONS,
         *compression.OPTIONS,
         *discard.OPTIONS,
         *sector_size.OPTIONS,

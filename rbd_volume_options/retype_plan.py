@@ -18,7 +18,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
@@ -230,7 +230,7 @@ class Retype:
             return None
         wanted = requested.resolve().features_over(self.settings.ceph_features)
         try:
-            limits.check_object_map(
+            operator_limits.check_object_map(
                 state.layout, self.size * sizes.GIB, wanted
             )
         except errors.OptionError:

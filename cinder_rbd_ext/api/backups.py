@@ -20,7 +20,7 @@ from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
 from rbd_volume_options import image_record
 from rbd_volume_options import offers
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
@@ -49,7 +49,13 @@ def check_create(asked: requests.Asked) -> None:
         volume = cinder_volume.API().get(asked.context, ident)
         if volume.status != 'in-use':
             items = record.items_of(volume.id)
-            _check(asked, volume, items, qos.UPLOAD, ', or back up a snapshot')
+            _check(
+                asked,
+                volume,
+                items,
+                rate_limits.UPLOAD,
+                ', or back up a snapshot',
+            )
 
 
 def _check(
@@ -73,7 +79,7 @@ def check_restore(asked: requests.Asked) -> None:
     if uuidutils.is_uuid_like(volume_id):
         volume = cinder_volume.API().get(context, volume_id)
         items = record.items_of(volume.id)
-        _check(asked, volume, items, qos.REIMAGE)
+        _check(asked, volume, items, rate_limits.REIMAGE)
     if written is None:
         return
     with refusals.bad_request():

@@ -35,17 +35,19 @@ from rbd_volume_options import checks
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import limits
 from rbd_volume_options import offers
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 # For a volume with another driver or no requested layout.
-_UNBOUNDED = limits.Limits(require_whole_stripes=False, max_objects=1 << 63)
+_UNBOUNDED = operator_limits.Limits(
+    require_whole_stripes=False, max_objects=1 << 63
+)
 
 
 def check_create(asked: requests.Asked) -> Any:
@@ -130,7 +132,9 @@ def _check_keys(asked: requests.Asked, own: dict[str, str]) -> None:
             for requested, _ in offer.requests(own):
                 chosen = plan.configuration_of(requested.resolve(), total)
                 backups.check_quick(
-                    qos.delaying(qos.REIMAGE, total, chosen, own)
+                    rate_limits.delaying(
+                        rate_limits.REIMAGE, total, chosen, own
+                    )
                 )
     # The scheduler may have been waited for since the first look.
     snapshots.check_use(context, asked.part.get('snapshot_id'))
@@ -352,7 +356,7 @@ def _check_keeps_data(asked: requests.Asked, items: dict[str, str]) -> None:
         reason = 'the volume is being migrated. Try again later'
     elif not releases.REIMAGE_KEEPS_IMAGE:
         reason = volume.snapshots and releases.REIMAGE_LOSES_SNAPSHOTS
-    elif slow := image_record.delaying(qos.REIMAGE, volume, items):
+    elif slow := image_record.delaying(rate_limits.REIMAGE, volume, items):
         reason = backups.SLOW.format(', '.join(slow))
     if reason and asked.reported.may_be_ours(volume):
         raise webob.exc.HTTPBadRequest(explanation=f'{wire.REFUSED}{reason}.')

@@ -14,7 +14,7 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
 from rbd_volume_options import errors
-from rbd_volume_options import pool_probe
+from rbd_volume_options.families import data_pool
 
 LOG = logging.getLogger(__name__)
 
@@ -51,14 +51,14 @@ class PoolProbe:
             self._write(pool)
         except self._driver.rados.Error as error:
             number = getattr(error, 'errno', None) or 0
-            if number in pool_probe.UNDECIDED:
+            if number in data_pool.UNDECIDED:
                 LOG.warning(
                     'Could not check whether data pool %(pool)s is writable; '
                     'it is used without the check: %(error)s',
                     {'pool': pool, 'error': error},
                 )
                 return
-            if number not in pool_probe.OF_POOL:
+            if number not in data_pool.POOL_ERRORS:
                 LOG.error(
                     'client.%(user)s cannot write to data pool %(pool)s; add '
                     "the OSD capability 'profile rbd pool=%(pool)s' to the "
@@ -68,7 +68,7 @@ class PoolProbe:
                         'pool': pool,
                     },
                 )
-            raise pool_probe.refusal(pool, origin, number) from error
+            raise data_pool.write_refusal(pool, origin, number) from error
         self._written[pool] = self._clock()
 
     def _write(self, pool: str) -> None:
@@ -79,7 +79,7 @@ class PoolProbe:
         try:
             with contextlib.closing(client.open_ioctx(pool)) as data:
                 # This uses a native thread if eventlet is used.
-                releases.off_the_hub(pool_probe.try_out)(
+                releases.off_the_hub(data_pool.try_write)(
                     self._driver.rados, data, self._driver.host, LOG.debug
                 )
         finally:

@@ -32,7 +32,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_arguments
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
-from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import options
@@ -142,7 +141,7 @@ class Maker:
             disk = image_record.disk_in(record.items_of(volume.id))
             return self.creating(volume, disk=disk)
         state = self._images.state_of(volume.name)
-        how = image_sources.plan_remade(volume, state)
+        how = inheritance.plan_remade(volume, state)
         return self._held(volume, self._undone(volume, lambda *_: how))
 
     @contextlib.contextmanager
@@ -191,7 +190,7 @@ class Maker:
                 f'layout that the metadata of volume {source.id} requests',
             )
         planner = functools.partial(
-            image_sources.plan_copy,
+            inheritance.plan_copy,
             request.specs_of(volume.volume_type),
             source,
             self._driver.settings,
@@ -220,7 +219,7 @@ class Maker:
                 # through an API service without it. A repeated re-image gets
                 # the keys that the volume already has.
                 registry.check_tenant(own, settable)
-        made = image_sources.Made(
+        made = inheritance.Made(
             requested,
             self._source_of(source),
             inheritance.Bounds(
@@ -259,7 +258,7 @@ class Maker:
         chunk_size = self._driver.settings.chunk_size
         if source is None:
             return functools.partial(
-                image_sources.glance_source, chunk_size=chunk_size
+                inheritance.glance_source, chunk_size=chunk_size
             )
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(
@@ -327,7 +326,7 @@ class Maker:
 
 def arrival_of(
     volume: protocols.Volume, settings: backend_settings.BackendSettings
-) -> image_sources.Arrival | None:
+) -> inheritance.Arrival | None:
     """Return the arrival of a target; None for any other volume.
 
     :raises OptionError: for a type whose options are not possible here
@@ -337,7 +336,7 @@ def arrival_of(
         return None
     source = record.stored_volume(status[len(_TARGET) :])
     metadata = request.metadata_of(volume)
-    return image_sources.arrival_of(
+    return inheritance.arrival_of(
         metadata,
         type_specs.with_maxima(volume.volume_type, metadata),
         volume.size,
@@ -349,7 +348,7 @@ def arrival_of(
 
 def _request_of(
     volume: protocols.Volume,
-    arrival: image_sources.Arrival | None,
+    arrival: inheritance.Arrival | None,
     settings: backend_settings.BackendSettings,
 ) -> request.Request:
     metadata = request.metadata_of(volume)

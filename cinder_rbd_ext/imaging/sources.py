@@ -10,16 +10,15 @@ from cinder_rbd_ext import protocols
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import image_record
-from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 
 CONF = cfg.CONF
 
 
-class Source(image_sources.RecordedVolume, Protocol):
+class Source(inheritance.RecordedVolume, Protocol):
     """A volume as the source of another one, as in the database."""
 
     @property
@@ -46,7 +45,7 @@ def of_volume(
         plain = options.image_values(
             layout.ImageLayout(chunk_size), frozenset()
         )
-        return image_sources.glance_source(plain, chunk_size)
+        return inheritance.glance_source(plain, chunk_size)
     mirrored: features.Features = frozenset()
     if recorded := image_record.read(source):
         # An operator mirrors the image of the source only.
@@ -54,7 +53,7 @@ def of_volume(
         mirrored = added & {features.JOURNALING}
     own = options.image_values(
         state.layout,
-        image_sources.own_features(source, state) - mirrored,
+        inheritance.own_features(source, state) - mirrored,
         other=image_record.disk_in(image_record.items(source)),
     )
     return inheritance.volume_source(own, image_record.origins(source) or {})
@@ -68,7 +67,7 @@ def check_full_copy(source: protocols.Volume) -> None:
     :raises OptionError: for the first limit that does
     """
     for key in image_record.delaying(
-        qos.UPLOAD, source, image_record.items(source)
+        rate_limits.UPLOAD, source, image_record.items(source)
     ):
         raise errors.OptionError(
             key,

@@ -89,7 +89,7 @@ from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 from rbd_volume_options import wire
@@ -442,7 +442,9 @@ class Migrations:
             self._settlement.settle_idle(volume.id)
             current = record.stored_volume(volume.id)
             items = image_record.items(current)
-            slow = ', '.join(image_record.delaying(qos.COPY, current, items))
+            slow = ', '.join(
+                image_record.delaying(rate_limits.COPY, current, items)
+            )
             if slow and volume.status == marker.RETYPING:
                 # Tenants request any number, and each holds a thread.
                 reason = f'limits make it slow: {slow}. Remove them first'

@@ -25,7 +25,7 @@ from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -83,7 +83,7 @@ def _check_keys(
     )
     resolved = requested.resolve(backend_too=False)
     if keys.STRIPING in resolved:
-        limits.check_stripe_count(
+        operator_limits.check_stripe_count(
             resolved[keys.STRIPING],
             driver.settings.limits,
             resolved.origin(keys.STRIPING),

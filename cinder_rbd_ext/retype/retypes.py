@@ -90,7 +90,7 @@ from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 from rbd_volume_options import wire
@@ -246,7 +246,7 @@ class Retypes:
         """
         current = record.stored_volume(volume_id)
         slow = image_record.delaying(
-            qos.COMPARISON, current, image_record.items(current)
+            rate_limits.COMPARISON, current, image_record.items(current)
         )
         if not (slow and self._driver.configuration.rbd_conversion_verify):
             return None

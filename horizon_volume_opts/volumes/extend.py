@@ -18,7 +18,7 @@ from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import sizes
 
@@ -77,7 +77,7 @@ class ExtendForm(group.GroupedForm):
         striping = self._made.origins.get(keys.STRIPING)
         if striping not in options.GIVEN:
             return 1
-        return limits.whole_stripes_step(self._made.state.layout)
+        return operator_limits.whole_stripes_step(self._made.state.layout)
 
     def clean(self) -> Any:
         """Check the size against the limit of librbd.
@@ -95,7 +95,7 @@ class ExtendForm(group.GroupedForm):
         if not state or not size or _FIELD in self.errors:
             return
         try:
-            limits.check_object_map(
+            operator_limits.check_object_map(
                 state.layout, size * sizes.GIB, state.image_features
             )
         except errors.OptionError as error:

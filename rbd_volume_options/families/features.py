@@ -8,7 +8,7 @@ from typing import Any
 from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import phrases
 from rbd_volume_options import wire
 
@@ -20,13 +20,13 @@ SET_FEATURES = definitions.Policy(
 
 
 def _object_map_bounds(
-    backends: Sequence[limits.Limits], multiattach: bool
+    backends: Sequence[operator_limits.Limits], multiattach: bool
 ) -> dict[str, Any]:
     return {'allowed': [False] if multiattach else [False, True]}
 
 
 def _features_bounds(
-    backends: Sequence[limits.Limits], multiattach: bool
+    backends: Sequence[operator_limits.Limits], multiattach: bool
 ) -> dict[str, Any]:
     chosen = features.CHOOSABLE
     if multiattach:

@@ -8,7 +8,7 @@ from typing import Any
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
 from rbd_volume_options import wire
@@ -29,7 +29,7 @@ def _size_bounds(smallest: int) -> dict[str, Any]:
 
 
 def _object_size_bounds(
-    backends: Sequence[limits.Limits], multiattach: bool
+    backends: Sequence[operator_limits.Limits], multiattach: bool
 ) -> dict[str, Any]:
     return {
         'minimum': max(each.min_object_size for each in backends),
@@ -38,7 +38,7 @@ def _object_size_bounds(
 
 
 def _stripe_count_bounds(
-    backends: Sequence[limits.Limits], multiattach: bool
+    backends: Sequence[operator_limits.Limits], multiattach: bool
 ) -> dict[str, Any]:
     return {'maximum': min(each.max_stripe_count for each in backends)}
 

@@ -10,13 +10,13 @@ from rbd_volume_options import features
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from tests.functional.rbd_volume_options import cases
 
 # Disable the rules of the back end, which librbd does not have.
-_LIMITS = limits.Limits(
+_LIMITS = operator_limits.Limits(
     max_stripe_count=2**63,
     require_whole_stripes=False,
     min_object_size=layout.MIN_OBJECT_SIZE,

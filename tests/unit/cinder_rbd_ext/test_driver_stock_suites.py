@@ -21,7 +21,7 @@ from cinder_rbd_ext import volume_use
 from rbd_volume_options import backend_settings
 from rbd_volume_options import features
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from tests.unit import base
 from tests.unit import stock_suites
@@ -85,7 +85,7 @@ _PLAIN = options.image_values(
     layout.ImageLayout(4 << 20), frozenset(features.FEATURES) & {'layering'}
 )
 _NOTHING_SET = backend_settings.BackendSettings(
-    options.Values(), limits.Limits(), 4 << 20
+    options.Values(), operator_limits.Limits(), 4 << 20
 )
 
 

@@ -18,9 +18,9 @@ import requests
 
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
@@ -94,7 +94,9 @@ def offered(name: str, **changes: Any) -> dict[str, Any]:
             option[plain.key] = {
                 'type': plain.value_type.value,
                 'fixed_at_creation': plain.fixed,
-                **plain.bounds_of([limits.Limits()], multiattach=False),
+                **plain.bounds_of(
+                    [operator_limits.Limits()], multiattach=False
+                ),
             }
     for key, each in option.items():
         option[key] = {**_BOTH, 'default': None, 'default_from': None, **each}
@@ -365,7 +367,7 @@ def _check(
     origin = errors.Origin.VOLUME_METADATA
     try:
         parsed = options.parse(items, scope, origin)
-        qos.limits_of(parsed, sizes.GIB)
+        rate_limits.limits_of(parsed, sizes.GIB)
     except errors.OptionError as error:
         raise Refused(400, f'RBD volume option refused: {error}') from error
 

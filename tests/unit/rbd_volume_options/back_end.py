@@ -5,7 +5,7 @@
 from typing import Any
 
 from rbd_volume_options import backend_settings
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
 
@@ -20,5 +20,5 @@ def settings(
     bounds.setdefault('min_object_size', 4096)
     bounds.setdefault('max_objects', 1 << 31)
     return backend_settings.BackendSettings(
-        chosen or options.Values(), limits.Limits(**bounds), 4 << 20
+        chosen or options.Values(), operator_limits.Limits(**bounds), 4 << 20
     )

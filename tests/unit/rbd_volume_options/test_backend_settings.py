@@ -8,7 +8,7 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options.families import cache_modes
 from tests import option_values
@@ -96,7 +96,7 @@ class ReadTest(base.TestCase):
         read = backend_settings.BackendSettings.read(cinder_objects.section())
         self.assertEqual(options.Values(), read.options)
         safe = {keys.CACHE_MODE: cache_modes.SAFE_CACHE_MODES}
-        self.assertEqual(limits.Limits(allowed=safe), read.limits)
+        self.assertEqual(operator_limits.Limits(allowed=safe), read.limits)
         self.assertEqual(4 * _MIB, read.chunk_size)
 
     def test_everything_set(self) -> None:
@@ -130,7 +130,7 @@ class ReadTest(base.TestCase):
             read.options,
         )
         self.assertEqual(
-            limits.Limits(
+            operator_limits.Limits(
                 16,
                 False,
                 {

@@ -7,7 +7,7 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options.families import cache_modes
 from tests import option_values
@@ -25,7 +25,7 @@ _FULL = backend_settings.BackendSettings(
         plain={keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK},
         data_pool='ec',
     ),
-    limits.Limits(
+    operator_limits.Limits(
         max_stripe_count=8,
         require_whole_stripes=False,
         allowed={keys.CACHE_MODE: (cache_modes.CacheMode.WRITEBACK,)},

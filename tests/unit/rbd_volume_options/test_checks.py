@@ -7,8 +7,8 @@ from rbd_volume_options import checks
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
-from rbd_volume_options import limits
 from rbd_volume_options import offers
+from rbd_volume_options import operator_limits
 from tests import option_values
 from tests.unit import base
 from tests.unit.rbd_volume_options import back_end
@@ -98,7 +98,7 @@ class CheckTest(base.TestCase):
                 {k: v for k, v in specs.items() if v is not None},
                 image_layout,
                 names,
-                limits.Limits(),
+                operator_limits.Limits(),
             )
         except errors.OptionError:
             return False

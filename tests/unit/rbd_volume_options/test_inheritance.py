@@ -8,7 +8,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from tests import option_values
@@ -51,7 +51,7 @@ def _made(
     def given(*more: options.Values) -> options.Values:
         return options.resolve([*levels, *more])
 
-    held = inheritance.Bounds(settable, limits.Limits(**bounds), size)
+    held = inheritance.Bounds(settable, operator_limits.Limits(**bounds), size)
     return given(*inheritance.levels(source, given, held, lambda: stock))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options.families import cache_modes
@@ -346,7 +346,7 @@ class AllowedValuesTestCase(refusals.RefusalTestCase):
             option_values.level(
                 errors.Origin.BACKEND, plain={keys.CACHE_MODE: mode}
             ),
-            limits.Limits(allowed=allowed),
+            operator_limits.Limits(allowed=allowed),
             origin,
         )
 

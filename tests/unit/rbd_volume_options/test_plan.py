@@ -10,7 +10,7 @@ from rbd_volume_options import errors
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options.families import cache_modes
@@ -51,10 +51,10 @@ def _plan(
     *levels: options.Values,
     base: options.Values = _STOCK,
     size: int = GIB,
-    how: limits.Limits | None = None,
+    how: operator_limits.Limits | None = None,
 ) -> options.Values:
     return plan.plan_image(
-        options.resolve(levels), base, size, how or limits.Limits()
+        options.resolve(levels), base, size, how or operator_limits.Limits()
     )
 
 
@@ -311,7 +311,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
             '1 GiB is not a multiple of 64 KiB x 3',
             origin=origin,
         )
-        allowed = limits.Limits(require_whole_stripes=False)
+        allowed = operator_limits.Limits(require_whole_stripes=False)
         self.assertEqual(
             ImageLayout(4 * MIB, Striping(64 * KIB, 3)),
             _plan(level, how=allowed).layout,
@@ -320,7 +320,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
     def test_too_many_objects_whatever_else_the_source_has(self) -> None:
         """A source without striping does not change the message."""
         state = options.image_values(ImageLayout(4 * MIB), _LEAST)
-        how = limits.Limits(max_objects=1000)
+        how = operator_limits.Limits(max_objects=1000)
         level = _said(_BY_METADATA, object_size=64 * KIB)
         source = inheritance.level_of(Origin.SOURCE_VOLUME, state)
         for levels in ([level], [level, source]):
@@ -340,7 +340,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
         error = self.assertRaises(
             errors.OptionError,
             plan.plan_image,
-            *(options.Values(), base, 1 << 50, limits.Limits()),
+            *(options.Values(), base, 1 << 50, operator_limits.Limits()),
         )
         self.assertEqual(errors.Origin.CLUSTER, error.origin)
         self.assertIn('up to 256,000,000 objects', str(error))
@@ -351,20 +351,23 @@ class RefusedTestCase(refusals.RefusalTestCase):
         level = _said(_BY_METADATA, object_size=64 * KIB)
         self.assertRefused(
             functools.partial(
-                _plan, level, base=base, how=limits.Limits(max_objects=1 << 17)
+                _plan,
+                level,
+                base=base,
+                how=operator_limits.Limits(max_objects=1 << 17),
             ),
             'rbd:object_size',
             65536,
             'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
             origin=_BY_METADATA,
         )
-        enough = limits.Limits(max_objects=1 << 18)
+        enough = operator_limits.Limits(max_objects=1 << 18)
         self.assertIsNotNone(_plan(level, base=base, how=enough).layout)
         mapped = options.image_values(
             base.layout,
             _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'},
         )
-        few = limits.Limits(max_objects=1 << 14)
+        few = operator_limits.Limits(max_objects=1 << 14)
         self.assertIsNotNone(_plan(level, base=mapped, how=few).layout)
 
     def test_multiattach_type_has_no_object_map(self) -> None:
@@ -376,7 +379,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
                 )
             ]
         )
-        few = limits.Limits(max_objects=1 << 14)
+        few = operator_limits.Limits(max_objects=1 << 14)
         plan.plan_image(resolved, _STOCK, GIB, few)
         shared = dataclasses.replace(resolved, multiattach=True)
         for base in (_STOCK, options.UNKNOWN):
@@ -393,7 +396,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
     ) -> None:
         unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
         level = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
-        few = limits.Limits(max_objects=1 << 14)
+        few = operator_limits.Limits(max_objects=1 << 14)
         self.assertRaises(
             errors.OptionError, _plan, level, base=unknown, how=few
         )
@@ -401,7 +404,7 @@ class RefusedTestCase(refusals.RefusalTestCase):
     def test_features_that_are_unknown_refuse_nothing(self) -> None:
         unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
         level = _said(_BY_METADATA, object_size=64 * KIB)
-        few = limits.Limits(max_objects=1 << 14)
+        few = operator_limits.Limits(max_objects=1 << 14)
         self.assertIsNotNone(_plan(level, base=unknown, how=few).layout)
 
     def test_default_stripes_need_not_be_whole(self) -> None:
@@ -423,7 +426,7 @@ def _plan_large(
         options.resolve(levels),
         base,
         2 * TIB,
-        limits.Limits(min_object_size=4 * KIB, max_objects=1 << 40),
+        operator_limits.Limits(min_object_size=4 * KIB, max_objects=1 << 40),
     )
 
 

@@ -7,7 +7,7 @@ import ddt
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import sizes
@@ -34,13 +34,13 @@ class GrowthTestCase(base.TestCase):
         self, unit: int, count: int, gib: int
     ) -> None:
         striped = _layout(unit, count)
-        self.assertEqual(gib, limits.whole_stripes_step(striped))
+        self.assertEqual(gib, operator_limits.whole_stripes_step(striped))
         origins = {keys.STRIPING: errors.Origin.VOLUME_METADATA}
         state = options.image_values(striped, frozenset())
         for size in range(1, 2 * gib + 1):
             try:
                 plan.check_growth(
-                    state, origins, size * sizes.GIB, limits.Limits()
+                    state, origins, size * sizes.GIB, operator_limits.Limits()
                 )
             except errors.OptionError:
                 self.assertNotEqual(0, size % gib)
@@ -49,10 +49,10 @@ class GrowthTestCase(base.TestCase):
 
     def test_no_step_without_striping(self) -> None:
         self.assertEqual(
-            1, limits.whole_stripes_step(layout.ImageLayout(4 * _MIB))
+            1, operator_limits.whole_stripes_step(layout.ImageLayout(4 * _MIB))
         )
 
     def test_striping_of_ceph_is_not_restricted(self) -> None:
         origins = {keys.STRIPING: errors.Origin.CLUSTER}
         state = options.image_values(_layout(sizes.KIB * 64, 3), frozenset())
-        plan.check_growth(state, origins, sizes.GIB, limits.Limits())
+        plan.check_growth(state, origins, sizes.GIB, operator_limits.Limits())

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import image_sources
+from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
@@ -146,7 +146,7 @@ class CachedImageTest(SourcesTestCase):
         volume = cinder_objects.volume(project_id='internal')
         source = sources.of_volume(volume, _STATE, 8 * _MIB)
         self.assertEqual(
-            image_sources.glance_source(
+            inheritance.glance_source(
                 options.image_values(
                     layout.ImageLayout(8 * _MIB), frozenset()
                 ),

@@ -6,7 +6,7 @@ from typing import Any
 import ddt
 
 from rbd_volume_options import errors
-from rbd_volume_options import pool_probe
+from rbd_volume_options.families import data_pool
 from tests.fakes import fake_rados
 from tests.unit import base
 
@@ -27,7 +27,7 @@ class PoolProbeTest(base.TestCase):
         def log(text: str, *values: object) -> None:
             self.logged.append(text % values)
 
-        pool_probe.try_out(self.cluster.rados, self.ioctx, 'host', log)
+        data_pool.try_write(self.cluster.rados, self.ioctx, 'host', log)
         return self.cluster.pools['data'].objects
 
     def test_leaves_nothing(self) -> None:
@@ -65,7 +65,7 @@ class PoolProbeTest(base.TestCase):
     def test_refusal_has_the_cause_and_what_is_allowed(
         self, number: int, reason: str, allowed: str
     ) -> None:
-        error = pool_probe.refusal('data', errors.Origin.BACKEND, number)
+        error = data_pool.write_refusal('data', errors.Origin.BACKEND, number)
         self.assertIn("rbd:data_pool = 'data' (backend", str(error))
         self.assertIn(reason, error.reason)
         self.assertIn(allowed, error.allowed)

@@ -8,7 +8,7 @@ import ddt
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
-from rbd_volume_options import qos
+from rbd_volume_options import rate_limits
 from rbd_volume_options import sizes
 from tests.unit.rbd_volume_options import refusals
 
@@ -25,7 +25,7 @@ class MaximaTest(refusals.RefusalTestCase):
         qos_specs = {'total_iops_sec': '70', 'read_iops_sec': '5'}
         self.assertEqual(
             {'rbd:iops_limit_maximum': '70'},
-            qos.maxima_of(qos_specs, {}, self._OWN),
+            rate_limits.maxima_of(qos_specs, {}, self._OWN),
         )
 
     @ddt.data(
@@ -46,7 +46,7 @@ class MaximaTest(refusals.RefusalTestCase):
         self, key: str, limit: str, maximum: str
     ) -> None:
         self.assertEqual(
-            {maximum: '70'}, qos.maxima_of({limit: '70'}, {}, [key])
+            {maximum: '70'}, rate_limits.maxima_of({limit: '70'}, {}, [key])
         )
 
     @ddt.data(
@@ -54,11 +54,13 @@ class MaximaTest(refusals.RefusalTestCase):
     )
     def test_type_can_set_another_maximum(self, specs: _Texts) -> None:
         limits = {'total_iops_sec': '70'}
-        self.assertEqual({}, qos.maxima_of(limits, specs, self._OWN))
+        self.assertEqual({}, rate_limits.maxima_of(limits, specs, self._OWN))
 
     def test_limit_of_the_type_itself_stays_possible(self) -> None:
         specs = {'rbd:iops_limit': '500'}
-        maxima = qos.maxima_of({'total_iops_sec': '70'}, specs, self._OWN)
+        maxima = rate_limits.maxima_of(
+            {'total_iops_sec': '70'}, specs, self._OWN
+        )
         self.assertEqual({'rbd:iops_limit_maximum': '500'}, maxima)
         self.assertEqual({'rbd:iops_limit': 500}, _limits({**specs, **maxima}))
 
@@ -74,7 +76,7 @@ class MaximaTest(refusals.RefusalTestCase):
     def test_number_is_read_as_ceph_reads_it(
         self, text: str, wanted: str
     ) -> None:
-        maxima = qos.maxima_of({'total_iops_sec': text}, {}, self._OWN)
+        maxima = rate_limits.maxima_of({'total_iops_sec': text}, {}, self._OWN)
         self.assertEqual({'rbd:iops_limit_maximum': wanted}, maxima)
 
     @ddt.data('', '0', None, 'x', '-1', '\u0663')
@@ -82,7 +84,7 @@ class MaximaTest(refusals.RefusalTestCase):
         self, text: str | None
     ) -> None:
         limits = {'total_iops_sec': text}
-        self.assertEqual({}, qos.maxima_of(limits, {}, self._OWN))
+        self.assertEqual({}, rate_limits.maxima_of(limits, {}, self._OWN))
 
 
 def _limits(
@@ -105,7 +107,7 @@ def _limits(
         )
     ]
     resolved = options.resolve(levels)
-    return qos.limits_of(resolved, gib * sizes.GIB, is_accepted)
+    return rate_limits.limits_of(resolved, gib * sizes.GIB, is_accepted)
 
 
 @ddt.ddt
@@ -369,8 +371,13 @@ class SlowReimageTest(refusals.RefusalTestCase):
     ) -> None:
         size = gib << 30
         slow = list(limits) if is_slow else []
-        self.assertEqual(slow, qos.delaying(qos.REIMAGE, size, limits, limits))
-        self.assertEqual([], qos.delaying(qos.REIMAGE, size, limits, {}))
+        self.assertEqual(
+            slow,
+            rate_limits.delaying(rate_limits.REIMAGE, size, limits, limits),
+        )
+        self.assertEqual(
+            [], rate_limits.delaying(rate_limits.REIMAGE, size, limits, {})
+        )
 
 
 @ddt.ddt
@@ -396,15 +403,22 @@ class SlowUploadTest(refusals.RefusalTestCase):
     ) -> None:
         size = gib << 30
         slow = list(limits) if is_slow else []
-        self.assertEqual(slow, qos.delaying(qos.UPLOAD, size, limits, limits))
+        self.assertEqual(
+            slow,
+            rate_limits.delaying(rate_limits.UPLOAD, size, limits, limits),
+        )
         # That of the type, or one that is not in force.
-        self.assertEqual([], qos.delaying(qos.UPLOAD, size, limits, {}))
-        self.assertEqual([], qos.delaying(qos.UPLOAD, size, {}, limits))
+        self.assertEqual(
+            [], rate_limits.delaying(rate_limits.UPLOAD, size, limits, {})
+        )
+        self.assertEqual(
+            [], rate_limits.delaying(rate_limits.UPLOAD, size, {}, limits)
+        )
 
     def test_copy_is_slow_because_of_its_reads_and_writes(self) -> None:
         limits = {'rbd:read_iops_limit': 14, 'rbd:write_iops_limit': 14}
         limits['rbd:bps_limit'] = 15 << 20
         self.assertEqual(
             ['rbd:read_iops_limit', 'rbd:write_iops_limit'],
-            qos.delaying(qos.COPY, 1 << 30, limits, limits),
+            rate_limits.delaying(rate_limits.COPY, 1 << 30, limits, limits),
         )

@@ -4,7 +4,7 @@ import ddt
 
 from rbd_volume_options import errors
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -22,10 +22,10 @@ class WholeStripesTestCase(refusals.RefusalTestCase):
         size: int,
         required: bool = True,
     ) -> None:
-        limits.check_whole_stripes(
+        operator_limits.check_whole_stripes(
             layout.ImageLayout(4 * MIB, striping),
             size,
-            limits.Limits(require_whole_stripes=required),
+            operator_limits.Limits(require_whole_stripes=required),
             Origin.BACKEND,
         )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from rbd_volume_options import config_type
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from tests.unit import base
 
@@ -14,7 +14,7 @@ def _even(value: str) -> int:
 class CheckedTextTestCase(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.type = config_type.CheckedText(_even, 'even number')
+        self.type = definitions.CheckedText(_even, 'even number')
 
     def test_keeps_what_was_written(self) -> None:
         self.assertEqual('0002', self.type('0002'))
@@ -26,12 +26,12 @@ class CheckedTextTestCase(base.TestCase):
         self.assertEqual('odd; allowed: even numbers', str(error))
 
     def test_equal_by_parser_and_name(self) -> None:
-        same = config_type.CheckedText(_even, 'even number')
+        same = definitions.CheckedText(_even, 'even number')
         self.assertEqual(self.type, same)
         self.assertEqual(hash(self.type), hash(same))
         for other in (
-            config_type.CheckedText(_even, 'another name'),
-            config_type.CheckedText(int, 'even number'),
+            definitions.CheckedText(_even, 'another name'),
+            definitions.CheckedText(int, 'even number'),
             'even number',
         ):
             self.assertNotEqual(self.type, other)

@@ -8,7 +8,6 @@ import ddt
 from cinder_rbd_ext.imaging import sources
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import image_sources
 from rbd_volume_options import inheritance
 from rbd_volume_options import keys
 from rbd_volume_options import layout
@@ -47,7 +46,7 @@ class GlanceImageTest(base.TestCase):
                 object_size=made * _MIB,
                 striping=None,
             ),
-            image_sources.glance_source(state, chunk * _MIB).level,
+            inheritance.glance_source(state, chunk * _MIB).level,
         )
 
     def test_striped_image_passes_on_its_object_size(self) -> None:
@@ -60,7 +59,7 @@ class GlanceImageTest(base.TestCase):
             option_values.level(
                 Origin.GLANCE_IMAGE, object_size=_MIB, striping=striping
             ),
-            image_sources.glance_source(state, 4 * _MIB).level,
+            inheritance.glance_source(state, 4 * _MIB).level,
         )
 
 
@@ -76,11 +75,10 @@ class MadeTest(base.TestCase):
         settings = cinder_objects.settings(**options)
         volume = cinder_objects.volume(metadata, size=size)
         request_of = request.read_request(volume.metadata, {}, settings)
-        planner = image_sources.Made(
+        planner = inheritance.Made(
             request_of,
             lambda state: (
-                source
-                or image_sources.glance_source(state, settings.chunk_size)
+                source or inheritance.glance_source(state, settings.chunk_size)
             ),
             inheritance.Bounds(
                 request_of.tenant_options, settings.limits, size << 30
@@ -160,7 +158,7 @@ class MadeTest(base.TestCase):
 
 class PlanRemadeTest(base.TestCase):
     def test_as_it_was(self) -> None:
-        how = image_sources.plan_remade(cinder_objects.volume(), _STATE)
+        how = inheritance.plan_remade(cinder_objects.volume(), _STATE)
         self.assertEqual(
             option_values.planned(_LAYOUT, _STATE.image_features, 'data'), how
         )
@@ -172,5 +170,5 @@ class PlanRemadeTest(base.TestCase):
                 {'saved_features': feature_bits.LAYERING | feature_bits.LOCK}
             )
         )
-        how = image_sources.plan_remade(volume, _STATE)
+        how = inheritance.plan_remade(volume, _STATE)
         self.assertIn('exclusive-lock', how.image_features)

@@ -5,7 +5,7 @@ import ddt
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import layout
-from rbd_volume_options import limits
+from rbd_volume_options import operator_limits
 from tests.unit.rbd_volume_options import refusals
 
 KIB = 1024
@@ -17,7 +17,7 @@ Origin = errors.Origin
 
 class DefaultsTestCase(refusals.RefusalTestCase):
     def test_defaults_restrict_little(self) -> None:
-        default = limits.Limits()
+        default = operator_limits.Limits()
         self.assertEqual(64, default.max_stripe_count)
         self.assertIs(True, default.require_whole_stripes)
         self.assertEqual(frozenset(), default.tenant_options)
@@ -26,9 +26,9 @@ class DefaultsTestCase(refusals.RefusalTestCase):
 @ddt.ddt
 class StripeCountTestCase(refusals.RefusalTestCase):
     def _check(self, count: int, most: int) -> None:
-        limits.check_stripe_count(
+        operator_limits.check_stripe_count(
             layout.Striping(64 * KIB, count),
-            limits.Limits(max_stripe_count=most),
+            operator_limits.Limits(max_stripe_count=most),
             Origin.VOLUME_TYPE,
         )
 
@@ -147,7 +147,7 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
         size: int,
         image_features: frozenset[str] = _MAP,
     ) -> None:
-        limits.check_object_map(
+        operator_limits.check_object_map(
             layout.ImageLayout(
                 object_size, layout.Striping(*striping) if striping else None
             ),
