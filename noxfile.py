@@ -287,6 +287,16 @@ def materials(session: nox.Session) -> None:
     bill_of_materials.write(str(venv.uv), venv.program('python'))
 
 
+@nox.session
+def emptied(session: nox.Session) -> None:
+    """Empty each function of the named folders: does a unit test fail?"""
+    venv = venvs.for_tests(NEWEST, None, 'quick')
+    command = [venv.program('python'), '-m', 'runner.emptied']
+    env = {**venv.environ(), 'PYTHONPATH': f'{ROOT}/tools:{ROOT}'}
+    command += session.posargs or ['rbd_volume_options']
+    subprocess.run(command, cwd=ROOT, env=env, check=True)
+
+
 _part('platform', DEBIAN, _debian, 'trixie', 'functional')
 _part('platform-forky', DEBIAN[1:], _debian, 'forky', 'functional')
 _part('packages', DEBIAN, _debian, 'trixie', 'packages')

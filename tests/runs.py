@@ -2,11 +2,11 @@
 
 """Which tests a run executes.
 
-A tag on a test class or on a test says in which runs of ``tools/test`` it
-takes part. A test's own tags replace those of its class. A test without a tag
-is part of continuous integration on the newest release and on Debian 12. The
-run is in an environment variable; without it, all tests of a folder run, as in
-``tools/test all``.
+A tag on a test class or on a test, in its own file, says in which runs of
+``tools/test`` it takes part. A test's own tags replace those of its class. A
+test without a tag is part of continuous integration on the newest release and
+on Debian 12. The run is in an environment variable; without it, all tests of a
+folder run, as in ``tools/test all``.
 
 Some folders also run in a separate process. Nova and Cinder register options
 of the same names with the global object of oslo.config, so a process cannot
@@ -15,6 +15,7 @@ set an environment variable.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import importlib
 import os
 import pathlib
@@ -117,14 +118,30 @@ def loader(package_file: str) -> LoadTests:
         standard_tests: unittest.TestSuite,
         pattern: str | None,
     ) -> unittest.TestSuite:
-        found = loader.discover(str(folder), pattern or 'test*.py')
         run = os.environ.get(RUN)
+        if run in TAGS:
+            found = unittest.TestSuite()
+            found.addTests(_with_tag(loader, folder, run))
+        else:
+            found = loader.discover(str(folder), pattern or 'test*.py')
         for test in testtools.iterate_tests(found):
             if is_selected(test, run):
                 standard_tests.addTest(test)
         return standard_tests
 
     return load_tests
+
+
+def _with_tag(
+    loader: unittest.TestLoader, folder: pathlib.Path, tag: str
+) -> Iterator[unittest.TestSuite]:
+    """Load the files of tests that name a tag, without importing others."""
+    apart = {_ROOT / name for name in FOLDERS} - {folder}
+    for path in sorted(folder.rglob('test_*.py')):
+        is_apart = apart & set(path.parents)
+        if not is_apart and f'runs.{tag.upper()}' in path.read_text():
+            name = '.'.join(path.relative_to(_ROOT).with_suffix('').parts)
+            yield loader.loadTestsFromName(name)
 
 
 def alone(package_file: str, *first: str) -> LoadTests:

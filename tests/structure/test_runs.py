@@ -4,6 +4,7 @@
 
 import ast
 import pathlib
+import re
 
 import ddt
 
@@ -35,6 +36,20 @@ class RunsTestCase(base.TestCase):
                 ):
                     lost.append(str(name))
         self.assertEqual([], lost)
+
+    def test_tags_stand_in_files_of_tests(self) -> None:
+        """A run for a tag reads only files of tests that name it."""
+        others = [
+            name
+            for name in tree.files()
+            if name.startswith('tests/')
+            and name.endswith('.py')
+            and not pathlib.PurePath(name).name.startswith('test_')
+            and re.search(
+                r'runs\.(RELEASES|DEBIAN)\b', (tree.ROOT / name).read_text()
+            )
+        ]
+        self.assertEqual([], others)
 
 
 @ddt.ddt

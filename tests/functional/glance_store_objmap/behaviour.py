@@ -342,12 +342,10 @@ class Images(base.StoreTestCase):
             'deep-flatten,exclusive-lock,layering', self._state(store)[3]
         )
 
-    @runs.tags(runs.DEBIAN)
     def test_image_has_the_features_of_the_store(self) -> None:
         store = self.make_store(rbd_store_features='layering')
         self.assertEqual('layering', self._state(store)[3])
 
-    @runs.tags(runs.DEBIAN)
     def test_image_has_the_layout_of_the_store(self) -> None:
         store = self.make_store(
             rbd_store_object_size='4M',

@@ -78,6 +78,7 @@ class UploadsTest(CephStoreTestCase, behaviour.Uploads):
     """Upload tests on real Ceph."""
 
 
+@runs.tags(runs.DEBIAN)
 @ddt.ddt
 class ImagesTest(CephStoreTestCase, behaviour.Images):
     """Image tests on real Ceph."""

@@ -10,7 +10,7 @@ from sandbox_cloud import errors
 from sandbox_cloud import program
 from sandbox_cloud import state
 from tests import runs
-from tests.unit.sandbox_cloud.services import base
+from tests.unit.sandbox_cloud import base
 
 
 @runs.tags(runs.RELEASES)
