@@ -2,56 +2,39 @@
 
 """Migrations of volumes, and the keys that remain.
 
-A volume is migrated to another pool of the same cluster by a copy, which a
-child process makes and which is verified, as in a retype
-(:mod:`cinder_rbd_ext.retype.retypes`). The stock driver deletes the source
-before Cinder has saved the new back end. Here, one update of the row names the
-copy and the new back end (:mod:`cinder_rbd_ext.retype.commit`). All steps but
-the last hold the exclusive lock of the volume.
+A volume is migrated to another pool of the same cluster by a verified copy, as
+in a retype (:mod:`cinder_rbd_ext.retype.retypes`). The stock driver deletes
+the source before Cinder has saved the new back end. Here, one update of the
+row names both (:mod:`cinder_rbd_ext.retype.commit`). All steps but the last
+hold the exclusive lock of the volume.
 
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
 =========  =============================  ====================================
 marker     Cinder has set the migration   Without the marker, the request is
            status ``migrating``.          lost: the service that starts next
-                                          returns the volume to its former
-                                          status.
+                                          returns the volume to its old status.
 copy,      The source has no watcher, no  A copy that no row names. It is
-verify     clone and no snapshot of a     removed; the volume gets its former
+verify     clone and no snapshot of a     removed; the volume gets its old
            group. The row has the token.  status, and the migration status
                                           ``error``.
 commit     The copy equals the source.    As above, or the row names the copy
                                           and the new back end.
-record     The row names the copy.        Keys that the new back end does not
-                                          accept remain.
-settle     The row names the copy.        The source has its name, or is in the
-                                          trash. Recovery moves it there with
-                                          the delay ``rbd_conversion_keep``,
-                                          and removes the marker.
-save       The driver has returned.       The volume has the new back end. Its
-           Cinder saves status and type.  service continues when recovery has
-                                          ended the migration, and saved the
-                                          new type of a retype.
+record,    The row names the copy.        Keys that the new back end does not
+settle                                    accept remain. Recovery moves the
+                                          source to the trash.
+save       Cinder saves status and type.  Recovery saves them.
 =========  =============================  ====================================
-
-A failure before the commit removes the copy and the marker, and the volume
-stays where it is. If the copy cannot be removed yet, the marker stays:
-recovery removes the copy later, and leaves the status of the volume alone,
-which may be that of the next migration.
 
 What cannot be copied in this way, such as an image that has clones, is left to
 Cinder, which creates a volume and copies the data
-(``_migrate_volume_generic`` of its manager). The marker is removed before.
-After a kill, the service that starts next ends the migration
-(:mod:`cinder_rbd_ext.retype.recovery`); a second volume remains. Cinder
-copies with the attachments of the request: a volume without one that is in use
-before or after the copy, by the database or a watcher, or whose image changes
-meanwhile, fails instead. It cannot be attached during the copy. A volume that
-has snapshots, which Cinder does not copy, fails too: its API has refused those
-that were there, but the request may have been delivered long after recovery
-took it for lost. So does one that has got another image since the request. If
-a locked or retyped volume has got another status since, it keeps that status;
-a second volume remains then, too.
+(``_migrate_volume_generic`` of its manager). It copies the size, the image and
+the attachments of the request, and no snapshots. A volume that differs from
+its request, or that a client uses without an attachment, before or after the
+copy, therefore fails instead: the request may have been delivered long after
+recovery took it for lost. A locked or retyped volume that has got another
+status since keeps that status. A second volume can remain, as with the stock
+driver.
 """
 
 from collections.abc import Callable

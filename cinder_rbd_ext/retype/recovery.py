@@ -2,31 +2,19 @@
 
 """Completion of requests that a killed service interrupted.
 
-Everything is derived from the marker and the row in the database
-(:mod:`cinder_rbd_ext.retype.settlement`), inside the volume's exclusive lock.
-The status that a request had set is released only if its service is another
-process by now, or is down: a retype is completed if the row names the copy,
-and otherwise the volume returns to its former type and status. In all other
-cases only the image that the row does not name is removed.
+The marker and the row tell what to do, inside the exclusive lock of the volume
+(:mod:`cinder_rbd_ext.retype.settlement`). A status is released only if the
+service that had set it is down, or is another process now. If the row names
+the copy, the request is completed; otherwise the volume gets its former status
+and keeps its type. The back end that a volume has left finds it by its marker.
 
-A migration has ended as soon as the row names the copy, on the other back end.
-The back end that it has left finds the volume by its marker.
-
-An image that a client has open cannot be removed. Recovery tries again for
-some time, continues with the other tasks, and begins again with the next
-statistics.
-
-A service that is killed before the driver has written its marker loses the
-request. The next service waits for :data:`LOST` seconds, in which it receives
-the requests that were not lost. Then it returns the volumes that still have
-the status of a request, no marker and no target volume, and that were not
-changed since it started. A request that is received even later finds a volume
-that may be used again. It ends, and saves no status
-(:mod:`cinder_rbd_ext.late_request`).
-
-A copy of an unused volume by Cinder ends with its service. Without a cluster,
-recovery ends the migration as soon as nobody uses the volume or has its image
-open. The target volume stays, as with the stock driver.
+A service that is killed before the driver has written a marker loses the
+request. The next one receives waiting requests for :data:`LOST` seconds, and
+then returns the volumes that still have the status of a request, no marker and
+no target volume. A request that comes even later saves no status
+(:mod:`cinder_rbd_ext.late_request`). A copy of an unused volume by Cinder ends
+with its service. Without a cluster, recovery ends the migration when nobody
+uses the volume; the target volume stays, as with the stock driver.
 """
 
 from collections.abc import Callable
@@ -35,8 +23,10 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import sys
 import threading
 import time
+import traceback
 from typing import Any
 
 from cinder import context
@@ -58,7 +48,6 @@ from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import commit
-from cinder_rbd_ext.retype import failures
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.retype import settlement as settlements
@@ -96,7 +85,7 @@ class Recovery:
         self._stock = stock
         self._searching = threading.Lock()
         self._has_searched = False
-        self._failures = failures.Failures()
+        self._logged: set[object] = set()
         self._begin()
         # Cinder creates the driver once, before it forks the service. A
         # service that was killed is forked again.
@@ -121,9 +110,21 @@ class Recovery:
         try:
             self._search()
         except Exception:
-            self._failures.log('Could not recover interrupted retypes', {})
+            self._log('any volume')
         finally:
             self._searching.release()
+
+    def _log(self, what: str) -> None:
+        """Log an exception, the first of a kind with its traceback."""
+        kind, error, trace = sys.exc_info()
+        lines = traceback.extract_tb(trace, limit=-1)
+        cause = kind, *((line.filename, line.lineno) for line in lines)
+        LOG.error(
+            'Could not settle the request for %s: %s',
+            *(what, error),
+            exc_info=cause not in self._logged,
+        )
+        self._logged.add(cause)
 
     def _search(self) -> None:
         # Statistics are requested, and this is repeated, every minute. An
@@ -164,10 +165,7 @@ class Recovery:
                 LOG.debug('An image of volume %s has a watcher', volume_id)
                 is_left = True
             except Exception:
-                self._failures.log(
-                    'Could not settle the retype of volume %(id)s',
-                    {'id': volume_id},
-                )
+                self._log(f'volume {volume_id}')
                 is_left |= counts_used
         return is_left
 

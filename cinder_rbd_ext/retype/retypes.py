@@ -7,59 +7,33 @@ image with the new layout, which is verified. One update of Cinder's row then
 makes it the volume's (:mod:`cinder_rbd_ext.retype.commit`). All of this holds
 the exclusive lock of the volume.
 
-Each step, what holds before it, and what an interruption in it leaves:
-
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
 =========  =============================  ====================================
 marker     Cinder has set the status.     Without the marker, the request is
                                           lost: the service that starts next
                                           returns the volume to its old status.
-                                          Later, the marker alone: the same.
-plan,      The marker exists.             As above.
-obstacles
-begin      There is room for a copy.      As above.
-copy       The row has the token. The     A copy, complete or not, that no row
-           marker names both images.      names. It is removed; the volume is
-                                          unchanged.
-verify     The copy is complete.          As above.
+begin      There is room for a copy.      The same.
+copy,      The row has the token. The     A copy that no row names. It is
+verify     marker names both images.      removed; the volume is unchanged.
 commit     The source has no watcher, no  As above, or the row names the copy.
-           clone, and the same snapshots  Then only the next steps are missing.
-           and time of modification as
-           before the copy.
-complete   The row names the copy.        Recovery completes: features, QoS
-                                          limits and keys, then type and
-                                          status. A failure is logged.
-save       The driver has returned.       As above.
-           Cinder saves the type.
-settle     Cinder has saved the type.     Both images exist. The one before is
-                                          moved to the trash later
-                                          (:mod:`.settlement`).
+           clone, and is as before the    Then only the next steps are missing.
+           copy.
+complete   The row names the copy, or     Recovery repeats this, and saves type
+           none was needed.               and status. A failure is logged.
+save       Cinder saves the type.         The same.
+settle     Cinder has saved the type.     Both images exist. The former one is
+                                          moved to the trash later.
 =========  =============================  ====================================
 
-The step "complete" is the whole change if no copy is needed. What it does with
-the limits on reads and writes:
-
-==========  ============================  ====================================
-Step        Before it                     After a kill, or a failure
-==========  ============================  ====================================
-stock       The image has the limits of   Some limits of QoS specs. The driver
-            the former type.              does not let the stock driver change
-                                          those of keys.
-features,   The image has the limits of   Recovery compares the limits with
-record,     the new QoS specs, and those  the keys after it has returned or
-keys        of the former keys.           completed the retype. So does each
-                                          later attachment.
-configure   The volume has only keys      As above.
-            that its new type accepts.
-==========  ============================  ====================================
+The step "complete" changes features, limits and keys in place. The stock part
+does not change limits that keys set; after it, the image is compared with the
+keys, as at each later attachment.
 
 After a failure before the commit, the copy is removed, the volume keeps its
 type, and its owner gets a message. After the commit nothing is raised: Cinder
 would copy the image that the volume had before, and delete the other one.
-
-The copy continues to be the volume that Cinder's incremental backups refer to:
-their snapshots are copied.
+Incremental backups continue: their snapshots are copied.
 """
 
 from collections.abc import Callable

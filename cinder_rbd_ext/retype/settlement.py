@@ -2,8 +2,8 @@
 
 """Removal of the image that a volume's row does not name.
 
-One question settles each request that replaces an image, whether it succeeded,
-failed or was killed: which of the two images does the row name?
+One question settles each request that replaces an image, however it ended:
+which of the two images does the row name?
 
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
@@ -133,7 +133,7 @@ class Settlement:
     def forget_announced(self, volume_id: str, mark: marker.Marker) -> None:
         """Remove the marker of a request that has ended without a copy."""
         current = marker.of_volume(volume_id)
-        if current and current.image == mark.image and not current.has_begun:
+        if current and not current.has_begun:
             marker.forget(volume_id, mark)
 
     def settle(self, volume_id: str) -> None:
