@@ -3,7 +3,6 @@
 """Backups of volumes with keys, and restored volumes."""
 
 from tests import rbd_content
-from tests import runs
 from tests.cloud import base
 from tests.cloud import test_retype
 
@@ -102,24 +101,3 @@ class IncrementalTest(base.CloudTestCase):
         restored = self.created(backup_id=backup)
         with test_retype.opened(self.image_name(restored)) as image:
             self.assertEqual(written, rbd_content.sums(image)[''])
-
-
-@runs.tags(runs.NIGHTLY)
-class TemporaryVolumeTest(base.CloudTestCase):
-    """A backup of a snapshot, for which Cinder makes a temporary volume.
-
-    It has the type of the volume and none of its keys.
-    """
-
-    def test_size_that_the_type_refuses(self) -> None:
-        # 1 GiB is not a multiple of 12 MiB.
-        thirds = self.make_type(rbd_stripe_unit='4M', rbd_stripe_count='3')
-        eighths = {'rbd:stripe_unit': '4M', 'rbd:stripe_count': '8'}
-        volume = self.created(volume_type=thirds, metadata=eighths)
-        snapshot = self.snapshot(volume)
-        body = {'volume_id': volume, 'snapshot_id': snapshot}
-        answer = self.request('POST', '/backups', {'backup': body})
-        backup = answer['backup']['id']
-        self.addCleanup(self.remove, backup, 'backups')
-        self.wait_for(backup, kind='backups')
-        self.wait_for(snapshot, kind='snapshots')

@@ -2,12 +2,10 @@
 
 """The dashboard's other forms that change or create volumes."""
 
-import functools
 import uuid
 
 from tests import runs
 from tests.cloud import base
-from tests.cloud import groups
 from tests.cloud import volume_form
 
 _NOTE = '[data-rbd-note]'
@@ -55,68 +53,6 @@ class AccessibleTest(volume_form.FormTestCase):
                 prepare,
                 page.strip('/?').replace('tab=volume_', ''),
             )
-
-
-@runs.tags(runs.NIGHTLY)
-class ExtendTest(volume_form.FormTestCase):
-    def test_sizes_that_the_layout_allows(self) -> None:
-        volume = self.created(
-            size=3,
-            metadata={'rbd:stripe_unit': '64K', 'rbd:stripe_count': '3'},
-        )
-        self.open(f'/project/volumes/{volume}/extend/')
-        self.assertIn('multiple of 3 GiB, such as 6 GiB', self.text(_NOTE))
-        self.fill('#id_new_size', '10')
-        self.submit()
-        self.assertIn('allowed: 9 or 12 GiB', self.text('.has-error'))
-        self.check_focused('id_new_size')
-        self.screenshot('extend-volume')
-        self.check_quiet()
-
-
-@runs.tags(runs.NIGHTLY)
-class NotesTest(volume_form.FormTestCase, groups.GroupTestCase):
-    """Forms that cannot have fields for options; stock tables open them."""
-
-    # Each form is opened in two languages, themes and widths.
-    timeout = 900
-
-    def back_up(self, volume: str) -> str:
-        """Create a backup of a volume; return its ID."""
-        body = {'backup': {'volume_id': volume}}
-        ident: str = self.request('POST', '/backups', body)['backup']['id']
-        self.addCleanup(self.remove, ident, 'backups')
-        self.wait_for(ident, kind='backups')
-        return ident
-
-    def test_forms_without_fields(self) -> None:
-        volume = self.created()
-        backup = self.back_up(volume)
-        for panel, form, words in (
-            ('backups', f'{backup}/restore', 'of the default volume type'),
-        ):
-            path = f'/project/{panel}/'
-            self.check_everywhere(
-                path,
-                _NOTE,
-                functools.partial(self.open_dialog, f'{path}{form}/'),
-                form.rpartition('/')[2].replace('_', '-'),
-            )
-            self.assertIn(words, ' '.join(self.text(_NOTE).split()), form)
-        self.check_quiet()
-
-    def test_clone_of_a_group_keeps_the_layout(self) -> None:
-        group, member = self.group_of_one()
-        name = f'clone-{uuid.uuid4().hex[:8]}'
-        path = '/project/volume_groups/'
-        self.open(path)
-        self.open_dialog(f'{path}{group}/clone_group/')
-        self.fill('.modal.in #id_name', name)
-        self.submit()
-        clone = self.group_named(name)
-        (volume,) = self.members(clone)
-        self.assertNotEqual(member, volume)
-        self.check_made(volume)
 
 
 @runs.tags(runs.NIGHTLY)

@@ -10,7 +10,6 @@ import uuid
 
 import fixtures
 
-from tests import runs
 from tests.cloud import base
 from tests.cloud import documented
 
@@ -43,32 +42,6 @@ class MaintenanceTest(base.CloudTestCase):
             ['rbd', 'info', '--format', 'json', f'volumes2/volume-{volume}']
         )
         return set(json.loads(shown)['features'])
-
-    @runs.tags(runs.NIGHTLY)
-    def test_object_map_of_a_stock_volume(self) -> None:
-        stock = self.make_type(volume_backend_name='stock')
-        volume = self.created(volume_type=stock)
-        image = f'volume-{volume}'
-        subprocess.run(
-            [
-                *('rbd', 'feature', 'disable', f'volumes2/{image}'),
-                *('object-map', 'fast-diff'),
-            ],
-            check=True,
-        )
-        self.snapshot(volume)
-        plan = self.journal('plan')
-        rows = self.run_command(
-            'object-map', 'plan', '-o', plan, volume, status=0
-        )
-        self.assertEqual('planned', rows[image]['Status'])
-        self.assertNotIn('object-map', self.features(volume))
-        apply = ('object-map', 'apply', plan)
-        rows = self.run_command(*apply, status=0)
-        self.assertEqual('done', rows[image]['Status'])
-        self.assertLess({'object-map', 'fast-diff'}, self.features(volume))
-        rows = self.run_command(*apply, status=0)
-        self.assertEqual('done earlier', rows[image]['Status'])
 
     def test_plan_has_nothing_that_is_unproven_or_young(self) -> None:
         healthy = self.created()

@@ -6,7 +6,6 @@ import subprocess
 import time
 import uuid
 
-from tests import runs
 from tests.cloud import base
 from tests.cloud import groups
 
@@ -65,10 +64,6 @@ class OperationsTest(base.CloudTestCase):
 
     def test_migration_to_another_pool(self) -> None:
         self._check_migrated(*self._migrated(force=False))
-
-    @runs.tags(runs.NIGHTLY)
-    def test_host_assisted_migration(self) -> None:
-        self._check_migrated(*self._migrated(force=True))
 
     def _check_migrated(self, volume: str, pool: str) -> None:
         info = self.info(volume, pool)

@@ -169,40 +169,6 @@ class RetypeTest(base.CloudTestCase):
         self.assertNotIn('data_pool', self.info(volume))
 
 
-# The functional tests have this operation.
-@runs.tags(runs.NIGHTLY)
-class MigrateTest(base.CloudTestCase):
-    """A host-assisted migration keeps the layout of a volume."""
-
-    def test_clone_without_keys(self) -> None:
-        metadata = {**base.ASKED, 'rbd:stripe_count': '4'}
-        both = self.make_type(
-            volume_backend_name='<or> rbd <or> rbd2',
-            rbd_tenant_options=','.join(base.ASKED),
-        )
-        source = self.created(volume_type=both, metadata=metadata)
-        clone = self.created(source_volid=source, volume_type=both)
-        here = self.show(clone)['os-vol-host-attr:host']
-        pool, target = 'volumes2', 'sandbox@rbd2#rbd2'
-        if here == target:
-            pool, target = 'volumes', 'sandbox@rbd#rbd'
-        move = {'host': target, 'force_host_copy': True}
-        self.action(clone, self.operator, **{'os-migrate_volume': move})
-        self.addCleanup(self.remove, clone)
-        self.until(lambda: self._moved(clone, target))
-        info = self.info(clone, pool)
-        self.assertEqual(2**20, info['object_size'])
-        self.assertEqual(65536, info['stripe_unit'])
-        self.assertEqual(4, info['stripe_count'])
-        self.assertNotIn('parent', info)
-
-    def _moved(self, volume: str, target: str) -> bool:
-        record = self.show(volume)
-        self.assertNotEqual('error', record['migration_status'], record)
-        done = record['migration_status'] == 'success'
-        return bool(done and record['os-vol-host-attr:host'] == target)
-
-
 class CorrectionTest(base.CloudTestCase):
     """An administrator can correct metadata that contradicts an image."""
 

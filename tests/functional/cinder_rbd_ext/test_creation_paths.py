@@ -10,7 +10,6 @@ import fixtures
 from oslo_utils import units
 
 from cinder_rbd_ext import driver as driver_module
-from cinder_rbd_ext import exceptions
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from tests import runs
@@ -78,34 +77,6 @@ class EveryPathTest(base.DriverTestCase):
         volume.refresh()
         self.assertEqual(base.ASKED, volume.metadata)
 
-    # Which request applies is decided before librbd is called.
-    @runs.tags(runs.NIGHTLY)
-    @ddt.data(*_MOST)
-    def test_what_the_type_asks_for(
-        self, path: type[creation_paths.Path]
-    ) -> None:
-        type_id = self.make_type(
-            rbd_object_size='2M',
-            rbd_stripe_unit='128K',
-            rbd_stripe_count='4',
-            rbd_features='layering,exclusive-lock',
-            rbd_data_pool='volumes-data',
-        )
-        volume = self._made(path, type_id=type_id)
-        self.assertEqual(
-            {
-                'object_size': 2 * units.Mi,
-                'stripe_unit': 128 * units.Ki,
-                'stripe_count': 4,
-            },
-            self.layout_of(volume),
-        )
-        self.assertEqual(
-            {'layering', 'exclusive-lock', 'striping', 'data-pool'},
-            self.features_of(volume),
-        )
-        self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
-
     @runs.tags(runs.NIGHTLY)
     @ddt.data(*(f for f in _PLAIN if not f.inherits))
     def test_what_the_backend_says(
@@ -162,50 +133,6 @@ class EveryPathTest(base.DriverTestCase):
         else:
             self.assertEqual(16 * units.Mi, made['stripe_unit'])
             self.assertEqual(1, made['stripe_count'])
-
-    @runs.tags(runs.NIGHTLY)
-    @ddt.data(*creation_paths.ALL)
-    def test_bad_input_leaves_nothing(
-        self, path: type[creation_paths.Path]
-    ) -> None:
-        made = path(self)
-        made.prepare()
-        volume = made.new_volume(metadata={keys.OBJECT_SIZE: '3M'})
-        error = self.assertRaises(
-            exceptions.VolumeOptionRefused, made.make, volume, self.driver
-        )
-        for text in (str(error), self.reason(volume) or ''):
-            self.assertIn("rbd:object_size = '3M' (volume metadata)", text)
-            self.assertIn('a power of two from 4 KiB to 32 MiB', text)
-        self.assertNotIn(volume.name, self.cluster.names())
-        self.assertEqual([], self._clone_snapshots(volume))
-
-    def _clone_snapshots(self, volume: Any) -> list[str]:
-        names = []
-        for name in self.cluster.names():
-            with self.cluster.image(name) as image:
-                names += [
-                    s['name']
-                    for s in image.list_snaps()
-                    if s['name'].startswith(volume.name)
-                ]
-        return names
-
-    @ddt.data(*_PLAIN)
-    def test_a_cache_override_is_not_inherited(
-        self, path: type[creation_paths.Path]
-    ) -> None:
-        made = path(self)
-        made.prepare()
-        for pool in ('volumes', 'images'):
-            for name in self.cluster.names(pool):
-                with self.cluster.image(name, pool) as image:
-                    image.metadata_set('conf_rbd_cache', 'false')
-                    image.metadata_set('conf_rbd_qos_iops_limit', '9')
-        volume = made.new_volume()
-        made.make(volume, self.driver)
-        with self.cluster.image(volume.name) as image:
-            self.assertNotIn('conf_rbd_cache', dict(image.metadata_list()))
 
 
 class EncryptedImageTest(base.DriverTestCase):
