@@ -64,8 +64,12 @@ LONGEST_LIFE = 3600.0
 VERIFIED_FOR = 1.0
 
 #: Seconds for which a connection is not checked that replaces one without a
-#: response: the OSDs may be the cause, and other OSDs may respond.
+#: response: the OSDs may be the cause, and other OSDs may respond. Without a
+#: response to this one either, it is used: there is no third one.
 UNCHECKED_FOR = 30.0
+
+#: Seconds for which the addresses of the monitors are cached.
+ADDRESSES_FOR = 10.0
 
 #: Seconds to wait for an OSD, or for a connection that another operation
 #: opens. An operation must be able to begin within ten seconds.
@@ -121,7 +125,9 @@ class _Connection:
     :ivar rados: None until it is open, and after its end
     :ivar error: why it could not be opened
     :ivar is_current: whether new operations use it
-    :ivar is_silent: whether no OSD has responded to it
+    :ivar is_silent: whether it was replaced because no OSD responded to it
+    :ivar is_second: whether it replaces such a connection, and no OSD has
+        responded since
     :ivar verified_at: when an OSD last responded to it
     :ivar files: the files that a new connection would read
     """
@@ -133,7 +139,8 @@ class _Connection:
         self.is_current = True
         self.is_silent = False
         self.made_at = self.verified_at = time.monotonic()
-        if former and former.is_silent:
+        self.is_second = bool(former and former.is_silent)
+        if self.is_second:
             self.verified_at += UNCHECKED_FOR
         self.files: list[str] = former.files if former else []
         self.digest = _digest(self.files)
@@ -196,6 +203,8 @@ class SharedConnections:
 
     def __init__(self, driver: protocols.Driver) -> None:
         self._driver = driver
+        #: For which cluster the addresses are, until when, and the addresses.
+        self._addresses: tuple[Any, float, Addresses] = None, 0.0, ([], [])
         self._forget()
         releases.after_fork(self._abandon)
 
@@ -268,6 +277,10 @@ class SharedConnections:
         """
         if not self.is_on:
             return stock()
+        place = self._driver._get_config_tuple()
+        known_place, until, (hosts, ports) = self._addresses
+        if known_place == place and time.monotonic() < until:
+            return list(hosts), list(ports)
         # If the connection was lost, the second attempt uses another one.
         for _attempt in range(2):
             with rbd.RADOSClient(self._driver) as client:
@@ -275,7 +288,10 @@ class SharedConnections:
                     _MON_DUMP, b''
                 )
             if status == 0:
-                return _parse(output)
+                known = _parse(output)
+                until = time.monotonic() + ADDRESSES_FOR
+                self._addresses = place, until, known
+                return known
         raise exception.VolumeBackendAPIException(
             data=f'mon dump failed with status {status}: {why}'
         )
@@ -346,11 +362,14 @@ class SharedConnections:
         is_usable = began - connection.verified_at < VERIFIED_FOR
         try:
             if not is_usable and self._responds(ioctx):
-                is_usable = True
+                is_usable, connection.is_second = True, False
                 connection.verified_at = began
         except BaseException:
             ioctx.close()
             raise
+        if not is_usable and connection.is_second:
+            is_usable = True
+            connection.verified_at = time.monotonic() + UNCHECKED_FOR
         if is_usable:
             return ioctx
         ioctx.close()

@@ -19,6 +19,7 @@ be removed yet gets the reason as image metadata, for the metrics.
 """
 
 import collections
+from collections.abc import Collection
 from collections.abc import Iterable
 import contextlib
 import functools
@@ -58,8 +59,7 @@ RENEWAL = 15.0
 #: Seconds between two looks at the trash, with deferred deletion at most its
 #: interval.
 INTERVAL = 10.0
-#: Seconds between two looks for what changes rarely: the state of volumes
-#: and sources without clones.
+#: Seconds between two searches for deleted sources whose clones have ended.
 RARELY = 60.0
 #: Maximum number of seconds until a blocked image is tried again.
 LONGEST = 600.0
@@ -91,9 +91,7 @@ class Purger:
         self._last: dict[str, float] = {}
         #: For each blocked image, the time and the pause of the next attempt.
         self._blocked: dict[str, tuple[float, float]] = {}
-        self._next_rare = float('-inf')
-        #: The volumes that this cloud has deleted, of kept images.
-        self._gone: set[str] = set()
+        self._next_search = float('-inf')
         self._is_paused = False
         #: Snapshots without a clone on sources that were locked. They go with
         #: the source if this process ends before.
@@ -139,7 +137,7 @@ class Purger:
     def run_once(self) -> None:
         """Remove what can be removed now, and wait for it."""
         with rbd.RADOSClient(self._driver) as client:
-            self._next_rare = float('-inf')
+            self._next_search = float('-inf')
             self._blocked.clear()
             for entry in self._due(client):
                 self._purge(entry)
@@ -155,11 +153,10 @@ class Purger:
     def _run(self) -> None:
         while True:
             try:
-                with (
-                    connections.own_connection(),
-                    rbd.RADOSClient(self._driver) as client,
-                ):
-                    # The health is asked for on this connection.
+                # It stays open for the lease.
+                with connections.own_connection():
+                    client = rbd.RADOSClient(self._driver)
+                with client:
                     connections.limit_monitors(client.cluster)
                     self._lead(client)
             except Exception as error:
@@ -191,16 +188,18 @@ class Purger:
 
     def _interval(self) -> float:
         settings = self._driver.configuration
-        if settings.enable_deferred_deletion:
-            return float(settings.deferred_deletion_purge_interval)
-        return INTERVAL
+        return float(
+            settings.deferred_deletion_purge_interval
+            if settings.enable_deferred_deletion
+            else INTERVAL
+        )
 
     def _has_lease(self, ioctx: Any, flags: int) -> bool:
         lock = releases.off_the_hub(ioctx).lock_exclusive
         try:
             lock(
                 *(OBJECT, self._lock, self._cookie),
-                *(_holder(), LEASE, flags),
+                *(socket.gethostname(), LEASE, flags),
             )
         except (
             self._driver.rados.ObjectBusy,
@@ -226,61 +225,46 @@ class Purger:
 
     def _due(self, client: protocols.Client) -> list[entries.Entry]:
         """Return the images that may be removed now, the oldest first."""
-        listed = self._entries(client)
         now = time.monotonic()
-        if now >= self._next_rare:
-            self._next_rare = now + RARELY
-            self._gone = _deleted_volumes(
-                {e.mark.volume for e in listed if not e.is_expired}
-            )
+        if now >= self._next_search:
+            self._next_search = now + RARELY
             relatives.Relatives(self._driver, client).settle_marked()
             self._release_parents(client)
-        last_kept = {
-            entry.mark.volume: entry.mark.at
-            for entry in sorted(listed, key=lambda e: e.mark.at)
-            if entry.mark.kind == trash_mark.KEPT
-        }
-        is_low = self._is_low()
-        present = {entry.image_id for entry in listed}
-        for image_id in set(self._blocked) - present:
-            self._blocked.pop(image_id, None)
-        return sorted(
-            (
-                entry
-                for entry in listed
-                if entry.image_id not in self._running
-                and self._blocked.get(entry.image_id, (0.0,))[0] <= now
-                and (
-                    entry.is_expired
-                    or self._ends_early(entry, last_kept, is_low)
-                )
-            ),
-            key=lambda entry: entry.mark.at,
-        )
+        list_entries = releases.off_main_thread(self._marks.entries)
+        listed = sorted(list_entries(client.ioctx), key=lambda e: e.mark.at)
+        ends_early = self._early_ends(listed)
+        ids = {entry.image_id for entry in listed}
+        self._blocked = {k: x for k, x in self._blocked.items() if k in ids}
+        return [
+            entry
+            for entry in listed
+            if entry.image_id not in self._running
+            and self._blocked.get(entry.image_id, (0.0,))[0] <= now
+            and (entry.is_expired or entry.image_id in ends_early)
+        ]
 
     def _release_parents(self, client: protocols.Client) -> None:
         parents, self.parents = self.parents, set()
         for parent in parents:
             relatives.Relatives(self._driver, client).release(parent)
 
-    def _entries(self, client: protocols.Client) -> list[entries.Entry]:
-        listed = releases.off_main_thread(self._marks.entries)(client.ioctx)
-        return list(listed)
+    def _early_ends(self, listed: Iterable[entries.Entry]) -> set[str]:
+        """Return the ids of former images of volumes that are kept no longer.
 
-    def _ends_early(
-        self, entry: entries.Entry, last_kept: dict[str, float], is_low: bool
-    ) -> bool:
-        """Return whether the former image of a volume is not kept longer.
+        The quota does not count them, so only the last one of a volume is
+        kept, and none of a volume that is deleted or of a pool with little
+        space.
 
-        The quota does not count it, so only the last one of a volume is kept,
-        and none of a volume that is deleted or of a pool with little space.
+        :param listed: in the order of their marks
         """
-        deferred = self._driver.configuration.enable_deferred_deletion
-        return entry.mark.kind == trash_mark.KEPT and (
-            is_low
-            or last_kept[entry.mark.volume] > entry.mark.at
-            or (entry.mark.volume in self._gone and not deferred)
-        )
+        kept = [e for e in listed if e.mark.kind == trash_mark.KEPT]
+        if self._is_low():
+            return {entry.image_id for entry in kept}
+        last = {entry.mark.volume: entry.image_id for entry in kept}
+        if not self._driver.configuration.enable_deferred_deletion:
+            for volume_id in _deleted_volumes(last):
+                del last[volume_id]
+        return {entry.image_id for entry in kept} - set(last.values())
 
     def _is_low(self) -> bool:
         stats = self._driver._stats
@@ -346,6 +330,7 @@ class Purger:
 
     def _run_purge(self, entry: entries.Entry) -> None:
         try:
+            # A pause in librbd's thread halts the whole connection.
             with connections.own_connection():
                 self._purge(entry)
         finally:
@@ -358,8 +343,11 @@ class Purger:
             with rbd.RADOSClient(self._driver) as client:
                 blocker = self._remove(client, entry)
                 if blocker:
-                    note = functools.partial(_note, client.ioctx)
-                    releases.off_the_hub(note)(entry.image_id, blocker)
+                    releases.off_the_hub(ownership.set_metadata)(
+                        client.ioctx,
+                        entry.image_id,
+                        {trash_mark.BLOCKED_KEY: blocker},
+                    )
         except Exception:
             blocker = trash_mark.FAILURE
             LOG.exception('Could not remove %s from the trash', entry.name)
@@ -369,11 +357,7 @@ class Purger:
             self._blocked[entry.image_id] = time.monotonic() + pause, pause
             LOG.info(
                 '%(name)s (%(id)s) stays in the trash: %(blocker)s',
-                {
-                    'name': entry.name,
-                    'id': entry.image_id,
-                    'blocker': blocker,
-                },
+                {'name': entry.name, 'id': entry.image_id, 'blocker': blocker},
             )
             return
         LOG.info('Removed %s from the trash', entry.name)
@@ -465,11 +449,6 @@ class _Pace:
         return 0
 
 
-def _holder() -> str:
-    """Return who holds the lease, for ``rados lock info``."""
-    return socket.gethostname()
-
-
 def _examine(
     driver: protocols.Driver, ioctx: Any, entry: entries.Entry
 ) -> tuple[str, relatives.Needs]:
@@ -498,11 +477,7 @@ def _examine(
         return blocker, needs
 
 
-def _note(ioctx: Any, image_id: str, blocker: str) -> None:
-    ownership.set_metadata(ioctx, image_id, {trash_mark.BLOCKED_KEY: blocker})
-
-
-def _deleted_volumes(volume_ids: set[str]) -> set[str]:
+def _deleted_volumes(volume_ids: Collection[str]) -> set[str]:
     """Return those volumes that this cloud has deleted."""
     if not volume_ids:
         return set()

@@ -15,10 +15,12 @@ import uuid
 
 from cinder import objects
 from cinder.tests.unit import utils as cinder_utils
+import fixtures
 from oslo_utils import fixture
 
 from benchmarks import counts
 from cinder_rbd_ext import driver
+from cinder_rbd_ext.cluster import connections
 from rbd_volume_options import keys
 from tests.functional.cinder_rbd_ext import base
 
@@ -77,7 +79,12 @@ class CountsTest(base.DriverTestCase):
         self._costs((2, 2, 7), self.driver.create_cloned_volume, copy, volume)
         self._costs((2, 1, 6), self.driver.extend_volume, volume, 2)
         attach = self.driver.initialize_connection
+        # The addresses of the monitors are cached for some time.
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{connections.__name__}.ADDRESSES_FOR', 3600)
+        )
         self._costs((2, 0, 6), attach, volume, _CONNECTOR)
+        self._costs((1, 0, 6), attach, volume, _CONNECTOR)
         self._costs((3, 1, 4), self.driver.delete_volume, clone)
         # Its snapshot of the source is deleted with it, under another lock.
         self._costs((4, 2, 4), self.driver.delete_volume, copy)

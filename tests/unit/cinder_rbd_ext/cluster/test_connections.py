@@ -315,7 +315,12 @@ class CheckTest(ConnectionsTestCase):
         self.cluster.fail('Ioctx.read', _TIMED_OUT)
         self._use()
         self.assertEqual(['shutdown', 'connected'], self._states())
+        # Nor is there a third one, until an OSD has responded again.
         self._set(VERIFIED_FOR=-2 * connections.UNCHECKED_FOR)
+        self._use()
+        self.assertEqual(2, len(self.connected))
+        self._use()
+        self.cluster.fail('Ioctx.read', _TIMED_OUT)
         self._use()
         self.assertEqual(3, len(self.connected))
 
@@ -395,6 +400,27 @@ class KeyTest(ConnectionsTestCase):
 
 
 class AddressesTest(ConnectionsTestCase):
+    def _asks(self) -> bool:
+        """Return whether the next request for the addresses asks a monitor."""
+        self.cluster.mon_status = -errno.EACCES
+        try:
+            self.assertEqual(_ADDRESSES, self.driver._get_mon_addrs())
+        except exception.VolumeBackendAPIException:
+            return True
+        finally:
+            self.cluster.mon_status = 0
+        return False
+
+    def test_addresses_are_cached_for_some_time(self) -> None:
+        self.assertTrue(self._asks())
+        self.assertEqual(_ADDRESSES, self.driver._get_mon_addrs())
+        self.assertFalse(self._asks())
+        self.driver._active_config = {'name': 'secondary'}
+        self.assertTrue(self._asks())
+        self._set(ADDRESSES_FOR=-1.0)
+        self.driver._get_mon_addrs()
+        self.assertTrue(self._asks())
+
     def test_order_and_ipv6_without_a_program(self) -> None:
         ran = len(self.commands.ran)
         self.assertEqual(_ADDRESSES, self.driver._get_mon_addrs())
