@@ -60,7 +60,7 @@ class Entry:
         return self.until.replace(tzinfo=datetime.timezone.utc) <= now
 
 
-def prepare(ioctx: Any, names: Iterable[str] = ()) -> None:
+def prepare(librados: Any, names: Iterable[str], ioctx: Any) -> None:
     """Create the objects that deletions need and a full pool would refuse.
 
     librbd creates its list of the trash with the first image that it moves
@@ -68,13 +68,9 @@ def prepare(ioctx: Any, names: Iterable[str] = ()) -> None:
     does not exist.
     """
     for name in (_DIRECTORY, *names):
-        # An operation can be run only once.
-        operation = ioctx.create_write_op()
-        try:
+        with librados.WriteOpCtx() as operation:
             operation.new(0)
             ioctx.operate_write_op(operation, name)
-        finally:
-            ioctx.release_write_op(operation)
 
 
 def move(
@@ -120,13 +116,11 @@ def mark_of(
 ) -> trash_mark.Mark | None:
     """Return the valid mark of the image of a name, or None."""
 
-    def read() -> trash_mark.Mark | None:
-        image_id = ownership.id_of(ioctx, name)
-        if image_id is None:
-            return None
-        return trash_mark.read(driver.rados, ioctx, image_id)[0]
-
-    mark: trash_mark.Mark | None = releases.off_main_thread(read)()
+    image_id = releases.off_main_thread(ownership.id_of)(ioctx, name)
+    if image_id is None:
+        return None
+    read = releases.off_main_thread(trash_mark.read)
+    mark: trash_mark.Mark | None = read(driver.rados, ioctx, image_id)[0]
     return mark
 
 
@@ -163,15 +157,14 @@ class Marks:
         """Return the entries of the trash that the driver has made."""
         listed = trash_of(self._driver.rbd, ioctx)
         known, made = {}, []
+        rados = self._driver.rados
         for item in listed:
-            key = item['id'], item['deletion_time']
-            if key in self._known:
-                mark = self._known[key]
-            else:
-                mark, _ = trash_mark.read(
-                    self._driver.rados, ioctx, item['id']
-                )
-                if mark and not mark.is_of_move(item['deletion_time']):
+            moved_at = item['deletion_time']
+            key = item['id'], moved_at
+            mark = self._known.get(key)
+            if key not in self._known:
+                mark, _ = trash_mark.read(rados, ioctx, item['id'])
+                if mark and not mark.is_of_move(moved_at):
                     mark = None
             known[key] = mark
             if mark:
@@ -221,11 +214,11 @@ def discard(
 
 def kept_of(driver: protocols.Driver, volume_id: str) -> list[Entry]:
     """Return the former images of a volume in the trash of the back end."""
-    listed = in_pool(driver, Marks(driver).entries)
+    kept = trash_mark.KEPT, volume_id
     return [
         entry
-        for entry in listed
-        if (entry.mark.kind, entry.mark.volume) == (trash_mark.KEPT, volume_id)
+        for entry in in_pool(driver, Marks(driver).entries)
+        if (entry.mark.kind, entry.mark.volume) == kept
     ]
 
 

@@ -100,7 +100,9 @@ class Purger:
     def start(self) -> None:
         """Create what a full pool would refuse, and begin."""
         try:
-            prepare = functools.partial(entries.prepare, names=(OBJECT,))
+            prepare = functools.partial(
+                entries.prepare, self._driver.rados, (OBJECT,)
+            )
             entries.in_pool(self._driver, prepare)
         except self._driver.rados.Error:
             LOG.exception('Could not prepare the trash; is the pool full?')
@@ -233,8 +235,9 @@ class Purger:
         list_entries = releases.off_main_thread(self._marks.entries)
         listed = sorted(list_entries(client.ioctx), key=lambda e: e.mark.at)
         ends_early = self._early_ends(listed)
-        ids = {entry.image_id for entry in listed}
-        self._blocked = {k: x for k, x in self._blocked.items() if k in ids}
+        # Removals change it meanwhile.
+        for image_id in set(self._blocked) - {e.image_id for e in listed}:
+            self._blocked.pop(image_id, None)
         return [
             entry
             for entry in listed
@@ -379,18 +382,13 @@ class Purger:
         ):
             return trash_mark.SNAPSHOTS
         for pool, child in needs.children:
-            LOG.info(
-                'Flattening %(child)s, a clone of %(name)s in the trash',
-                {'child': child, 'name': entry.name},
-            )
+            LOG.info('Flattening %s, a clone of an image in the trash', child)
             driver._flatten(pool, child)
         remove = functools.partial(entries.remove, driver)
         try:
+            pace = _Pace(driver, self)
             releases.off_the_hub(remove)(
-                client.ioctx,
-                entry,
-                not entry.is_expired,
-                _Pace(driver, self),
+                client.ioctx, entry, not entry.is_expired, pace
             )
         except driver.rbd.ImageBusy:
             return trash_mark.CLIENTS
@@ -417,14 +415,9 @@ class Purger:
         if not any(row.name == entry.name and not row.deleted for row in rows):
             return False
         LOG.error(
-            'Image %(name)s (%(id)s) in the trash is that of volume '
-            '%(volume)s. It is not removed. To restore it: rbd trash restore '
-            '%(id)s',
-            {
-                'name': entry.name,
-                'id': entry.image_id,
-                'volume': entry.mark.volume,
-            },
+            'Image %(name)s in the trash is that of a volume. It is not '
+            'removed. To restore it: rbd trash restore %(id)s',
+            {'name': entry.name, 'id': entry.image_id},
         )
         return True
 

@@ -71,11 +71,7 @@ class Needs:
 
 
 def needs_of(librbd: Any, image: bindings.Image, pool: str) -> Needs:
-    """Return who needs an open image, and whom it needs.
-
-    :param librbd: the module ``rbd``
-    :param pool: the name of its pool
-    """
+    """Return who needs an open image in a pool, and whom it needs."""
     # Of the head, librbd lists the clones of all snapshots, also of removed
     # ones.
     children = list(image.list_children2())
@@ -83,19 +79,17 @@ def needs_of(librbd: Any, image: bindings.Image, pool: str) -> Needs:
         tuple((c['pool'], c['image']) for c in children if not c['trash']),
         any(child['trash'] for child in children),
         tuple(image_handles.snapshot_names(image)),
-        any(True for _ in image.list_snaps()),
-        parents_of(librbd, image, pool),
+        bool(list(image.list_snaps())),
+        _parents_of(librbd, image, pool),
     )
 
 
-def parents_of(
+def _parents_of(
     librbd: Any, image: bindings.Image, pool: str
 ) -> tuple[Parent, ...]:
-    """Return the snapshots in a pool that an open image was cloned from.
-
-    Snapshots of a flattened clone may still depend on the source.
-    """
+    """Return the snapshots in a pool that an open image was cloned from."""
     parents = []
+    # Snapshots of a flattened clone may still depend on the source.
     for snapshot in (None, *image_handles.snapshot_names(image)):
         with image_handles.at(image, snapshot):
             try:
@@ -124,12 +118,9 @@ def _drop(driver: protocols.Driver, image: bindings.Image, name: str) -> None:
     with image_handles.at(image, name):
         if list(image.list_children2()):
             return
-    try:
+    # It may just be cloned or removed.
+    with contextlib.suppress(driver.rbd.ImageBusy, driver.rbd.ImageNotFound):
         image_handles.remove_snapshot(image, name)
-    except (driver.rbd.ImageBusy, driver.rbd.ImageNotFound) as error:
-        # The snapshot is being cloned or removed.
-        LOG.debug('Could not remove snapshot %s: %s', name, error)
-    else:
         LOG.info('Removed snapshot %s, which had no clones', name)
 
 
@@ -159,13 +150,9 @@ def let_go(driver: protocols.Driver, snapshot: protocols.Snapshot) -> None:
             name = children[0]['image'] + wire.CLONE_SNAPSHOT
             image.rename_snap(snapshot.name, name)
             LOG.info(
-                'Renamed snapshot %(old)s of %(image)s to %(new)s until its '
-                'clones in the trash are removed',
-                {
-                    'old': snapshot.name,
-                    'image': snapshot.volume_name,
-                    'new': name,
-                },
+                'Snapshot %(old)s is %(new)s until its clones in the trash '
+                'are removed',
+                {'old': snapshot.name, 'new': name},
             )
 
 
@@ -226,11 +213,10 @@ class Relatives:
             with lockutils.lock(name, 'rbd-clone-source-'):
                 with self._opened(name) as image:
                     drop_unneeded(driver, image)
-                    if list(image.list_snaps()):
+                    pool = ioctx.get_pool_name()
+                    needs = needs_of(driver.rbd, image, pool)
+                    if needs.has_snapshots:
                         return
-                    parents = parents_of(
-                        driver.rbd, image, ioctx.get_pool_name()
-                    )
                     is_long = driver.purger.takes(image)
                 LOG.info('Removing %s, which has no clones left', name)
                 if is_long:
@@ -248,7 +234,7 @@ class Relatives:
                 driver._try_remove_volume(self._client, name)
         except driver.rbd.ImageNotFound:
             return
-        for parent in parents:
+        for parent in needs.parents:
             self.release(parent)
 
     @contextlib.contextmanager
