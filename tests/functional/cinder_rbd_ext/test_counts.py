@@ -62,7 +62,7 @@ class CountsTest(base.DriverTestCase):
 
     def test_life_of_a_plain_volume(self) -> None:
         volume = self._loaded()
-        self._costs((1, 0, 3), self.driver.create_volume, volume)
+        self._costs((1, 0, 2), self.driver.create_volume, volume)
         snapshot = self._snapshot(volume)
         self._costs((2, 1, 3), self.driver.create_snapshot, snapshot)
         clone = self._loaded(snapshot_id=snapshot.id)
@@ -70,21 +70,21 @@ class CountsTest(base.DriverTestCase):
         self.driver._show_msg_check_clone_v2_api(volume.name)
         self._costs(
             # One statement reads the record of the source.
-            (3, 1, 7),
+            (3, 1, 6),
             self.driver.create_volume_from_snapshot,
             clone,
             snapshot,
         )
         copy = self._loaded(source_volid=volume.id)
-        self._costs((2, 2, 7), self.driver.create_cloned_volume, copy, volume)
+        self._costs((2, 2, 6), self.driver.create_cloned_volume, copy, volume)
         self._costs((2, 1, 6), self.driver.extend_volume, volume, 2)
         attach = self.driver.initialize_connection
         # The addresses of the monitors are cached for some time.
         self.useFixture(
             fixtures.MonkeyPatch(f'{connections.__name__}.ADDRESSES_FOR', 3600)
         )
-        self._costs((2, 0, 6), attach, volume, _CONNECTOR)
-        self._costs((1, 0, 6), attach, volume, _CONNECTOR)
+        self._costs((2, 0, 3), attach, volume, _CONNECTOR)
+        self._costs((1, 0, 3), attach, volume, _CONNECTOR)
         self._costs((3, 1, 4), self.driver.delete_volume, clone)
         # Its snapshot of the source is deleted with it, under another lock.
         self._costs((4, 2, 4), self.driver.delete_volume, copy)
@@ -97,12 +97,12 @@ class CountsTest(base.DriverTestCase):
         # The data pool is probed every five minutes.
         self.driver.delete_volume(self.made_volume(type_id=type_id))
         volume = self._loaded(metadata=base.ASKED, type_id=type_id)
-        self._costs((1, 0, 3), self.driver.create_volume, volume)
+        self._costs((1, 0, 2), self.driver.create_volume, volume)
         self.assertEqual('volumes-data', self.recorded(volume)[keys.DATA_POOL])
         copy = self._loaded(
             metadata={}, type_id=type_id, source_volid=volume.id
         )
-        self._costs((2, 2, 7), self.driver.create_cloned_volume, copy, volume)
+        self._costs((2, 2, 6), self.driver.create_cloned_volume, copy, volume)
         self._costs((2, 1, 6), self.driver.extend_volume, volume, 2)
 
     def test_retype_in_place(self) -> None:
@@ -138,7 +138,7 @@ class CountsTest(base.DriverTestCase):
         # One context replaces the mark of an image that was given away.
         self._costs(
             # Limits are set as the row has them.
-            (5, 2, 6),
+            (5, 2, 5),
             self.driver.manage_existing,
             volume,
             {'source-name': name},
