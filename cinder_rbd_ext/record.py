@@ -183,14 +183,14 @@ def replace(
 ) -> None:
     """Record the image of a volume instead of what is recorded now.
 
-    :param accepted: as for :func:`image_record.of_image`, and the next ones
+    :param accepted: as for :func:`image_record.created_items`, like the next
     :raises VolumeBackendAPIException: if the volume was deleted or has got
         another image
     :raises OptionError: if the record does not fit
     """
     text = new.text(volume.name_id)
     own_name = volume.name_id == volume.id
-    entries, stale = image_record.of_image(accepted, configuration, disk)
+    entries, stale = image_record.created_items(accepted, configuration, disk)
 
     def changed(items: Mapping[str, str]) -> dict[str, str]:
         items = image_record.without_reason(items, [wire.REASON_CREATION])
@@ -277,7 +277,7 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
 def limited(volume_id: str, entries: Mapping[str, Any]) -> None:
     """Record what QoS specs set on an image; a failure is logged."""
     try:
-        write(volume_id, *image_record.of_qos(entries))
+        write(volume_id, *image_record.qos_items(entries))
     except Exception:
         LOG.exception('Could not record the limits of volume %s', volume_id)
 
@@ -290,7 +290,7 @@ def accepted(
     A failure is logged: the change is already made, and the value is then
     checked where it takes effect.
     """
-    update = image_record.of_accepted(metadata, removed)
+    update = image_record.accepted_items(metadata, removed)
     if not any(update):
         return
     try:

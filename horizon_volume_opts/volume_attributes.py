@@ -114,7 +114,7 @@ def _state(shown: Mapping[str, Any]) -> options.Values | None:
     if not isinstance(names, list) or not all(map(_text, names)):
         return None
     return options.image_values(
-        layout.ImageLayout.of(*numbers),
+        layout.ImageLayout.from_numbers(*numbers),
         frozenset(names),
         pool if _text(pool) else None,
     )

@@ -72,7 +72,7 @@ class Acceptance:
                 accepted = rest
 
 
-def of_type(
+def accepted_by_type(
     metadata: Mapping[str, str],
     specs: Mapping[str, str],
     settings: backend_settings.BackendSettings | None,

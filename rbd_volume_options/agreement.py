@@ -172,25 +172,20 @@ def _choice(
 
     :param items: the metadata of the volume; empty to ignore it
     """
-    others = set(registry.OPTIONS) - {key, keys.TENANT_OPTIONS}
-
-    def chosen(items: Mapping[str, str]) -> dict[str, str]:
-        relevant = options.for_attachment(items)
-        return {k: v for k, v in relevant.items() if k not in others}
-
-    metadata = chosen(items)
-    specs = chosen(volume.specs)
-    value = metadata.get(key)
-    if value is not None and not volume.is_accepted(key, value):
+    own = {key: items[key]} if key in items else {}
+    specs = {
+        name: volume.specs[name]
+        for name in (key, keys.TENANT_OPTIONS)
+        if name in volume.specs
+    }
+    if own and not volume.is_accepted(key, items[key]):
         volume.warn(
             'Volume %(id)s: %(key)s = %(value)s was not set through the API '
             'extension. Load the extension in every cinder-api service.',
-            {'id': volume.ident, 'key': key, 'value': errors.shown(value)},
+            {'id': volume.ident, 'key': key, 'value': errors.shown(own[key])},
         )
-        request.check_tenant(metadata, specs, settings)
-    requested = request.read_request(
-        metadata, specs, settings, is_checked=True
-    )
+        request.check_tenant(own, specs, settings)
+    requested = request.read_request(own, specs, settings, is_checked=True)
     return requested.resolve().choice(key)
 
 

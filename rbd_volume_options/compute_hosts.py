@@ -79,7 +79,9 @@ class ComputeHost:
         return cache_modes.CacheMode.NONE
 
 
-def of_connector(connector: Mapping[str, Any] | None) -> ComputeHost | None:
+def host_in_connector(
+    connector: Mapping[str, Any] | None,
+) -> ComputeHost | None:
     """Return the host of a connector; None without the plug-in.
 
     What a newer plug-in may add is ignored.
@@ -127,7 +129,7 @@ def heard(told: Mapping[str, Any]) -> Heard:
 
     A connector without the item could also be that of a tenant.
     """
-    described = of_connector(told)
+    described = host_in_connector(told)
     at = told.get(wire.HOSTS_HEARD) or ''
     without = told.get(wire.HOSTS_HEARD_WITHOUT) or ''
     if described is None or without > at:

@@ -104,7 +104,7 @@ def from_mask(mask: int) -> Features:
     return frozenset(f.name for f in FEATURES.values() if mask & f.bit)
 
 
-def of_new_image(wanted: Features, striped: bool, data_pool: bool) -> Features:
+def with_implied(wanted: Features, striped: bool, data_pool: bool) -> Features:
     """Return the features that librbd gives a new image.
 
     ``fast-diff`` goes with ``object-map``. Two features follow from the layout

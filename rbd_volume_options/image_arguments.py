@@ -22,7 +22,7 @@ _DEFAULT_DATA_POOL = 'rbd_default_data_pool'
 _ORDER = '--order'
 
 
-def arguments(how: options.Values) -> dict[str, Any]:
+def create_arguments(how: options.Values) -> dict[str, Any]:
     """Return librbd's arguments for the values that a plan sets.
 
     Unit and count are always both set: without them, a clone with its own
@@ -43,7 +43,7 @@ def arguments(how: options.Values) -> dict[str, Any]:
     return values
 
 
-def state(
+def made_values(
     pool_name: str, values: Mapping[str, Any], ceph_options: Mapping[str, str]
 ) -> options.Values | None:
     """Return the image that librbd creates in a pool with some arguments.
@@ -64,10 +64,12 @@ def state(
     if pool == pool_name:
         pool = None
     size = 1 << order
-    image_layout = layout.ImageLayout.of(size, unit or size, count or 1)
+    image_layout = layout.ImageLayout.from_numbers(
+        size, unit or size, count or 1
+    )
     return options.image_values(
         image_layout,
-        features.of_new_image(
+        features.with_implied(
             features.from_mask(mask),
             image_layout.striping is not None,
             bool(pool),
@@ -76,7 +78,7 @@ def state(
     )
 
 
-def of_copy(target: options.Values, pool: str) -> list[str]:
+def copy_arguments(target: options.Values, pool: str) -> list[str]:
     """Return the arguments of ``rbd deep cp`` for a copy in a pool."""
     words = [
         # The unit keeps rbd from reading a number as MiB. The size is a power
@@ -106,7 +108,9 @@ def object_size_of(command: Sequence[Any]) -> int:
     return layout.DEFAULT_OBJECT_SIZE
 
 
-def rewrite(command: Sequence[Any], how: options.Values) -> tuple[Any, ...]:
+def import_command(
+    command: Sequence[Any], how: options.Values
+) -> tuple[Any, ...]:
     """Return the command that creates the image as planned."""
     words = list(command)
     more: list[str] = []

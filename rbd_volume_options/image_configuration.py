@@ -99,7 +99,7 @@ def _entries() -> dict[str, definitions.Option]:
     }
 
 
-def of_image(image: bindings.Image) -> dict[str, Any]:
+def read_configuration(image: bindings.Image) -> dict[str, Any]:
     """Return the values of the options that configure an image, by key."""
     entries = _entries()
     values = {}

@@ -64,12 +64,12 @@ def state_of(
     if pool_name and features.DATA_POOL in features.from_mask(mask):
         data_pool = pool_name(image.data_pool_id())
     return options.image_values(
-        layout.ImageLayout.of(
+        layout.ImageLayout.from_numbers(
             object_size, image.stripe_unit(), image.stripe_count()
         ),
         features.from_mask(mask),
         data_pool,
-        image_configuration.of_image(image),
+        image_configuration.read_configuration(image),
     )
 
 

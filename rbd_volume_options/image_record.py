@@ -210,7 +210,7 @@ def _parsed(text: str) -> Record | None:
             return None
         return Record(
             options.image_values(
-                layout.ImageLayout.of(size, unit, count),
+                layout.ImageLayout.from_numbers(size, unit, count),
                 features.from_mask(mask),
                 str(pool) or None,
                 origins={
@@ -442,7 +442,7 @@ def keys_of(kind: definitions.Kind) -> set[str]:
     return {option.key for option in registry.of_kind(kind)}
 
 
-def of_image(
+def created_items(
     accepted: Mapping[str, str] | None = None,
     configuration: Mapping[str, Any] | None = None,
     disk: Mapping[str, Any] | None = None,
@@ -469,7 +469,7 @@ def of_image(
     return Update(entries, frozenset(stale - entries.keys()))
 
 
-def of_configuration(configuration: Mapping[str, Any]) -> Update:
+def configuration_items(configuration: Mapping[str, Any]) -> Update:
     """Return the record of what the driver set on an image, by key."""
     entries = as_texts(configuration)
     stale = {
@@ -479,7 +479,7 @@ def of_configuration(configuration: Mapping[str, Any]) -> Update:
     return Update(entries, frozenset(stale - entries.keys()))
 
 
-def of_qos(values: Mapping[str, Any]) -> Update:
+def qos_items(values: Mapping[str, Any]) -> Update:
     """Return the record of what QoS specs set on an image.
 
     :param values: by the name of Ceph's option
@@ -506,7 +506,7 @@ def _qos_in(items: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def of_accepted(
+def accepted_items(
     metadata: Mapping[str, str], removed: Iterable[str] = ()
 ) -> Update:
     """Return the record of accepted changes of a volume's metadata.
@@ -520,7 +520,7 @@ def of_accepted(
     return Update(entries, frozenset(stale - entries.keys()))
 
 
-def of_restore(metadata: Mapping[str, str]) -> dict[str, str]:
+def items_before_restore(metadata: Mapping[str, str]) -> dict[str, str]:
     """Return the record of the keys of a volume before a restore."""
     return {
         **{

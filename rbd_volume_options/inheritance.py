@@ -458,7 +458,9 @@ def arrival_of(
     :param as_is: whether an operator migrates the volume unchanged
     :raises OptionError: for a type whose options are not possible here
     """
-    accepted = accepted_keys.of_type(metadata, specs, settings, size, as_is)
+    accepted = accepted_keys.accepted_by_type(
+        metadata, specs, settings, size, as_is
+    )
     recorded = image_record.items(source)
     values = image_record.values_accepted(recorded)
     state = image_record.state_here(source) if as_is else None

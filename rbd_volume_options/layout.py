@@ -65,7 +65,9 @@ class ImageLayout:
     striping: Striping | None = None
 
     @classmethod
-    def of(cls, object_size: int, unit: int, count: int) -> 'ImageLayout':
+    def from_numbers(
+        cls, object_size: int, unit: int, count: int
+    ) -> 'ImageLayout':
         """Return the layout for the values of librbd.
 
         :param object_size: bytes

@@ -43,7 +43,7 @@ class TypeOffer:
     reason: str | None = None
 
     @classmethod
-    def of(
+    def of_pools(
         cls,
         specs: Mapping[str, str],
         matching: Iterable[Pool],

@@ -208,7 +208,7 @@ class Values(Mapping[str, Any]):
         striping = self.get(keys.STRIPING, base.striping)
         if striping is None:
             return _Layout(object_size)
-        return _Layout.of(object_size, striping.unit, striping.count)
+        return _Layout.from_numbers(object_size, striping.unit, striping.count)
 
     def features_over(self, base: features.Features) -> features.Features:
         """Return the requested features; unset ones come from the base."""

@@ -95,7 +95,7 @@ class Retype:
     features_requested: bool = False
 
     @classmethod
-    def of(
+    def of_volume(
         cls,
         volume: Volume,
         specs: Mapping[str, str],
@@ -122,7 +122,7 @@ class Retype:
 
         :raises OptionError: if no volume of this size can have the type
         """
-        return accepted_keys.of_type(
+        return accepted_keys.accepted_by_type(
             self.metadata, self.specs, self.settings, self.size
         )
 
@@ -278,7 +278,7 @@ class Retype:
         if not metadata:
             return None
         metadata = {**self.acceptance.kept, **metadata}
-        dropped = accepted_keys.of_type(
+        dropped = accepted_keys.accepted_by_type(
             metadata, self.specs, self.settings, self.size
         ).dropped
         if not dropped:

@@ -74,7 +74,7 @@ class Asked:
     ) -> offers.TypeOffer:
         """Return what a type offers to a volume with some keys."""
         specs = type_specs.with_maxima(volume_type, names)
-        offer = offers.TypeOffer.of(specs, self.reported.matching(specs))
+        offer = offers.TypeOffer.of_pools(specs, self.reported.matching(specs))
         if offer.reason == wire.NO_BACKEND:
             raise refusals.no_backend(volume_type['name'])
         return offer

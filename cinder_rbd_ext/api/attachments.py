@@ -82,7 +82,7 @@ def _check(
         return
     refusal = agreement.agree(
         cache_mode.attaching(volume),
-        compute_hosts.of_connector(connector),
+        compute_hosts.host_in_connector(connector),
         here.settings,
     ).refusal
     if refusal is None or move() is not None:

@@ -99,7 +99,7 @@ def _in_force(volume: protocols.Volume) -> dict[str, str | None]:
     modes: dict[str, str | None] = {}
     for attachment in _attached(volume):
         requested = agreement.mode_of(attachment.connection_info or {})
-        host = compute_hosts.of_connector(attachment.connector)
+        host = compute_hosts.host_in_connector(attachment.connector)
         modes[attachment.id] = (
             host.in_force(requested).value
             if requested is not None and host is not None

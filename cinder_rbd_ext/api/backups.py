@@ -89,7 +89,7 @@ def check_restore(asked: requests.Asked) -> None:
             if volume_type is not None:
                 specs = volume_type['extra_specs'] or {}
                 matching = asked.reported.matching(specs)
-                offer = offers.TypeOffer.of(specs, matching)
+                offer = offers.TypeOffer.of_pools(specs, matching)
                 checks.check_readable(offer, {}, written)
         elif uuidutils.is_uuid_like(volume_id):
             sector_size.check_receives(image_record.disk_in(items), written)

@@ -203,7 +203,7 @@ def _offer_for(
     specs = type_specs.with_maxima(asked.volume.volume_type, metadata)
     here = asked.reported.holding(asked.volume)
     matching = (here,) if here else asked.reported.matching(specs)
-    offer = offers.TypeOffer.of(specs, matching)
+    offer = offers.TypeOffer.of_pools(specs, matching)
     if offer.reason == wire.NO_BACKEND:
         raise refusals.unavailable(refusals.NOT_REPORTED)
     return offer

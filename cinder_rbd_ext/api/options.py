@@ -81,7 +81,9 @@ class OptionsController(wsgi.Controller):
         read: Callable[[str], Any],
     ) -> Answer:
         specs: Mapping[str, str] = volume_type['extra_specs'] or {}
-        offer = offers.TypeOffer.of(specs, self._reported.matching(specs))
+        offer = offers.TypeOffer.of_pools(
+            specs, self._reported.matching(specs)
+        )
         # The limits that tenants may set have QoS specs as maxima.
         with contextlib.suppress(errors.OptionError):
             specs = type_specs.with_maxima(

@@ -106,7 +106,7 @@ def offer_of(
     matching = matching or reported.known_matching(specs)
     if size < _LARGE and not offers.restricts(specs, matching):
         return None
-    return offers.TypeOffer.of(specs, matching)
+    return offers.TypeOffer.of_pools(specs, matching)
 
 
 def _refuses(

@@ -62,7 +62,7 @@ def check_retype(asked: requests.Asked) -> None:
     if here in matching:
         # Another driver removes no keys.
         if here.settings is not None:
-            retype = retype_plan.Retype.of(volume, specs, here.settings)
+            retype = retype_plan.Retype.of_volume(volume, specs, here.settings)
             asked.notice = _check_here(asked, retype, may_migrate)
         return
     if here and not may_migrate:
@@ -74,7 +74,7 @@ def check_retype(asked: requests.Asked) -> None:
     with refusals.bad_request():
         asked.notice = accepted_keys.retype_notice(
             [
-                accepted_keys.of_type(
+                accepted_keys.accepted_by_type(
                     metadata, specs, pool.settings, volume.size
                 )
                 for pool in matching

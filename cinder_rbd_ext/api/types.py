@@ -45,7 +45,7 @@ def _check(asked: requests.Asked, specs: Mapping[str, str]) -> None:
             'which are not available'
         )
         return
-    checks.check_specs(offers.TypeOffer.of(specs, matching))
+    checks.check_specs(offers.TypeOffer.of_pools(specs, matching))
 
 
 def _forget(asked: requests.Asked, response: Any) -> None:

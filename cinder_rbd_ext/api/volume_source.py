@@ -165,7 +165,7 @@ def of_row(stored: record.Row) -> checks.VolumeSource:
     state = image_record.state_here(stored)
     with refusals.bad_request():
         if state:
-            inherited = sources.of_volume(
+            inherited = sources.volume_source(
                 stored, state, layout.MAX_OBJECT_SIZE
             )
         else:

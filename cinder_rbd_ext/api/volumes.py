@@ -237,7 +237,7 @@ def check_managed(asked: requests.Asked) -> None:
     matching = asked.reported.destination(asked.context, volume)
     if not matching:
         return
-    offer = offers.TypeOffer.of(specs, matching)
+    offer = offers.TypeOffer.of_pools(specs, matching)
     with refusals.bad_request():
         offer.check_offered(own, errors.Origin.VOLUME_METADATA)
         for settings in offer.settings:

@@ -51,7 +51,7 @@ def items(
     if current is None:
         return {}
     consumer = requester.of_connection(current, connector)
-    host = compute_hosts.of_connector(connector)
+    host = compute_hosts.host_in_connector(connector)
     agreed = agreement.agree(
         cache_mode.attaching(current), host, driver.settings
     )

@@ -152,7 +152,7 @@ class Creations:
         """Return the current creation of an image, or None."""
         return self._by_name.get(name) if isinstance(name, str) else None
 
-    def of_import(self, command: Sequence[object]) -> Creation | None:
+    def find_import(self, command: Sequence[object]) -> Creation | None:
         """Return the creation of an ``rbd import``; None for others."""
         if tuple(command[:2]) != ('rbd', 'import'):
             return None

@@ -218,12 +218,14 @@ class RBD(open_image.Delegate):
             object_size = 1 << order if order else layout.DEFAULT_OBJECT_SIZE
             wanted = _from_mask(features or 0)
             base = plan.stock_image(object_size, striping, wanted)
-            arguments.update(image_arguments.arguments(creation.plan(base)))
+            arguments.update(
+                image_arguments.create_arguments(creation.plan(base))
+            )
             with self._librbd.making(creation, ioctx):
                 self._wrapped.create(
                     ioctx, name, size, old_format=old_format, **arguments
                 )
-            creation.state = image_arguments.state(
+            creation.state = image_arguments.made_values(
                 ioctx.get_pool_name(), arguments, options
             )
 
@@ -253,7 +255,7 @@ class RBD(open_image.Delegate):
             wanted = _from_mask(features or 0)
             base = parent.state.with_values({keys.FEATURES: wanted})
             how = creation.plan(base, parent.state)
-            arguments.update(image_arguments.arguments(how))
+            arguments.update(image_arguments.create_arguments(how))
             options = self._librbd.pool_options(c_ioctx)
             with self._librbd.making(creation, c_ioctx):
                 self._wrapped.clone(
@@ -262,7 +264,7 @@ class RBD(open_image.Delegate):
             creation.inherits_configuration = parent.has_configuration
             if how.has_layout:
                 # Without one, librbd keeps parts of the parent's.
-                creation.state = image_arguments.state(
+                creation.state = image_arguments.made_values(
                     c_ioctx.get_pool_name(), arguments, options
                 )
 

@@ -262,7 +262,7 @@ class Maker:
             )
         # Now, because librbd's calls, which plan, are in another thread.
         return functools.partial(
-            sources.of_volume,
+            sources.volume_source,
             record.stored(source.id),
             chunk_size=chunk_size,
         )
@@ -300,7 +300,7 @@ class Maker:
         self, run: Callable[..., Any], *command: object, **kwargs: object
     ) -> Any:
         """Run a command; change an import as the volume requests."""
-        creation = self.creations.of_import(command)
+        creation = self.creations.find_import(command)
         if creation is None:
             return run(*command, **kwargs)
         with creation.noting():
@@ -311,7 +311,9 @@ class Maker:
             how = creation.plan(base)
             there_before = self._images.exists(creation.name)
             try:
-                result = run(*image_arguments.rewrite(command, how), **kwargs)
+                result = run(
+                    *image_arguments.import_command(command, how), **kwargs
+                )
             except processutils.ProcessExecutionError:
                 if not there_before:
                     # At once, because the stock driver tries again and no

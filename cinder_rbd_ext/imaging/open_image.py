@@ -240,7 +240,7 @@ class Image(Delegate):
         with creation.noting():
             state = image_handles.state_of(self._wrapped)
             how = creation.plan(state, state)
-            arguments = {**kwargs, **image_arguments.arguments(how)}
+            arguments = {**kwargs, **image_arguments.create_arguments(how)}
             there_before = self._librbd.is_there(dest_ioctx, dest_name)
             try:
                 self._wrapped.copy(dest_ioctx, dest_name, *args, **arguments)

@@ -31,7 +31,7 @@ def is_cached_image(volume: Source | protocols.Volume) -> bool:
     return bool(internal) and volume.project_id == internal
 
 
-def of_volume(
+def volume_source(
     source: Source,
     state: options.Values,
     chunk_size: int,

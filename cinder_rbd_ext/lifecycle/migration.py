@@ -395,7 +395,7 @@ class Migrations:
             arrived = record.stored(new_volume.id)
             new_volume.provider_id = record.text_for(arrived, state, name_id)
             items = image_record.items(arrived)
-            update = image_record.of_image(
+            update = image_record.created_items(
                 image_record.values_accepted(items),
                 image_record.configuration_in(items),
             )
@@ -509,11 +509,11 @@ class Migrations:
             retyped = volume.status == marker.RETYPING
             if retyped and settings:
                 # The types differ only in the name of the back end.
-                retype = retype_plan.Retype.of(volume, specs, settings)
+                retype = retype_plan.Retype.of_volume(volume, specs, settings)
                 if retype.layout_obstacle(self._images.state_of(volume.name)):
                     return None
                 return retype.acceptance
-            return accepted_keys.of_type(
+            return accepted_keys.accepted_by_type(
                 metadata, specs, settings, volume.size, as_is=not retyped
             )
 

@@ -233,7 +233,7 @@ class Reconfigurations:
             image_configuration.change(
                 image, wanted, former, self._stock_entries(target.volume_type)
             )
-        record.write(volume.id, *image_record.of_configuration(wanted))
+        record.write(volume.id, *image_record.configuration_items(wanted))
         LOG.info(
             'The image of volume %(id)s is configured with %(wanted)s',
             {'id': volume.id, 'wanted': wanted or 'no options'},

@@ -115,7 +115,9 @@ def remember(volume_id: str) -> None:
     recorded = db.volume_admin_metadata_get(admin, volume_id)
     if wire.RECORD_RESTORING in recorded:
         return
-    copy = image_record.of_restore(db.volume_metadata_get(admin, volume_id))
+    copy = image_record.items_before_restore(
+        db.volume_metadata_get(admin, volume_id)
+    )
     record.write(volume_id, copy)
 
 
@@ -162,5 +164,5 @@ def repair(volume_id: str, check: accepted_keys.Check) -> bool:
         volume_id, {k: v for k, v in wanted.items() if k not in own}
     )
     # In the order of their names, so that the mark is the last one.
-    record.write(volume_id, {}, image_record.of_restore(own))
+    record.write(volume_id, {}, image_record.items_before_restore(own))
     return True

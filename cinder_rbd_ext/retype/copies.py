@@ -144,7 +144,7 @@ class Copy:
             '--fatal-signal-handlers=false',
             *('--pool', self._source_pool, '--image', self._source),
             *('--dest-pool', self.pool, '--dest', self.name),
-            *image_arguments.of_copy(target, self.pool),
+            *image_arguments.copy_arguments(target, self.pool),
         ]
         if self.is_flat:
             command.append('--flatten')

@@ -192,9 +192,9 @@ class Retypes:
             )
         current = record.stored_volume(volume.id)
         specs = type_specs.with_maxima(new_type, request.metadata_of(current))
-        return retype_plan.Retype.of(current, specs, settings).make_plan(
-            state, is_copied
-        )
+        return retype_plan.Retype.of_volume(
+            current, specs, settings
+        ).make_plan(state, is_copied)
 
     def _reason_against(
         self,

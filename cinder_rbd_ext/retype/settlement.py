@@ -332,7 +332,7 @@ class Settlement:
         """
         try:
             state = self._driver.images.state_of(volume.name)
-            accepted = accepted_keys.of_type(
+            accepted = accepted_keys.accepted_by_type(
                 request.metadata_of(volume),
                 request.specs_of(volume.volume_type),
                 self._driver.settings,

@@ -60,7 +60,9 @@ def layout_rows(rbd_images: Iterable[images.Image]) -> list[LayoutRow]:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [
         LayoutRow(
-            layout.ImageLayout.of(object_size, unit, count), pool, number
+            layout.ImageLayout.from_numbers(object_size, unit, count),
+            pool,
+            number,
         )
         for (object_size, unit, count, pool), number in ordered
     ]

@@ -96,7 +96,7 @@ class Image:
             pool,
             volume_type,
             MapState(state),
-            layout.ImageLayout.of(*made) if made else None,
+            layout.ImageLayout.from_numbers(*made) if made else None,
             data_pool,
             ident,
             name,

@@ -121,7 +121,7 @@ def _layout(
     if current.striping is None and not _sets(offer, keys.STRIPE_UNIT):
         # Without striping, a stripe unit is as large as an object.
         values[keys.STRIPE_UNIT] = values[keys.OBJECT_SIZE]
-    return layout.ImageLayout.of(*values.values())
+    return layout.ImageLayout.from_numbers(*values.values())
 
 
 def _sets_pool(state: options.Values, offer: offers.UserOffer) -> bool:

@@ -235,7 +235,7 @@ class NewVolume:
         unit, count = map(self.value, _LAYOUT[1:])
         if bool(unit) != bool(count):
             return ''
-        image_layout = layout.ImageLayout.of(
+        image_layout = layout.ImageLayout.from_numbers(
             object_size, unit or object_size, count or 1
         )
         number = image_layout.object_count(self.size * sizes.GIB)

@@ -235,7 +235,7 @@ def _blocked(address: str, blocklist: Mapping[str, str]) -> str:
 # Images of the same kind share these, which saves memory.
 _NOTHING: Mapping[str, str] = {}
 _features = functools.lru_cache(features.from_mask)
-_layout = functools.lru_cache(layout.ImageLayout.of)
+_layout = functools.lru_cache(layout.ImageLayout.from_numbers)
 
 
 def _map_state(librbd: Any, has: features.Features, flags: int) -> MapState:

@@ -336,7 +336,7 @@ def differences(image: Any, wanted: plan.Keys) -> list[str]:
     pairs = [(key, expected[key], has[key]) for key in has if key in expected]
     if keys.FEATURES in parsed:
         # librbd adds some, such as fast-diff to object-map.
-        made = features.of_new_image(parsed.image_features, False, False)
+        made = features.with_implied(parsed.image_features, False, False)
         named = ', '.join(sorted(made & features.CHOOSABLE))
         chosen = ', '.join(sorted(enabled & features.CHOOSABLE))
         pairs.append((keys.FEATURES, named, chosen))

@@ -34,7 +34,7 @@ def record_of(items: Mapping[str, str]) -> image_record.Record | None:
     )
     return image_record.Record(
         options.image_values(
-            layout.ImageLayout.of(*map(int, numbers)),
+            layout.ImageLayout.from_numbers(*map(int, numbers)),
             frozenset(items[keys.FEATURES].split(',')) - {''},
             items.get(keys.DATA_POOL),
         ).with_origins(

@@ -149,7 +149,7 @@ class RulesTestCase(base.TestCase):
         verdict = verdicts.ours(case)
         if isinstance(verdict, options.Values):
             try:
-                make(name, case, image_arguments.arguments(verdict))
+                make(name, case, image_arguments.create_arguments(verdict))
             except _refusals() as error:
                 raise Disagreement(f'we accept, librbd: {error}') from error
             self._check_made(name, case, verdict)

@@ -111,7 +111,9 @@ STRICTER = (
 def state(numbers: cases.Numbers) -> options.Values:
     """Return the state of an image in the types of the package."""
     return options.image_values(
-        layout.ImageLayout.of(1 << numbers.order, numbers.unit, numbers.count),
+        layout.ImageLayout.from_numbers(
+            1 << numbers.order, numbers.unit, numbers.count
+        ),
         features.from_mask(numbers.features),
     )
 

@@ -302,7 +302,7 @@ class RowsTest(RecordTestCase):
         record.accepted(self.volume.id, limits)
         record.write(
             self.volume.id,
-            *image_record.of_configuration(
+            *image_record.configuration_items(
                 {key: int(value) for key, value in limits.items()}
             ),
         )

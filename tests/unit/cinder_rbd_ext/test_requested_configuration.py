@@ -62,7 +62,7 @@ class RequestedConfigurationTest(base.DriverTestCase):
         volume = self.new_volume(_HINT)
         settings = self.driver.settings
         self.assertEqual(_HINT, self._target(volume).difference(settings))
-        record.write(volume.id, *image_record.of_configuration(_HINT))
+        record.write(volume.id, *image_record.configuration_items(_HINT))
         self.assertIsNone(self._target(volume).difference(settings))
         record.configuring(volume.id, {'compression_hint'})
         self.assertEqual(_HINT, self._target(volume).difference(settings))

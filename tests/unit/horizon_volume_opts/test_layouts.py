@@ -13,7 +13,7 @@ class InWordsTestCase(base.TestCase):
     def test_as_the_rules_show_it_in_english(self) -> None:
         for made in (
             layout.ImageLayout(1 << 22),
-            layout.ImageLayout.of(1 << 23, 1 << 16, 8),
+            layout.ImageLayout.from_numbers(1 << 23, 1 << 16, 8),
         ):
             with translation.override('en'):
                 shown = str(made).replace('x', '×')
@@ -25,5 +25,7 @@ class InWordsTestCase(base.TestCase):
         with translation.override('de'):
             self.assertEqual(
                 'Objekte mit 8\xa0MiB, 64\xa0KiB\xa0×\xa08',
-                layouts.in_words(layout.ImageLayout.of(1 << 23, 1 << 16, 8)),
+                layouts.in_words(
+                    layout.ImageLayout.from_numbers(1 << 23, 1 << 16, 8)
+                ),
             )

@@ -19,7 +19,7 @@ class ConfigTest(base.TestCase):
 
     def test_default_layout_can_be_had(self) -> None:
         options = self.conf.rbd_volume_options
-        wanted = layout.ImageLayout.of(
+        wanted = layout.ImageLayout.from_numbers(
             sizes.parse_size(keys.OBJECT_SIZE, options.object_size),
             sizes.parse_size(keys.STRIPE_UNIT, options.stripe_unit),
             options.stripe_count,

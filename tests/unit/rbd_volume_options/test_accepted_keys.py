@@ -89,7 +89,7 @@ class OfTypeTest(base.TestCase):
     @ddt.data(*_CASES)
     def test_keys_that_type_refuses_are_dropped(self, case: str) -> None:
         metadata, specs, options, dropped = _CASES[case]
-        accepted = accepted_keys.of_type(
+        accepted = accepted_keys.accepted_by_type(
             {'colour': 'blue', **metadata},
             specs,
             cinder_objects.settings(**options),
@@ -100,7 +100,7 @@ class OfTypeTest(base.TestCase):
         self.assertEqual(kept, accepted.kept)
 
     def test_back_end_that_is_not_ours(self) -> None:
-        accepted = accepted_keys.of_type(_PAIR, {}, None, 1)
+        accepted = accepted_keys.accepted_by_type(_PAIR, {}, None, 1)
         self.assertEqual(set(_PAIR), set(accepted.dropped))
         self.assertEqual({}, accepted.kept)
 
@@ -108,7 +108,7 @@ class OfTypeTest(base.TestCase):
         """An invalid type is refused; no key is dropped because of it."""
         error = self.assertRaises(
             errors.OptionError,
-            accepted_keys.of_type,
+            accepted_keys.accepted_by_type,
             {keys.OBJECT_MAP: 'true'},
             {keys.STRIPE_UNIT: '64K', keys.STRIPE_COUNT: '3'},
             cinder_objects.settings(),
@@ -122,12 +122,14 @@ class OfTypeTest(base.TestCase):
             rbd_max_stripe_count=4, rbd_tenant_options=''
         )
         metadata = {**_PAIR, keys.CACHE_MODE: 'unsafe'}
-        accepted = accepted_keys.of_type(metadata, {}, settings, 1, as_is=True)
+        accepted = accepted_keys.accepted_by_type(
+            metadata, {}, settings, 1, as_is=True
+        )
         self.assertEqual(_PAIR, accepted.kept)
         self.assertEqual({keys.CACHE_MODE}, set(accepted.dropped))
 
     def test_reasons_are_one_line_each(self) -> None:
-        accepted = accepted_keys.of_type(
+        accepted = accepted_keys.accepted_by_type(
             {'rbd:a\n"b': '1', keys.OBJECT_SIZE: '1M'},
             {keys.TENANT_OPTIONS: ''},
             cinder_objects.settings(),

@@ -112,7 +112,9 @@ class CheckTest(base.TestCase):
                 not size * _GIB % (_MIB * count)
                 for size in range(low, high + 1)
             )
-            image_layout = layout.ImageLayout.of(4 * _MIB, _MIB, count)
+            image_layout = layout.ImageLayout.from_numbers(
+                4 * _MIB, _MIB, count
+            )
             self.assertIs(
                 some,
                 self._passes(str(low), str(high), image_layout),
@@ -120,13 +122,13 @@ class CheckTest(base.TestCase):
             )
 
     def test_no_bounds(self) -> None:
-        striped = layout.ImageLayout.of(4 * _MIB, _MIB, 61)
+        striped = layout.ImageLayout.from_numbers(4 * _MIB, _MIB, 61)
         for low, high in ((None, None), ('1', None), ('x', 'y')):
             self.assertTrue(self._passes(low, high, striped))
 
     def test_numbers_that_are_too_long(self) -> None:
         """No volume has such a size, and Python can not print all of them."""
-        striped = layout.ImageLayout.of(4 * _MIB, _MIB, 3)
+        striped = layout.ImageLayout.from_numbers(4 * _MIB, _MIB, 3)
         tiny = layout.ImageLayout(4096)
         names = frozenset({features.OBJECT_MAP})
         for digits in (400, 4295, 4300, 4301):

@@ -25,25 +25,25 @@ _HOST = compute_hosts.ComputeHost(
 class ComputeHostTest(base.TestCase):
     def test_item_of_a_connector_describes_the_host(self) -> None:
         connector = {'rbd_host': _HOST.item}
-        self.assertEqual(_HOST, compute_hosts.of_connector(connector))
+        self.assertEqual(_HOST, compute_hosts.host_in_connector(connector))
 
     @ddt.data(None, {}, {'rbd_host': None}, {'rbd_host': 'writeback'})
     def test_connector_without_the_item_is_of_a_host_without_the_plug_in(
         self, connector: Any
     ) -> None:
-        self.assertIsNone(compute_hosts.of_connector(connector))
+        self.assertIsNone(compute_hosts.host_in_connector(connector))
 
     @untrusted.FEWER
     @hypothesis.given(untrusted.altered(_HOST.item))
     def test_any_item_is_read(self, item: Any) -> None:
-        host = compute_hosts.of_connector({'rbd_host': item})
+        host = compute_hosts.host_in_connector({'rbd_host': item})
         if host is not None:
             self.assertLessEqual(host.modes, frozenset(CacheMode))
             self.assertTrue(host.software.isascii())
 
     def test_modes_of_a_later_release_are_ignored(self) -> None:
         item = {**_HOST.item, 'modes': ['none', 'telepathic', 1]}
-        host = compute_hosts.of_connector({'rbd_host': item})
+        host = compute_hosts.host_in_connector({'rbd_host': item})
         self.assertEqual(frozenset({CacheMode.NONE}), host and host.modes)
 
     @ddt.data(

@@ -397,7 +397,7 @@ class OfNewImageTestCase(base.TestCase):
     def test_as_librbd_makes_it(
         self, wanted: str, striped: bool, data_pool: bool, expected: str
     ) -> None:
-        made = features.of_new_image(
+        made = features.with_implied(
             frozenset(wanted.split(',')), striped, data_pool
         )
         self.assertEqual(expected, features.joined(made))

@@ -52,4 +52,4 @@ class ArgumentsTest(base.TestCase):
     @ddt.data(*_ARGUMENTS)
     def test_plan_becomes_arguments_of_librbd(self, case: str) -> None:
         how, arguments = _ARGUMENTS[case]
-        self.assertEqual(arguments, image_arguments.arguments(how))
+        self.assertEqual(arguments, image_arguments.create_arguments(how))

@@ -53,7 +53,7 @@ class ObjectSizeTest(base.TestCase):
 class RewriteTest(base.TestCase):
     def test_nothing_planned(self) -> None:
         how = option_values.planned()
-        self.assertEqual(_GLANCE, image_arguments.rewrite(_GLANCE, how))
+        self.assertEqual(_GLANCE, image_arguments.import_command(_GLANCE, how))
 
     def test_layout_is_passed_in_bytes(self) -> None:
         """Sizes are in bytes: ``--object-size 6M`` is silently rounded."""
@@ -77,14 +77,14 @@ class RewriteTest(base.TestCase):
                 '--stripe-count',
                 '8',
             ),
-            image_arguments.rewrite(_ENCRYPTED, how),
+            image_arguments.import_command(_ENCRYPTED, how),
         )
 
     def test_layout_over_no_order(self) -> None:
         how = option_values.planned(layout.ImageLayout(1 << 20))
         self.assertEqual(
             ('--object-size', '1048576'),
-            image_arguments.rewrite(('rbd', 'import'), how)[2:4],
+            image_arguments.import_command(('rbd', 'import'), how)[2:4],
         )
 
     def test_features_that_librbd_sets_are_not_passed(self) -> None:
@@ -102,13 +102,13 @@ class RewriteTest(base.TestCase):
                 '--image-feature',
                 'layering',
             ),
-            image_arguments.rewrite(_GLANCE, how),
+            image_arguments.import_command(_GLANCE, how),
         )
 
     def test_data_pool(self) -> None:
         self.assertEqual(
             (*_GLANCE, '--data-pool', 'data'),
-            image_arguments.rewrite(
+            image_arguments.import_command(
                 _GLANCE, option_values.planned(data_pool='data')
             ),
         )

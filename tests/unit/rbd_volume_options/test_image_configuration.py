@@ -26,7 +26,9 @@ class ConfigurationTest(base.DriverTestCase):
             open_image.reset(image)
             self.assertIn('setting conf_rbd_cache from', self.log.output)
             image_configuration.change(image, _FAST)
-            self.assertEqual(_FAST, image_configuration.of_image(image))
+            self.assertEqual(
+                _FAST, image_configuration.read_configuration(image)
+            )
             self.assertEqual(
                 {_ENTRY}, image_configuration.not_inherited(image)
             )
@@ -40,7 +42,7 @@ class ConfigurationTest(base.DriverTestCase):
     def test_entry_with_an_unknown_value_is_ignored(self) -> None:
         self.metadata[_ENTRY] = 'huge'
         with rbd.RBDVolumeProxy(self.driver, self.volume.name) as image:
-            self.assertEqual({}, image_configuration.of_image(image))
+            self.assertEqual({}, image_configuration.read_configuration(image))
             self.assertEqual(
                 {_ENTRY}, image_configuration.not_inherited(image)
             )

@@ -184,7 +184,7 @@ class RecordTest(base.TestCase):
 class RestoreTest(base.TestCase):
     def test_keys_of_a_volume_are_recorded_before_a_restore(self) -> None:
         own = {'rbd:cache_mode': 'none', 'rbd:object_size': '4M'}
-        recorded = image_record.of_restore(
+        recorded = image_record.items_before_restore(
             {**own, 'rbd:unknown': 'x', 'purpose': 'y'}
         )
         self.assertEqual(

@@ -113,7 +113,7 @@ class MadeTest(base.TestCase):
     def test_source_over_its_own_parent(self) -> None:
         """The source takes precedence over its own parent."""
         volume = cinder_objects.volume()
-        source = sources.of_volume(volume, _STATE, 4 * _MIB)
+        source = sources.volume_source(volume, _STATE, 4 * _MIB)
         made = self._plan({}, source, parent=_STOCK)
         self.assertEqual(
             option_values.planned(
@@ -126,7 +126,7 @@ class MadeTest(base.TestCase):
         volume = cinder_objects.volume()
         record = image_record.Record(_STATE.with_origins(origins), 'host@ceph')
         volume.provider_id = record.text(volume.id)
-        return sources.of_volume(volume, _STATE, 4 * _MIB)
+        return sources.volume_source(volume, _STATE, 4 * _MIB)
 
     def test_origins_of_what_is_inherited_are_those_of_the_source(
         self,

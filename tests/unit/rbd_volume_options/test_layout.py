@@ -172,7 +172,7 @@ class ImageLayoutTestCase(refusals.RefusalTestCase):
     def test_of_librbd_numbers(
         self, unit: int, count: int, striped: bool
     ) -> None:
-        made = layout.ImageLayout.of(4 * MIB, unit, count)
+        made = layout.ImageLayout.from_numbers(4 * MIB, unit, count)
         self.assertEqual(striped, made.striping is not None)
         self.assertEqual(
             (4 * MIB, unit, count),
@@ -183,7 +183,7 @@ class ImageLayoutTestCase(refusals.RefusalTestCase):
         self.assertEqual(
             {layout.ImageLayout(4 * MIB)},
             {
-                layout.ImageLayout.of(4 * MIB, 4 * MIB, 1),
+                layout.ImageLayout.from_numbers(4 * MIB, 4 * MIB, 1),
                 layout.ImageLayout(4 * MIB),
             },
         )
@@ -250,7 +250,7 @@ class ObjectCountTestCase(refusals.RefusalTestCase):
         for number in range(-(-size // 512)):
             stripe, position = divmod(number, count)
             objects.add((stripe // per_object, position))
-        image = layout.ImageLayout.of(512 * per_object, 512, count)
+        image = layout.ImageLayout.from_numbers(512 * per_object, 512, count)
         self.assertEqual(len(objects), image.object_count(size))
 
 

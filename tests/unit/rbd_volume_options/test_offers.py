@@ -14,7 +14,7 @@ _ORIGIN = errors.Origin.VOLUME_METADATA
 
 
 def _offer(specs: dict[str, str], *settings: Any) -> offers.TypeOffer:
-    return offers.TypeOffer.of(
+    return offers.TypeOffer.of_pools(
         specs, [types.SimpleNamespace(settings=each) for each in settings]
     )
 

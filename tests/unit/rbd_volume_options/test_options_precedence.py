@@ -325,7 +325,7 @@ class LayoutOverTestCase(base.TestCase):
     ) -> None:
         resolved = options.resolve([_level(Origin.VOLUME_TYPE, **said)])
         self.assertEqual(
-            layout.ImageLayout.of(object_size, unit, count),
+            layout.ImageLayout.from_numbers(object_size, unit, count),
             resolved.layout_over(
                 layout.ImageLayout(4 * MIB, layout.Striping(64 * KIB, 8))
             ),

@@ -333,7 +333,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         hint = volume.metadata.get(keys.COMPRESSION_HINT)
         if self.applies:
             values = {keys.COMPRESSION_HINT: hint} if hint else self.limits
-            record.write(volume.id, *image_record.of_configuration(values))
+            record.write(volume.id, *image_record.configuration_items(values))
 
     def _warning(self, method: str, path: str, body: Any) -> str | None:
         response = self.call(method, f'/volumes/{self.id}{path}', body)
@@ -481,7 +481,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         self.set_specs('rbd', rbd__iops_limit='100')
         volume = self.volume()
         values = {'rbd:iops_limit': 100}
-        record.write(volume.id, *image_record.of_configuration(values))
+        record.write(volume.id, *image_record.configuration_items(values))
         self.applies = False
         body: Any = {'metadata': {}}
         request = 'POST', f'/volumes/{volume.id}/metadata', body

@@ -24,7 +24,7 @@ class OfImportTest(base.TestCase):
 
     def _found(self, *command: Any) -> creations.Creation | None:
         with self.creations.hold(self.creation):
-            return self.creations.of_import(command)
+            return self.creations.find_import(command)
 
     def test_import_is_recognised_by_its_command(self) -> None:
         self.assertIs(self.creation, self._found(*_IMPORT))
@@ -39,4 +39,4 @@ class OfImportTest(base.TestCase):
         self.assertIsNone(self._found())
 
     def test_not_under_way(self) -> None:
-        self.assertIsNone(self.creations.of_import(_IMPORT))
+        self.assertIsNone(self.creations.find_import(_IMPORT))

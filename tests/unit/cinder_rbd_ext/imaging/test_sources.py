@@ -39,7 +39,7 @@ class SourcesTestCase(base.TestCase):
     ) -> set[str]:
         """Return the features that a source passes on."""
         volume = cinder_objects.volume(**fields)
-        source = sources.of_volume(volume, state, 4 * _MIB)
+        source = sources.volume_source(volume, state, 4 * _MIB)
         level = source.level
         return set(level.get(keys.FEATURES, ()))
 
@@ -47,7 +47,7 @@ class SourcesTestCase(base.TestCase):
 class LevelOfVolumeTest(SourcesTestCase):
     def test_layout_and_features(self) -> None:
         volume = cinder_objects.volume()
-        source = sources.of_volume(volume, _STATE, 4 * _MIB)
+        source = sources.volume_source(volume, _STATE, 4 * _MIB)
         level = source.level
         self.assertEqual(Origin.SOURCE_VOLUME, source.origin)
         self.assertEqual(_MIB, level[keys.OBJECT_SIZE])
@@ -92,7 +92,7 @@ class LevelOfVolumeTest(SourcesTestCase):
             made = image_record.Record(options.image_values(_LAYOUT, recorded))
             volume = cinder_objects.volume()
             volume.provider_id = made.text(volume.name_id)
-            source = sources.of_volume(volume, state, 4 * _MIB)
+            source = sources.volume_source(volume, state, 4 * _MIB)
             features = source.level.get(keys.FEATURES, ())
             self.assertEqual(is_own, 'journaling' in features)
 
@@ -144,7 +144,7 @@ class CachedImageTest(SourcesTestCase):
     def test_stands_for_an_image_without_a_layout(self) -> None:
         self.internal_tenant('internal')
         volume = cinder_objects.volume(project_id='internal')
-        source = sources.of_volume(volume, _STATE, 8 * _MIB)
+        source = sources.volume_source(volume, _STATE, 8 * _MIB)
         self.assertEqual(
             inheritance.glance_source(
                 options.image_values(

@@ -7,8 +7,8 @@ from horizon_volume_opts.admin_images import images
 from rbd_volume_options import layout
 from tests.unit import base
 
-_PLAIN = layout.ImageLayout.of(4 << 20, 4 << 20, 1)
-_STRIPED = layout.ImageLayout.of(1 << 20, 1 << 16, 8)
+_PLAIN = layout.ImageLayout.from_numbers(4 << 20, 4 << 20, 1)
+_STRIPED = layout.ImageLayout.from_numbers(1 << 20, 1 << 16, 8)
 _VALID = images.MapState.VALID
 _NONE = images.MapState.NONE
 

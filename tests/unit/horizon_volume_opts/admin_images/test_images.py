@@ -17,7 +17,7 @@ class ImageTestCase(base.TestCase):
                 'h@b#p',
                 'gold',
                 images.MapState.INVALID,
-                layout.ImageLayout.of(1 << 20, 1 << 16, 8),
+                layout.ImageLayout.from_numbers(1 << 20, 1 << 16, 8),
                 'ec',
                 'an id',
                 'a name',

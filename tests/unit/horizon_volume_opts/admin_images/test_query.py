@@ -14,8 +14,8 @@ from rbd_volume_options import layout
 from tests.unit import untrusted
 
 _State = images.MapState
-_SMALL = layout.ImageLayout.of(1 << 20, 1 << 16, 8)
-_LARGE = layout.ImageLayout.of(8 << 20, 8 << 20, 1)
+_SMALL = layout.ImageLayout.from_numbers(1 << 20, 1 << 16, 8)
+_LARGE = layout.ImageLayout.from_numbers(8 << 20, 8 << 20, 1)
 _IMAGES = [
     images.Image(
         'h@a#p',

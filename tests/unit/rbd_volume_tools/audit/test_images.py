@@ -28,7 +28,7 @@ class ReadTest(base.TestCase):
         striped = dataclasses.replace(
             image,
             size=2**20 + 1,
-            image_layout=layout.ImageLayout.of(2**20, 2**16, 8),
+            image_layout=layout.ImageLayout.from_numbers(2**20, 2**16, 8),
         )
         self.assertEqual(8, striped.objects)
         self.assertEqual('', image.parent)
