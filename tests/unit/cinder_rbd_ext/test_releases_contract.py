@@ -162,6 +162,7 @@ _BASE_METHODS = {
     'before_volume_copy': ('context', 'src_vol', 'dest_vol', 'remote'),
     'after_volume_copy': ('context', 'src_vol', 'dest_vol', 'remote'),
     '_create_temp_volume_from_snapshot': ('context', 'volume', 'snapshot'),
+    'accept_transfer': ('context', 'volume', 'new_user', 'new_project'),
 }
 
 CLAUSES = (
