@@ -9,12 +9,14 @@ from openstack_dashboard.dashboards.project.volumes import forms
 from openstack_dashboard.dashboards.project.volumes import tables
 from openstack_dashboard.dashboards.project.volumes import views
 
-# Users do not select a volume type.
-del forms.CreateForm.base_fields['type']
-
 
 class CreateForm(forms.CreateForm):
     """Inherits from the stock form; the options are added to it."""
+
+    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        # Users do not select a volume type.
+        del self.fields['type']
 
     def clean(self) -> Any:
         """Check the name, too."""
