@@ -21,7 +21,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from cinder_rbd_ext.attach import cache_mode
@@ -39,10 +39,10 @@ _FREE = ('available', 'downloading')
 Move = Callable[[], agreement.Move | None]
 
 
-def _connector(asked: requests.Asked) -> dict[str, Any]:
+def _connector(call: api_call.ApiCall) -> dict[str, Any]:
     """Return the connector of a request; our item only of a service."""
-    connector = requests.part_of(asked.part, 'connector')
-    if wire.CONNECTOR_HOST in connector and not _is_service(asked.context):
+    connector = api_call.part_of(call.part, 'connector')
+    if wire.CONNECTOR_HOST in connector and not _is_service(call.context):
         LOG.debug(
             'Ignored %(key)s in a connector: the request has no service '
             'token, and policy %(policy)s does not allow it',
@@ -56,7 +56,7 @@ def _connector(asked: requests.Asked) -> dict[str, Any]:
 
 
 def _check(
-    asked: requests.Asked,
+    call: api_call.ApiCall,
     volume: protocols.Volume,
     connector: dict[str, Any],
     move: Move,
@@ -70,7 +70,7 @@ def _check(
     :raises HTTPBadRequest: if it cannot
     """
     try:
-        here = asked.reported.holding(volume)
+        here = call.reported.holding(volume)
     except webob.exc.HTTPServiceUnavailable as error:
         LOG.warning(
             'The API does not check the attachment of volume %(id)s, only '
@@ -102,25 +102,25 @@ def _check(
         raise refusal
 
 
-def check_create(asked: requests.Asked) -> None:
+def check_create(call: api_call.ApiCall) -> None:
     """Check the volume of a new attachment, and its connector if any."""
-    connector = _connector(asked)
-    volume_id = asked.part.get('volume_uuid')
-    server = asked.part.get('instance_uuid')
+    connector = _connector(call)
+    volume_id = call.part.get('volume_uuid')
+    server = call.part.get('instance_uuid')
     # Cinder's schema refuses what is not an ID.
     if not uuidutils.is_uuid_like(volume_id) or not (
         server is None or uuidutils.is_uuid_like(server)
     ):
         return
-    volume = objects.Volume.get_by_id(asked.context, volume_id)
+    volume = objects.Volume.get_by_id(call.context, volume_id)
     policy = attachment_policies.CREATE_POLICY
-    if not policies.allows(asked.context, policy, volume):
+    if not policies.allows(call.context, policy, volume):
         return
     is_free = volume.status in _FREE
     if (
         is_free
         and volume_use.is_copied(volume)
-        and asked.reported.may_be_ours(volume)
+        and call.reported.may_be_ours(volume)
     ):
         # After a refusal by the driver, Cinder would keep the volume
         # reserved, because it is being migrated.
@@ -136,36 +136,36 @@ def check_create(asked: requests.Asked) -> None:
         and cache_mode.attaching(volume).requires_host
     ):
         move = functools.partial(moves.of_server, volume, server)
-        _check(asked, volume, connector, move)
+        _check(call, volume, connector, move)
 
 
-def check_update(asked: requests.Asked) -> None:
+def check_update(call: api_call.ApiCall) -> None:
     """Check the new connector of an attachment."""
-    connector = _connector(asked)
+    connector = _connector(call)
     if not connector:
         return
-    ident = asked.ids['id']
-    attachment = objects.VolumeAttachment.get_by_id(asked.context, ident)
+    ident = call.ids['id']
+    attachment = objects.VolumeAttachment.get_by_id(call.context, ident)
     server = attachment.instance_uuid
     if not _is_certain(connector, server is not None):
         return
-    volume = objects.Volume.get_by_id(asked.context, attachment.volume_id)
+    volume = objects.Volume.get_by_id(call.context, attachment.volume_id)
     policy = attachment_policies.UPDATE_POLICY
     if (
         cache_mode.attaching(volume).requires_host
         and 'error' not in volume.status
-        and policies.allows(asked.context, policy, attachment)
+        and policies.allows(call.context, policy, attachment)
     ):
         move = functools.partial(moves.of_server, volume, server, ident)
-        _check(asked, volume, connector, move)
+        _check(call, volume, connector, move)
 
 
-def check_initialize(asked: requests.Asked) -> None:
+def check_initialize(call: api_call.ApiCall) -> None:
     """Check the volume and connector of one without an attachment."""
-    connector = _connector(asked)
-    volume = objects.Volume.get_by_id(asked.context, asked.volume_id)
+    connector = _connector(call)
+    volume = objects.Volume.get_by_id(call.context, call.volume_id)
     policy = action_policies.INITIALIZE_POLICY
-    if not policies.allows(asked.context, policy, volume):
+    if not policies.allows(call.context, policy, volume):
         return
     volume_source.check_usable(volume, f'Volume {volume.id}')
     if connector and cache_mode.attaching(volume).requires_host:
@@ -173,21 +173,21 @@ def check_initialize(asked: requests.Asked) -> None:
         consumer = requester.of_connection(current, connector)
         if _is_certain(connector, consumer is requester.Consumer.SERVER):
             move = functools.partial(moves.of_waiting, current)
-            _check(asked, volume, connector, move)
+            _check(call, volume, connector, move)
 
 
-def check_terminate(asked: requests.Asked) -> None:
+def check_terminate(call: api_call.ApiCall) -> None:
     """Let only services terminate the connection of a restore.
 
     The driver restores the keys of the volume when that connection ends.
     """
-    volume = objects.Volume.get_by_id(asked.context, asked.volume_id)
+    volume = objects.Volume.get_by_id(call.context, call.volume_id)
     if (
         volume.status in requester.RESTORING
         and policies.allows(
-            asked.context, action_policies.TERMINATE_POLICY, volume
+            call.context, action_policies.TERMINATE_POLICY, volume
         )
-        and not _is_service(asked.context)
+        and not _is_service(call.context)
     ):
         raise webob.exc.HTTPBadRequest(
             explanation=f'The status of the volume is {volume.status}. In '

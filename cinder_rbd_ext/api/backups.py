@@ -12,7 +12,7 @@ import webob.exc
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import snapshots
@@ -37,20 +37,20 @@ def check_quick(slow: list[str], instead: str = '') -> None:
         )
 
 
-def check_create(asked: requests.Asked) -> None:
+def check_create(call: api_call.ApiCall) -> None:
     """Check the snapshot of a new backup, or the limits of the volume.
 
     Cinder reads a snapshot and a volume in use through a clone, which has no
     limits of the owner.
     """
-    snapshots.check_use(asked.context, asked.part.get('snapshot_id'))
-    ident = asked.part.get('volume_id')
-    if not asked.part.get('snapshot_id') and uuidutils.is_uuid_like(ident):
-        volume = cinder_volume.API().get(asked.context, ident)
+    snapshots.check_use(call.context, call.part.get('snapshot_id'))
+    ident = call.part.get('volume_id')
+    if not call.part.get('snapshot_id') and uuidutils.is_uuid_like(ident):
+        volume = cinder_volume.API().get(call.context, ident)
         if volume.status != 'in-use':
             items = record.items_of(volume.id)
             _check(
-                asked,
+                call,
                 volume,
                 items,
                 rate_limits.UPLOAD,
@@ -59,27 +59,27 @@ def check_create(asked: requests.Asked) -> None:
 
 
 def _check(
-    asked: requests.Asked,
+    call: api_call.ApiCall,
     volume: protocols.Volume,
     items: dict[str, str],
     work: dict[str, int],
     instead: str = '',
 ) -> None:
     slow = image_record.delaying(work, volume, items)
-    if slow and asked.reported.may_be_ours(volume):
+    if slow and call.reported.may_be_ours(volume):
         check_quick(slow, instead)
 
 
-def check_restore(asked: requests.Asked) -> None:
+def check_restore(call: api_call.ApiCall) -> None:
     """Check the volume to which a backup is restored."""
-    context = asked.context
-    written = volume_source.of_backup(context, asked.ids['id']).written
-    volume_id = asked.part.get('volume_id')
+    context = call.context
+    written = volume_source.of_backup(context, call.ids['id']).written
+    volume_id = call.part.get('volume_id')
     items: dict[str, str] = {}
     if uuidutils.is_uuid_like(volume_id):
         volume = cinder_volume.API().get(context, volume_id)
         items = record.items_of(volume.id)
-        _check(asked, volume, items, rate_limits.REIMAGE)
+        _check(call, volume, items, rate_limits.REIMAGE)
     if written is None:
         return
     with refusals.bad_request():
@@ -88,7 +88,7 @@ def check_restore(asked: requests.Asked) -> None:
             volume_type = known_types.of_new_volume(context, None)
             if volume_type is not None:
                 specs = volume_type['extra_specs'] or {}
-                matching = asked.reported.matching(specs)
+                matching = call.reported.matching(specs)
                 offer = offers.TypeOffer.of_pools(specs, matching)
                 checks.check_readable(offer, {}, written)
         elif uuidutils.is_uuid_like(volume_id):

@@ -21,7 +21,7 @@ from cinder.policies import volumes as volume_policies
 import webob
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import attachments
 from cinder_rbd_ext.api import attributes
 from cinder_rbd_ext.api import backups
@@ -36,8 +36,8 @@ from cinder_rbd_ext.api import types
 from cinder_rbd_ext.api import volumes
 
 #: Raises the refusal of a request. It returns nothing, what to do with the
-#: response of Cinder, or the response itself if Cinder is not to be asked.
-Check = Callable[[asked.Asked], Any]
+#: response of Cinder, or a response that replaces it.
+Check = Callable[[api_call.ApiCall], Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Door:
             body: object = None,
             **ids: Any,
         ) -> Generator[Any, Any, None]:
-            request = asked.Asked(
+            request = api_call.ApiCall(
                 req, body, ids, self.part, self.policy, known
             )
             result = self.check(request)

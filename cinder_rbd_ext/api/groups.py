@@ -16,7 +16,7 @@ from cinder.api import microversions
 from cinder.policies import groups as stock
 from oslo_utils import uuidutils
 
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
@@ -25,23 +25,23 @@ from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
 
 
-def check_group(asked: requests.Asked) -> None:
+def check_group(call: api_call.ApiCall) -> None:
     """Check the volumes of a new group, from a group or a group snapshot."""
     first = microversions.get_api_version(microversions.GROUP_SNAPSHOTS)
-    if asked.ids.get('id') is None and (
-        asked.req.api_version_request.matches(first)
+    if call.ids.get('id') is None and (
+        call.req.api_version_request.matches(first)
     ):
-        group = asked.part.get('source_group_id')
-        _check(asked, group, asked.part.get('group_snapshot_id'))
+        group = call.part.get('source_group_id')
+        _check(call, group, call.part.get('group_snapshot_id'))
 
 
-def check_consistency_group(asked: requests.Asked) -> None:
+def check_consistency_group(call: api_call.ApiCall) -> None:
     """Check a new consistency group, which Cinder stores as a group."""
-    group = asked.part.get('source_cgid') or None
-    _check(asked, group, asked.part.get('cgsnapshot_id') or None)
+    group = call.part.get('source_cgid') or None
+    _check(call, group, call.part.get('cgsnapshot_id') or None)
 
 
-def _check(asked: requests.Asked, group: Any, group_snapshot: Any) -> None:
+def _check(call: api_call.ApiCall, group: Any, group_snapshot: Any) -> None:
     """Check each new volume against its type and the group's back end.
 
     :param group: the id of the source, not checked yet; None for none
@@ -50,7 +50,7 @@ def _check(asked: requests.Asked, group: Any, group_snapshot: Any) -> None:
     # Imported here, because it requires Cinder's registered objects.
     from cinder import group as cinder_group
 
-    context = asked.context
+    context = call.context
     if not context.authorize(stock.CREATE_POLICY, fatal=False):
         return
     groups = cinder_group.API()
@@ -60,30 +60,30 @@ def _check(asked: requests.Asked, group: Any, group_snapshot: Any) -> None:
             origin = groups.get(context, taken.group_id)
             snapshots_of = objects.SnapshotList.get_all_for_group_snapshot
             for each in snapshots_of(context, taken.id):
-                _check_copy(asked, origin, each, volume_source.of_snapshot)
+                _check_copy(call, origin, each, volume_source.of_snapshot)
         elif group_snapshot is None and uuidutils.is_uuid_like(group):
             origin = groups.get(context, group)
             for each in objects.VolumeList.get_all_by_generic_group(
                 context, origin.id
             ):
-                _check_copy(asked, origin, each, volume_source.of_volume)
+                _check_copy(call, origin, each, volume_source.of_volume)
     except (exception.NotAuthorized, exception.NotFound):
         return
 
 
 def _check_copy(
-    asked: requests.Asked,
+    call: api_call.ApiCall,
     group: Any,
     original: Any,
     source_of: Callable[[Any], checks.VolumeSource],
 ) -> None:
     """Check a copy of a volume or snapshot, without keys of its own."""
     volume_type = known_types.of_new_volume(
-        asked.context, original.volume_type_id
+        call.context, original.volume_type_id
     )
     if volume_type is None:
         return
-    offer = restrictions.offer_of(volume_type, asked.reported, group)
+    offer = restrictions.offer_of(volume_type, call.reported, group)
     if offer is None:
         return
     source = source_of(original)
@@ -92,21 +92,21 @@ def _check_copy(
         checks.check_type(offer, source.size, source)
 
 
-def check_snapshot(asked: requests.Asked) -> None:
+def check_snapshot(call: api_call.ApiCall) -> None:
     """Check the volumes of a group, which Cinder lets be reverted."""
     from cinder import group as cinder_group
 
-    old = requests.part_of(asked.part, 'cgsnapshot')
-    new = requests.part_of(asked.part, 'group_snapshot')
+    old = api_call.part_of(call.part, 'cgsnapshot')
+    new = api_call.part_of(call.part, 'group_snapshot')
     group = new.get('group_id') or old.get('consistencygroup_id')
     if uuidutils.is_uuid_like(group):
-        for each in cinder_group.API().get(asked.context, group).volumes:
+        for each in cinder_group.API().get(call.context, group).volumes:
             volume_source.check_usable(each, f'Volume {each.id}')
 
 
-def check_snapshot_deletion(asked: requests.Asked) -> None:
+def check_snapshot_deletion(call: api_call.ApiCall) -> None:
     """Check the volumes of the snapshots."""
     for each in objects.SnapshotList.get_all_for_group_snapshot(
-        asked.context, asked.ids['id']
+        call.context, call.ids['id']
     ):
-        snapshots.check_use(asked.context, each.id)
+        snapshots.check_use(call.context, each.id)

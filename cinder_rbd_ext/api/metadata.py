@@ -20,7 +20,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import requested_configuration
 from cinder_rbd_ext import type_specs
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
@@ -71,21 +71,21 @@ class Outcome:
     type_id: str | None = None
 
 
-def check_added(asked: requests.Asked) -> After:
+def check_added(call: api_call.ApiCall) -> After:
     """Check items that are added or replace items with the same key.
 
     A request of an administrator without items makes the driver compare the
     image with the keys of the volume, its type and the back end.
     """
     outcome = Outcome()
-    items = checks.ours(asked.part)
-    named = str(asked.ids.get('id', ''))
+    items = checks.ours(call.part)
+    named = str(call.ids.get('id', ''))
     misspelled = keys.is_misspelled(named)
-    if not asked.part or items or misspelled:
-        volume = asked.volume
-        if not asked.part:
+    if not call.part or items or misspelled:
+        volume = call.volume
+        if not call.part:
             is_compared = policies.allows(
-                asked.context, wire.POLICY_CORRECT_FIXED_KEYS, volume
+                call.context, wire.POLICY_CORRECT_FIXED_KEYS, volume
             )
             outcome = Outcome(
                 is_configured=is_compared, is_compared=is_compared
@@ -94,67 +94,65 @@ def check_added(asked: requests.Asked) -> After:
             with refusals.bad_request():
                 checks.check_syntax({named: ''}, keys.Scope.VOLUME)
         elif items:
-            outcome = _check(asked, {**volume.metadata, **items}, items)
-    asked.notice = asked.notice or checks.unprefixed_notice(asked.part)
-    return functools.partial(complete, asked, outcome)
+            outcome = _check(call, {**volume.metadata, **items}, items)
+    call.notice = call.notice or checks.unprefixed_notice(call.part)
+    return functools.partial(complete, call, outcome)
 
 
-def check_replaced(asked: requests.Asked) -> After:
+def check_replaced(call: api_call.ApiCall) -> After:
     """Check the metadata in a request, which replaces all items."""
     outcome = Outcome()
-    if 'metadata' in asked.part:
-        items = checks.ours(asked.part['metadata'])
+    if 'metadata' in call.part:
+        items = checks.ours(call.part['metadata'])
         if items is not None:
-            outcome = _check(asked, items, items)
-    return functools.partial(complete, asked, outcome)
+            outcome = _check(call, items, items)
+    return functools.partial(complete, call, outcome)
 
 
-def check_removed(asked: requests.Asked) -> webob.Response | None:
+def check_removed(call: api_call.ApiCall) -> webob.Response | None:
     """Check that an item may be removed.
 
     Cinder does not continue an extension after this request, and its response
     has no body. An item that matters to the image is therefore removed here.
     """
-    key = asked.ids['id']
+    key = call.ids['id']
     if not keys.is_ours(key):
         return None
-    after = dict(asked.volume.metadata)
+    after = dict(call.volume.metadata)
     with refusals.bad_request():
         checks.check_removable(key, after, keys.Scope.VOLUME)
     after.pop(key, None)
-    outcome = _check(asked, after, {})
+    outcome = _check(call, after, {})
     if not outcome.is_configured:
-        record.accepted(asked.volume_id, {}, outcome.removed)
+        record.accepted(call.volume_id, {}, outcome.removed)
         return None
-    if key not in asked.volume.metadata:
+    if key not in call.volume.metadata:
         # Cinder's response says so.
         return None
-    cinder_volume.API().delete_volume_metadata(
-        asked.context, asked.volume, key
-    )
+    cinder_volume.API().delete_volume_metadata(call.context, call.volume, key)
     response = webob.Response(status_int=http.HTTPStatus.OK)
-    complete(asked, outcome, response.headers)
-    refusals.tell(response.headers, asked.notice)
+    complete(call, outcome, response.headers)
+    refusals.tell(response.headers, call.notice)
     return response
 
 
 def _check(
-    asked: requests.Asked, new: dict[str, str], named: dict[str, str]
+    call: api_call.ApiCall, new: dict[str, str], named: dict[str, str]
 ) -> Outcome:
     """Check a change, to ``new`` items, of which some were ``named``."""
-    volume = asked.volume
+    volume = call.volume
     before = checks.ours(dict(volume.metadata)) or {}
     after = checks.ours(new) or {}
     if before or after:
         _check_is_not_replaced(volume)
     different = frozenset(key for key, _ in before.items() ^ after.items())
-    policies.check_keys(asked.context, different, volume)
+    policies.check_keys(call.context, different, volume)
     with refusals.bad_request():
-        _check_fixed(asked, before, after, different)
+        _check_fixed(call, before, after, different)
         if different & after.keys():
-            offer = _offer_for(asked, after)
+            offer = _offer_for(call, after)
             checks.check_attached(offer, after, volume.size)
-    asked.notice = checks.attached_notice(
+    call.notice = checks.attached_notice(
         different,
         sum(
             attachment.attach_status in _MADE
@@ -172,49 +170,49 @@ def _check(
 
 
 def _check_fixed(
-    asked: requests.Asked,
+    call: api_call.ApiCall,
     before: dict[str, str],
     after: dict[str, str],
     different: frozenset[str],
 ) -> None:
     fixed = frozenset(filter(registry.is_fixed, different))
     if fixed and policies.allows(
-        asked.context, wire.POLICY_CORRECT_FIXED_KEYS, asked.volume
+        call.context, wire.POLICY_CORRECT_FIXED_KEYS, call.volume
     ):
         checks.check_fixed(different - fixed, before, after)
         corrected = fixed & after.keys()
         if corrected:
-            state = image_record.state_here(asked.stored)
+            state = image_record.state_here(call.stored)
             changes.check_corrected(after, corrected, state)
-    elif not fixed or different & after.keys() or _may_be_ours(asked):
+    elif not fixed or different & after.keys() or _may_be_ours(call):
         checks.check_fixed(different, before, after)
 
 
-def _may_be_ours(asked: requests.Asked) -> bool:
+def _may_be_ours(call: api_call.ApiCall) -> bool:
     try:
-        return asked.reported.may_be_ours(asked.volume)
+        return call.reported.may_be_ours(call.volume)
     except webob.exc.HTTPServiceUnavailable:
         return True
 
 
 def _offer_for(
-    asked: requests.Asked, metadata: Mapping[str, str]
+    call: api_call.ApiCall, metadata: Mapping[str, str]
 ) -> offers.TypeOffer:
-    specs = type_specs.with_maxima(asked.volume.volume_type, metadata)
-    here = asked.reported.holding(asked.volume)
-    matching = (here,) if here else asked.reported.matching(specs)
+    specs = type_specs.with_maxima(call.volume.volume_type, metadata)
+    here = call.reported.holding(call.volume)
+    matching = (here,) if here else call.reported.matching(specs)
     offer = offers.TypeOffer.of_pools(specs, matching)
     if offer.reason == wire.NO_BACKEND:
         raise refusals.unavailable(refusals.NOT_REPORTED)
     return offer
 
 
-def complete(asked: requests.Asked, outcome: Outcome, response: Any) -> None:
+def complete(call: api_call.ApiCall, outcome: Outcome, response: Any) -> None:
     """Let a change that Cinder has made take effect.
 
     :param response: gets the result of a comparison
     """
-    volume_id = asked.volume_id
+    volume_id = call.volume_id
     different = outcome.removed | outcome.accepted.keys()
     if different:
         volume = record.stored(volume_id)
@@ -224,22 +222,22 @@ def complete(asked: requests.Asked, outcome: Outcome, response: Any) -> None:
             accepted = {}
         record.accepted(volume_id, accepted, outcome.removed)
     if outcome.is_configured:
-        ignored = _configured(asked, outcome.is_compared)
+        ignored = _configured(call, outcome.is_compared)
         if outcome.is_compared and ignored is not None:
             response[wire.HEADER_COMPARED] = 'true'
         if ignored is None:
-            asked.notice = (
+            call.notice = (
                 'The change of the keys is stored, but not in force yet; '
                 'send it again, or attach the volume again'
             )
         else:
-            asked.notice = (
-                checks.ignored_notice(ignored, different) or asked.notice
+            call.notice = (
+                checks.ignored_notice(ignored, different) or call.notice
             )
 
 
 def _configured(
-    asked: requests.Asked, is_compared: bool
+    call: api_call.ApiCall, is_compared: bool
 ) -> Mapping[str, str] | None:
     """Make the driver configure the image; return the ignored keys.
 
@@ -249,8 +247,8 @@ def _configured(
     :returns: None if it did not
     """
     try:
-        volume = record.stored_volume(asked.volume_id)
-        here = asked.reported.holding(volume)
+        volume = record.stored_volume(call.volume_id)
+        here = call.reported.holding(volume)
         if here is None:
             # Nobody knows which driver the volume has.
             return None if volume.host else {}
@@ -267,7 +265,7 @@ def _configured(
                     image_record.items(volume)
                 )
                 record.configuring(volume.id, families)
-            rpcapi.VolumeAPI().remove_export(asked.context, volume, sync=True)
+            rpcapi.VolumeAPI().remove_export(call.context, volume, sync=True)
             target = requested_configuration.Target(
                 record.stored_volume(volume.id)
             )
@@ -280,7 +278,7 @@ def _configured(
         ignored = target.requested(here.settings)[0].dropped
     except Exception:
         # Cinder has already made the change.
-        LOG.exception('Could not configure volume %s', asked.volume_id)
+        LOG.exception('Could not configure volume %s', call.volume_id)
         return None
     return ignored if is_in_force else None
 

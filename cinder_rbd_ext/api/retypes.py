@@ -12,7 +12,7 @@ import webob.exc
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import type_specs
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
@@ -28,27 +28,27 @@ from rbd_volume_options.families import sector_size
 _ON_DEMAND = 'set migration_policy to on-demand'
 
 
-def check_retype(asked: requests.Asked) -> None:
+def check_retype(call: api_call.ApiCall) -> None:
     """Check a retype, and note the keys that it removes from the volume.
 
     :raises HTTPBadRequest: for a type that no volume of this size can have,
         that requires a migration that the caller does not allow or Cinder
         cannot perform, or after which servers could not read the data
     """
-    if not isinstance(asked.part.get('new_type'), str):
+    if not isinstance(call.part.get('new_type'), str):
         return
-    volume, reported = asked.volume, asked.reported
-    new_type = known_types.visible(asked.context, asked.part['new_type'])
-    may_migrate = (asked.part.get('migration_policy') or 'never') != 'never'
+    volume, reported = call.volume, call.reported
+    new_type = known_types.visible(call.context, call.part['new_type'])
+    may_migrate = (call.part.get('migration_policy') or 'never') != 'never'
     if may_migrate and reported.may_be_ours(volume):
         record.write(volume.id, {wire.RECORD_NEW_TYPE: new_type['id']})
     metadata = request.metadata_of(volume)
     specs = type_specs.with_maxima(new_type, metadata)
     former = request.specs_of(volume.volume_type)
-    recorded = image_record.items(asked.stored)
+    recorded = image_record.items(call.stored)
     if not (
         any(options.ours(each) for each in (metadata, specs, former))
-        or image_record.layout_requested(asked.stored)
+        or image_record.layout_requested(call.stored)
         or image_record.has_disk(recorded)
     ):
         return
@@ -63,7 +63,7 @@ def check_retype(asked: requests.Asked) -> None:
         # Another driver removes no keys.
         if here.settings is not None:
             retype = retype_plan.Retype.of_volume(volume, specs, here.settings)
-            asked.notice = _check_here(asked, retype, may_migrate)
+            call.notice = _check_here(call, retype, may_migrate)
         return
     if here and not may_migrate:
         raise webob.exc.HTTPBadRequest(
@@ -72,7 +72,7 @@ def check_retype(asked: requests.Asked) -> None:
             f'{_ON_DEMAND}.'
         )
     with refusals.bad_request():
-        asked.notice = accepted_keys.retype_notice(
+        call.notice = accepted_keys.retype_notice(
             [
                 accepted_keys.accepted_by_type(
                     metadata, specs, pool.settings, volume.size
@@ -84,29 +84,29 @@ def check_retype(asked: requests.Asked) -> None:
         )
 
 
-def check_migration(asked: requests.Asked) -> None:
+def check_migration(call: api_call.ApiCall) -> None:
     """Check the destination of a migration."""
-    recorded = record.items_of(asked.volume.id)
+    recorded = record.items_of(call.volume.id)
     if image_record.has_disk(recorded):
-        possible = asked.reported.destination(asked.context, asked.part)
+        possible = call.reported.destination(call.context, call.part)
         check_readable(recorded, possible)
 
 
-def check_completion(asked: requests.Asked) -> None:
+def check_completion(call: api_call.ApiCall) -> None:
     """Check that a server uses the new volume, for which Nova copied.
 
     Cinder deletes the former image then. It completes its own copies without
     this request, which could come before their end.
     """
-    new_id = asked.part.get('new_volume')
-    if not isinstance(new_id, str) or asked.part.get('error'):
+    new_id = call.part.get('new_volume')
+    if not isinstance(new_id, str) or call.part.get('error'):
         return
-    volume = asked.volume
-    new = cinder_volume.API().get(asked.context, new_id)
+    volume = call.volume
+    new = cinder_volume.API().get(call.context, new_id)
     # Servers without an attachment ID have the volume ``attaching``.
     old_way = new.status == 'attaching' and not new.volume_attachment
     is_used = new.status == 'in-use' or old_way
-    if not is_used and asked.reported.may_be_ours(volume):
+    if not is_used and call.reported.may_be_ours(volume):
         raise webob.exc.HTTPBadRequest(
             explanation=f'No server uses volume {new.id}, which may not have '
             f'all data of volume {volume.id} yet. Cinder itself completes the '
@@ -129,12 +129,12 @@ def check_readable(
 
 
 def _check_here(
-    asked: requests.Asked, retype: retype_plan.Retype, may_migrate: bool
+    call: api_call.ApiCall, retype: retype_plan.Retype, may_migrate: bool
 ) -> str | None:
     """Check a retype for which the scheduler chooses the same back end."""
-    volume = asked.volume
-    shows_pools = policies.allows(asked.context, wire.POLICY_GET_POOLS)
-    source = volume_source.of_row(asked.stored)
+    volume = call.volume
+    shows_pools = policies.allows(call.context, wire.POLICY_GET_POOLS)
+    source = volume_source.of_row(call.stored)
     with refusals.bad_request(source.hint, shows_pools):
         decided = retype.make_plan(source.state)
     needs_migration = decided.is_migrated or (

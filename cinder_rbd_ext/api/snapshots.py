@@ -15,7 +15,7 @@ from cinder.objects import fields
 from oslo_utils import uuidutils
 
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
@@ -36,26 +36,26 @@ def check_use(context: protocols.Context, snapshot_id: object) -> None:
                 volume_source.volume_of(snapshot)
 
 
-def check_create(asked: requests.Asked) -> None:
+def check_create(call: api_call.ApiCall) -> None:
     """Check the metadata of a new snapshot."""
-    items = requests.part_of(asked.part, 'metadata')
+    items = api_call.part_of(call.part, 'metadata')
     with refusals.bad_request():
         checks.check_other_metadata(items, 'snapshot')
 
 
-def check_image(asked: requests.Asked) -> None:
+def check_image(call: api_call.ApiCall) -> None:
     """Check that the image of the snapshot's volume is not being replaced."""
-    check_use(asked.context, asked.ids['id'])
+    check_use(call.context, call.ids['id'])
 
 
-def check_metadata(asked: requests.Asked) -> None:
+def check_metadata(call: api_call.ApiCall) -> None:
     """Check items that are added to the metadata of a snapshot."""
-    if checks.ours(asked.part):
+    if checks.ours(call.part):
         snapshot = cinder_volume.API().get_snapshot(
-            asked.context, asked.ids['snapshot_id']
+            call.context, call.ids['snapshot_id']
         )
-        asked.context.authorize(asked.policy, target_obj=snapshot)
+        call.context.authorize(call.policy, target_obj=snapshot)
         existing = snapshot.metadata or {}
-        new = {k: v for k, v in asked.part.items() if existing.get(k) != v}
+        new = {k: v for k, v in call.part.items() if existing.get(k) != v}
         with refusals.bad_request():
             checks.check_other_metadata(new, 'snapshot')

@@ -16,7 +16,7 @@ import webob.exc
 
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import refusals
 from rbd_volume_options import checks
 from rbd_volume_options import errors
@@ -34,10 +34,10 @@ _RELATED = frozenset({'multiattach', 'replication_enabled'})
 After = Callable[[Any], None]
 
 
-def _check(asked: requests.Asked, specs: Mapping[str, str]) -> None:
+def _check(call: api_call.ApiCall, specs: Mapping[str, str]) -> None:
     checks.check_syntax(checks.ours(specs) or {}, keys.Scope.TYPE)
     try:
-        matching = asked.reported.matching(specs)
+        matching = call.reported.matching(specs)
     except webob.exc.HTTPServiceUnavailable:
         # Types are often created before the first back end exists.
         LOG.info(
@@ -48,70 +48,70 @@ def _check(asked: requests.Asked, specs: Mapping[str, str]) -> None:
     checks.check_specs(offers.TypeOffer.of_pools(specs, matching))
 
 
-def _forget(asked: requests.Asked, response: Any) -> None:
-    asked.types.forget()
+def _forget(call: api_call.ApiCall, response: Any) -> None:
+    call.types.forget()
 
 
-def check_create(asked: requests.Asked) -> After:
+def check_create(call: api_call.ApiCall) -> After:
     """Check the extra specs of a new type."""
-    specs = requests.part_of(
-        requests.part_of(asked.part, 'volume_type'), 'extra_specs'
+    specs = api_call.part_of(
+        api_call.part_of(call.part, 'volume_type'), 'extra_specs'
     )
     if _names_ours(specs):
-        policies.check(asked.context, wire.POLICY_SET_EXTRA_SPECS)
+        policies.check(call.context, wire.POLICY_SET_EXTRA_SPECS)
         with refusals.bad_request(shows_pools=True):
-            _check(asked, _strings(specs))
-    return functools.partial(_forget, asked)
+            _check(call, _strings(specs))
+    return functools.partial(_forget, call)
 
 
-def check_added(asked: requests.Asked) -> After:
+def check_added(call: api_call.ApiCall) -> After:
     """Check extra specs that are added to a type, and the key in the path."""
-    named = asked.ids.get('id', '')
+    named = call.ids.get('id', '')
     if keys.is_misspelled(named):
-        _authorize(asked)
+        _authorize(call)
         with refusals.bad_request(shows_pools=True):
             checks.check_syntax({named: ''}, keys.Scope.TYPE)
-    if _names_ours(asked.part):
-        _authorize(asked)
-    elif _RELATED & asked.part.keys():
-        asked.context.authorize(asked.policy)
+    if _names_ours(call.part):
+        _authorize(call)
+    elif _RELATED & call.part.keys():
+        call.context.authorize(call.policy)
     else:
-        return functools.partial(_forget, asked)
-    specs = {**_existing(asked), **_strings(asked.part)}
+        return functools.partial(_forget, call)
+    specs = {**_existing(call), **_strings(call.part)}
     if checks.ours(specs):
         with refusals.bad_request(shows_pools=True):
-            _check(asked, specs)
-    return functools.partial(_forget, asked)
+            _check(call, specs)
+    return functools.partial(_forget, call)
 
 
-def check_removed(asked: requests.Asked) -> After:
+def check_removed(call: api_call.ApiCall) -> After:
     """Check that the type is still valid without an extra spec.
 
     ``?with_partner=true`` also removes the other key of a pair.
     """
-    key = asked.ids['id']
+    key = call.ids['id']
     partner = None
     if keys.is_ours(key):
-        _authorize(asked)
-        existing = _existing(asked)
-        if _with_partner(asked.req) and registry.partner(key) in existing:
+        _authorize(call)
+        existing = _existing(call)
+        if _with_partner(call.req) and registry.partner(key) in existing:
             partner = registry.partner(key)
         with refusals.bad_request(shows_pools=True):
             checks.check_removable(key, existing, keys.Scope.TYPE)
-            _check_rest(asked, existing, {key, partner})
+            _check_rest(call, existing, {key, partner})
 
     def after(response: Any) -> None:
         if partner:
             # Stock Cinder checks this and notifies about it as well.
             stock_api = types_extra_specs.VolumeTypeExtraSpecsController()
-            stock_api.delete(asked.req, asked.ids['type_id'], partner)
-        asked.types.forget()
+            stock_api.delete(call.req, call.ids['type_id'], partner)
+        call.types.forget()
 
     return after
 
 
 def _check_rest(
-    asked: requests.Asked,
+    call: api_call.ApiCall,
     existing: dict[str, str],
     removed: Collection[str | None],
 ) -> None:
@@ -119,24 +119,24 @@ def _check_rest(
     if len(rest) == len(existing) or not checks.ours(rest):
         return
     try:
-        _check(asked, rest)
+        _check(call, rest)
     except errors.OptionError:
         try:
-            _check(asked, existing)
+            _check(call, existing)
         except errors.OptionError:
             # The type was invalid before. Specs are corrected one by one.
             return
         raise
 
 
-def _authorize(asked: requests.Asked) -> None:
-    policies.check(asked.context, wire.POLICY_SET_EXTRA_SPECS)
-    asked.context.authorize(asked.policy)
+def _authorize(call: api_call.ApiCall) -> None:
+    policies.check(call.context, wire.POLICY_SET_EXTRA_SPECS)
+    call.context.authorize(call.policy)
 
 
-def _existing(asked: requests.Asked) -> dict[str, str]:
+def _existing(call: api_call.ApiCall) -> dict[str, str]:
     volume_type = volume_types.get_volume_type(
-        asked.context, asked.ids['type_id']
+        call.context, call.ids['type_id']
     )
     return dict(volume_type['extra_specs'] or {})
 

@@ -22,7 +22,7 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
-from cinder_rbd_ext.api import asked as requests
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import backups
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
@@ -50,50 +50,50 @@ _UNBOUNDED = operator_limits.Limits(
 )
 
 
-def check_create(asked: requests.Asked) -> Any:
+def check_create(call: api_call.ApiCall) -> Any:
     """Check the requested options of a new volume, or its size and source."""
-    own = checks.ours(asked.part.get('metadata'))
-    if not asked.part or own is None:
+    own = checks.ours(call.part.get('metadata'))
+    if not call.part or own is None:
         return None
     if own:
-        _check_keys(asked, own)
+        _check_keys(call, own)
     else:
-        _check_type(asked)
-    items = requests.part_of(asked.part, 'metadata')
+        _check_type(call)
+    items = api_call.part_of(call.part, 'metadata')
     notice = checks.unprefixed_notice(items)
     if notice and _may_be_ours(
-        asked, asked.types.public(asked.part.get('volume_type'))
+        call, call.types.public(call.part.get('volume_type'))
     ):
-        asked.notice = notice
-        return functools.partial(_tell, asked)
+        call.notice = notice
+        return functools.partial(_tell, call)
     return None
 
 
-def _tell(asked: requests.Asked, response: Any) -> None:
+def _tell(call: api_call.ApiCall, response: Any) -> None:
     """Create a user message of a notice, of a new volume of ours."""
     volume = record.stored_volume(response.obj['volume']['id'])
-    volume._context = asked.context
+    volume._context = call.context
     user_messages.refused(
-        volume, user_messages.Operation.PROPERTY, str(asked.notice)
+        volume, user_messages.Operation.PROPERTY, str(call.notice)
     )
 
 
-def _check_image(asked: requests.Asked) -> None:
+def _check_image(call: api_call.ApiCall) -> None:
     """Check the Glance image of a volume that needs no other look."""
-    volume_type = asked.types.public(asked.part.get('volume_type'))
-    if not _may_be_ours(asked, volume_type) or (
-        not asked.context.authorize(_policy(asked), fatal=False)
+    volume_type = call.types.public(call.part.get('volume_type'))
+    if not _may_be_ours(call, volume_type) or (
+        not call.context.authorize(_policy(call), fatal=False)
     ):
         return
     with contextlib.suppress(exception.NotFound):
-        source = volume_source.of_request(asked.req, asked.part)
+        source = volume_source.of_request(call.req, call.part)
         if source is not None:
             _check_empty(source)
 
 
-def _may_be_ours(asked: requests.Asked, volume_type: Any) -> bool:
+def _may_be_ours(call: api_call.ApiCall, volume_type: Any) -> bool:
     specs = volume_type['extra_specs'] if volume_type else None
-    matching = asked.reported.known_matching(specs or {})
+    matching = call.reported.known_matching(specs or {})
     return any(pool.is_ours for pool in matching)
 
 
@@ -109,17 +109,17 @@ def _check_empty(source: checks.VolumeSource) -> None:
         )
 
 
-def _check_keys(asked: requests.Asked, own: dict[str, str]) -> None:
-    context = asked.context
-    context.authorize(_policy(asked))
+def _check_keys(call: api_call.ApiCall, own: dict[str, str]) -> None:
+    context = call.context
+    context.authorize(_policy(call))
     policies.check_keys(context, own)
     with refusals.bad_request():
         checks.check_syntax(own, keys.Scope.VOLUME)
-    wanted = _wanted(asked)
+    wanted = _wanted(call)
     if wanted is None:
         return
     source, size, volume_type = wanted
-    offer = asked.offer(volume_type, own)
+    offer = call.offer(volume_type, own)
     _check_empty(source)
     with refusals.bad_request(source.hint):
         checks.check_created(
@@ -127,7 +127,7 @@ def _check_keys(asked: requests.Asked, own: dict[str, str]) -> None:
         )
         if source.written is not None:
             checks.check_readable(offer, own, source.written)
-        if asked.part.get('backup_id'):
+        if call.part.get('backup_id'):
             total = size * units.Gi
             for requested, _ in offer.requests(own):
                 chosen = plan.configuration_of(requested.resolve(), total)
@@ -137,55 +137,55 @@ def _check_keys(asked: requests.Asked, own: dict[str, str]) -> None:
                     )
                 )
     # The scheduler may have been waited for since the first look.
-    snapshots.check_use(context, asked.part.get('snapshot_id'))
+    snapshots.check_use(context, call.part.get('snapshot_id'))
 
 
-def _check_type(asked: requests.Asked) -> None:
+def _check_type(call: api_call.ApiCall) -> None:
     """Check the size of a volume without keys, and a backup's disk."""
-    volume = asked.part
-    if not volume.get('backup_id') and not asked.restrictions.may_refuse(
+    volume = call.part
+    if not volume.get('backup_id') and not call.restrictions.may_refuse(
         volume
     ):
-        snapshots.check_use(asked.context, volume.get('snapshot_id'))
+        snapshots.check_use(call.context, volume.get('snapshot_id'))
         if volume_source.image_reference(volume) is not None:
-            _check_image(asked)
+            _check_image(call)
         return
-    if not asked.context.authorize(_policy(asked), fatal=False):
+    if not call.context.authorize(_policy(call), fatal=False):
         return
     try:
-        wanted = _wanted(asked, asked.types.public)
+        wanted = _wanted(call, call.types.public)
     except exception.NotFound:
         return
     if wanted is None:
         return
     source, size, volume_type = wanted
-    if source.is_empty and _may_be_ours(asked, volume_type):
+    if source.is_empty and _may_be_ours(call, volume_type):
         _check_empty(source)
-    offer = restrictions.offer_of(volume_type, asked.reported, size=size)
+    offer = restrictions.offer_of(volume_type, call.reported, size=size)
     if offer is not None:
         with refusals.bad_request(source.hint):
             checks.check_type(offer, size, source)
     if source.written is not None:
         with refusals.bad_request():
-            checks.check_readable(asked.offer(volume_type), {}, source.written)
+            checks.check_readable(call.offer(volume_type), {}, source.written)
 
 
-def _policy(asked: requests.Asked) -> str:
+def _policy(call: api_call.ApiCall) -> str:
     """Return the policy that Cinder checks first.
 
     An image that names a snapshot has the policy of a snapshot.
     """
     from_image = str(volume_policies.CREATE_FROM_IMAGE_POLICY)
-    if volume_source.image_reference(asked.part) is not None and (
-        not volume_source.uses_nova_images(asked.req)
-        or asked.context.authorize(from_image, fatal=False)
+    if volume_source.image_reference(call.part) is not None and (
+        not volume_source.uses_nova_images(call.req)
+        or call.context.authorize(from_image, fatal=False)
     ):
         return from_image
     return str(volume_policies.CREATE_POLICY)
 
 
 def _wanted(
-    asked: requests.Asked,
+    call: api_call.ApiCall,
     known: Callable[[object], Any] = lambda identity: None,
 ) -> tuple[checks.VolumeSource, int, Any] | None:
     """Return the source, the size in GiB and the type of a new volume.
@@ -194,13 +194,13 @@ def _wanted(
     :returns: None if Cinder refuses one of them
     :raises NotFound: for a source or type that does not exist for the caller
     """
-    volume = asked.part
-    source = volume_source.of_request(asked.req, volume)
+    volume = call.part
+    source = volume_source.of_request(call.req, volume)
     if source is None:
         return None
     identity = volume.get('volume_type') or source.volume_type_id
     volume_type = known(identity) or known_types.of_new_volume(
-        asked.context, identity
+        call.context, identity
     )
     size = volume.get('size')
     size = volume_source.whole_number(source.size if size is None else size)
@@ -209,18 +209,18 @@ def _wanted(
     return source, size, volume_type
 
 
-def check_managed(asked: requests.Asked) -> None:
+def check_managed(call: api_call.ApiCall) -> None:
     """Check keys before Cinder manages an RBD image.
 
     Operators do, so the list of keys for tenants does not apply. The driver
     checks whether the image matches the keys.
     """
-    volume = asked.part
+    volume = call.part
     own = checks.ours(volume.get('metadata'))
     if not volume or own is None:
         return
-    asked.context.authorize(asked.policy)
-    policies.check_keys(asked.context, own)
+    call.context.authorize(call.policy)
+    policies.check_keys(call.context, own)
     with refusals.bad_request():
         checks.check_syntax(own, keys.Scope.VOLUME)
     wanted, specs = volume.get('volume_type'), {}
@@ -228,13 +228,13 @@ def check_managed(asked: requests.Asked) -> None:
         if not isinstance(wanted, str):
             return
         try:
-            volume_type = known_types.visible(asked.context, wanted)
+            volume_type = known_types.visible(call.context, wanted)
         except exception.NotFound:
             return
         specs = request.specs_of(volume_type)
     if not (own or options.ours(specs)):
         return
-    matching = asked.reported.destination(asked.context, volume)
+    matching = call.reported.destination(call.context, volume)
     if not matching:
         return
     offer = offers.TypeOffer.of_pools(specs, matching)
@@ -247,7 +247,7 @@ def check_managed(asked: requests.Asked) -> None:
             plan.check_managed(requested.resolve())
 
 
-def check_extend(asked: requests.Asked) -> None:
+def check_extend(call: api_call.ApiCall) -> None:
     """Check the new size of a volume, before quota is reserved.
 
     :raises HTTPBadRequest: for a size that the layout or the object map do not
@@ -255,19 +255,19 @@ def check_extend(asked: requests.Asked) -> None:
     :raises HTTPServiceUnavailable: if the limits of the back end decide and
         are unknown
     """
-    size = volume_source.whole_number(asked.part.get('new_size'))
+    size = volume_source.whole_number(call.part.get('new_size'))
     if size is None:
         return
-    volume = asked.volume
+    volume = call.volume
     policy = action_policies.EXTEND_POLICY
-    if volume.status == 'in-use' and asked.req.api_version_request.matches(
+    if volume.status == 'in-use' and call.req.api_version_request.matches(
         microversions.VOLUME_EXTEND_INUSE
     ):
         policy = action_policies.EXTEND_ATTACHED_POLICY
-    asked.context.authorize(policy, target_obj=volume)
+    call.context.authorize(policy, target_obj=volume)
     if size <= volume.size:
         return
-    recorded = image_record.read(asked.stored)
+    recorded = image_record.read(call.stored)
     # The copy has the size that the volume had when the migration began, also
     # if Cinder or Nova makes it. They do not look at it again, and the volume
     # would get that size back.
@@ -280,14 +280,14 @@ def check_extend(asked: requests.Asked) -> None:
     # operator may have renamed the section. Another driver does not: the
     # record may be that of the former image of a migrated volume.
     if recorded is None or not (
-        image_record.state_here(asked.stored)
-        or asked.reported.may_be_ours(volume)
+        image_record.state_here(call.stored)
+        or call.reported.may_be_ours(volume)
     ):
         return
     origins = recorded.state.origins or {}
     bounds = _UNBOUNDED
     if not options.GIVEN.isdisjoint(origins.values()):
-        here = asked.reported.holding(volume)
+        here = call.reported.holding(volume)
         if here is None:
             raise refusals.unavailable(refusals.NOT_REPORTED)
         # A back end with another driver applies its own rules.
@@ -297,26 +297,26 @@ def check_extend(asked: requests.Asked) -> None:
         plan.check_growth(recorded.state, origins, size * units.Gi, bounds)
 
 
-def check_image_metadata(asked: requests.Asked) -> None:
+def check_image_metadata(call: api_call.ApiCall) -> None:
     """Check that no image metadata looks like an ``rbd:`` key."""
-    items = requests.part_of(asked.part, 'metadata')
+    items = api_call.part_of(call.part, 'metadata')
     with refusals.bad_request():
         checks.check_other_metadata(items, 'image')
 
 
-def check_bootable(asked: requests.Asked) -> None:
+def check_bootable(call: api_call.ApiCall) -> None:
     """Check that servers can boot from a volume that becomes bootable."""
-    if strutils.bool_from_string(asked.part.get('bootable')):
-        _check_bootable(asked)
+    if strutils.bool_from_string(call.part.get('bootable')):
+        _check_bootable(call)
 
 
-def _check_bootable(asked: requests.Asked) -> None:
-    volume = asked.volume
+def _check_bootable(call: api_call.ApiCall) -> None:
+    volume = call.volume
     with refusals.bad_request():
-        disk = image_record.disk_in(asked.stored.admin_metadata)
+        disk = image_record.disk_in(call.stored.admin_metadata)
         if not disk:
             return
-        holding = asked.reported.holding(volume)
+        holding = call.reported.holding(volume)
         settings = holding.settings if holding else None
         own = options.parse(
             request.specs_of(volume.volume_type),
@@ -327,16 +327,16 @@ def _check_bootable(asked: requests.Asked) -> None:
         sector_size.check_bootable(disk, {**defaults, **own})
 
 
-def check_reimage(asked: requests.Asked) -> None:
+def check_reimage(call: api_call.ApiCall) -> None:
     """Check that servers can boot from a volume and read its new data."""
-    _check_bootable(asked)
-    metadata.complete(asked, metadata.Outcome(is_configured=True), {})
+    _check_bootable(call)
+    metadata.complete(call, metadata.Outcome(is_configured=True), {})
     # The image may have been configured.
-    items = record.items_of(asked.volume.id)
-    _check_keeps_data(asked, items)
-    image_id = asked.part.get('image_id')
+    items = record.items_of(call.volume.id)
+    _check_keeps_data(call, items)
+    image_id = call.part.get('image_id')
     if isinstance(image_id, str):
-        written = volume_source.disk_of_image(asked.context, image_id)
+        written = volume_source.disk_of_image(call.context, image_id)
         if written is not None:
             with refusals.bad_request():
                 sector_size.check_receives(
@@ -344,13 +344,13 @@ def check_reimage(asked: requests.Asked) -> None:
                 )
 
 
-def _check_keeps_data(asked: requests.Asked, items: dict[str, str]) -> None:
+def _check_keeps_data(call: api_call.ApiCall, items: dict[str, str]) -> None:
     """Check that a re-image writes what stays, and removes nothing else.
 
     :raises HTTPBadRequest: if Cinder is migrating the volume, if its snapshots
         would be lost, or if it would hold a thread for long
     """
-    volume = asked.volume
+    volume = call.volume
     reason = ''
     if volume.migration_status in requester.MOVING:
         reason = 'the volume is being migrated. Try again later'
@@ -358,5 +358,5 @@ def _check_keeps_data(asked: requests.Asked, items: dict[str, str]) -> None:
         reason = volume.snapshots and releases.REIMAGE_LOSES_SNAPSHOTS
     elif slow := image_record.delaying(rate_limits.REIMAGE, volume, items):
         reason = backups.SLOW.format(', '.join(slow))
-    if reason and asked.reported.may_be_ours(volume):
+    if reason and call.reported.may_be_ours(volume):
         raise webob.exc.HTTPBadRequest(explanation=f'{wire.REFUSED}{reason}.')

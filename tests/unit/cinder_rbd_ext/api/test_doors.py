@@ -6,7 +6,7 @@ from typing import Any
 
 import webob
 
-from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import doors
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
@@ -15,7 +15,7 @@ from tests.unit.cinder_rbd_ext.api import base
 
 
 class DoorTest(base.ApiTestCase):
-    def _passage(self, check: Callable[[asked.Asked], Any]) -> Any:
+    def _passage(self, check: Callable[[api_call.ApiCall], Any]) -> Any:
         """Return the generator of a request that a check lets pass."""
         known = restrictions.Restrictions(
             pools.ReportedPools(), known_types.KnownTypes()
@@ -35,14 +35,14 @@ class DoorTest(base.ApiTestCase):
     def test_check_gets_the_part_of_the_body_and_the_path(self) -> None:
         seen = []
 
-        def check(request: asked.Asked) -> None:
+        def check(request: api_call.ApiCall) -> None:
             seen.append((request.part, request.ids, request.volume_id))
 
         self.assertEqual({}, self._respond(self._passage(check)))
         self.assertEqual([({'size': 1}, {'id': 'x'}, 'x')], seen)
 
     def test_notice_is_a_header_of_the_response(self) -> None:
-        def check(request: asked.Asked) -> Any:
+        def check(request: api_call.ApiCall) -> Any:
             request.notice = 'before'
 
             def after(response: Any) -> None:

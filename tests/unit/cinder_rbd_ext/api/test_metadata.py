@@ -11,7 +11,7 @@ from cinder.volume import rpcapi
 import fixtures
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import pools
@@ -192,7 +192,7 @@ class MetadataTest(base.ApiTestCase):
             pools.ReportedPools(), known_types.KnownTypes()
         )
         req = mock.Mock(environ={'cinder.context': self.admin_context})
-        request = asked.Asked(req, {}, {'id': volume.id}, '', '', known)
+        request = api_call.ApiCall(req, {}, {'id': volume.id}, '', '', known)
         for type_id in ('former', volume.volume_type_id):
             self.assertIsNone(self._accepted(volume))
             metadata.complete(

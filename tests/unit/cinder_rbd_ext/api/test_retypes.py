@@ -10,7 +10,7 @@ from cinder.tests.unit import fake_constants as fake
 import webob.exc
 
 from cinder_rbd_ext import record
-from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import restrictions
@@ -37,7 +37,7 @@ class RetypesTest(base.ApiTestCase):
             'new_type': self.types[new_type],
             'migration_policy': 'on-demand' if may_migrate else 'never',
         }
-        request = asked.Asked(
+        request = api_call.ApiCall(
             mock.Mock(environ={'cinder.context': caller}),
             {'os-retype': body},
             {'id': volume.id},

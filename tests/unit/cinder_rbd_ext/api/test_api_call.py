@@ -4,7 +4,7 @@ from cinder.volume import volume_types
 import hypothesis
 from hypothesis import strategies
 
-from cinder_rbd_ext.api import asked
+from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import keys
 from rbd_volume_options import wire
@@ -103,7 +103,7 @@ class PartTest(untrusted.TestCase):
     def test_any_data_is_a_part_and_a_size_or_none(
         self, body: object, value: object
     ) -> None:
-        self.assertIsInstance(asked.part_of(body, 'volume'), dict)
+        self.assertIsInstance(api_call.part_of(body, 'volume'), dict)
         size = volume_source.whole_number(value)
         self.assertTrue(size is None or 0 < size < 2**31)
 
@@ -116,9 +116,9 @@ class PartTest(untrusted.TestCase):
             {'volume': 'x'},
         ]
         for body in bodies:
-            self.assertEqual({}, asked.part_of(body, 'volume'))
+            self.assertEqual({}, api_call.part_of(body, 'volume'))
         self.assertEqual(
-            {'size': 1}, asked.part_of({'volume': {'size': 1}}, 'volume')
+            {'size': 1}, api_call.part_of({'volume': {'size': 1}}, 'volume')
         )
 
     def test_whole_number(self) -> None:

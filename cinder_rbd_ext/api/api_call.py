@@ -23,7 +23,7 @@ def part_of(body: object, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-class Asked:
+class ApiCall:
     """A request, with what is read for it once.
 
     :ivar ids: the variables in the path
