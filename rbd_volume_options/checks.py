@@ -166,24 +166,21 @@ def check_created(
     if settable is None:
         settable = frozenset(registry.volume_keys())
     for requested, settings in offer.requests(items):
-        bounds = inheritance.Bounds(
+        new = inheritance.NewImage(
+            requested,
             requested.tenant_options & settable,
             settings.limits,
             size * sizes.GIB,
+            settings.stock_state,
         )
-        base = settings.stock_state() if source.known else options.UNKNOWN
-        levels = []
-        if source.inherited:
-            levels = inheritance.levels(
-                source.inherited,
-                requested.resolve,
-                bounds,
-                settings.stock_state,
-            )
         if source.is_image:
-            plan.check_bootable(requested.resolve())
-        resolved = requested.resolve(*levels, backend_too=source.known)
-        plan.plan_image(resolved, base, bounds.size, settings.limits)
+            plan.check_bootable(new.resolve())
+        plan.plan_image(
+            new.resolve(source.inherited, backend_too=source.known),
+            settings.stock_state() if source.known else options.UNKNOWN,
+            new.size,
+            settings.limits,
+        )
 
 
 def check_type(

@@ -104,103 +104,170 @@ def unknown_source(disk: Mapping[str, Any]) -> Source:
 
 
 @dataclasses.dataclass(frozen=True)
-class Bounds:
-    """The bounds of the values that a new volume may inherit.
+class NewImage:
+    """The image that a new volume is to get.
 
-    :ivar settable: the keys that its creator may set on it
+    :ivar requested: what the volume, its type and its back end say
+    :ivar settable: the keys that the creator of the volume may set on it
     :ivar limits: the limits of the back end
     :ivar size: the size of the volume, in bytes
+    :ivar stock: returns the image that the stock driver would create. It is
+        called only if a part may not be inherited.
+    :ivar disk: the disk for which the data were written, by key; None for the
+        requested one
     """
 
+    requested: request.Request
     settable: frozenset[str]
     limits: operator_limits.Limits
     size: int
+    stock: Callable[[], options.Values]
+    disk: Mapping[str, Any] | None = None
 
+    def resolve(
+        self, source: Source | None = None, backend_too: bool = True
+    ) -> options.Values:
+        """Return the values in force, with those inherited from a source.
 
-def levels(
-    source: Source,
-    resolve: Callable[..., options.Values],
-    bounds: Bounds,
-    own: Callable[[], options.Values],
-) -> list[options.Values]:
-    """Return the levels that a source adds to those of a new volume.
+        :param backend_too: as for :meth:`.request.Request.resolve`
+        :raises OptionError: if the values contradict the type or the source
+        """
+        levels = self._levels(source) if source else []
+        return self.requested.resolve(*levels, backend_too=backend_too)
 
-    :param resolve: resolves the options of the volume together with the levels
-        that are passed to it
-    :param own: returns the image that the stock driver would create for a
-        new volume. It is called only if a part may not be inherited.
-    """
-    chosen = [source.level]
-    dropped: frozenset[str] = frozenset()
-    # The features first: the limit of a layout depends on the object map.
-    for group, may in (
-        ((keys.FEATURES,), _may_inherit_features),
-        (_LAYOUT, _may_inherit_layout),
-    ):
-        if not may(source, resolve(*chosen), resolve, bounds, own):
-            dropped = dropped.union(group)
-            chosen = [
-                source.level.without(dropped),
-                level_of(Origin.CLUSTER, own()).without(
-                    options.PARTS.keys() - dropped
-                ),
-            ]
-    return chosen
+    def plan(
+        self, base: options.Values, source: Source | None = None
+    ) -> options.Values:
+        """Return the plan of the image; an inherited part keeps its origin.
 
+        :raises OptionError: for options that are not possible
+        """
+        how = plan.plan_image(
+            self.resolve(source), base, self.size, self.limits
+        )
+        if self.disk is not None:
+            how = how.without(how.disk.keys()).with_values(self.disk)
+        if source is None or how.origins is None:
+            return how
+        return how.with_origins(
+            {
+                part: source.origin_of(part)
+                if origin is source.origin
+                else origin
+                for part, origin in how.origins.items()
+            }
+        )
 
-def origins(
-    how: options.Values, source: Source | None
-) -> Mapping[str, Origin] | None:
-    """Return where the parts of a new image were set.
+    def _levels(self, source: Source) -> list[options.Values]:
+        """Return the levels that a source adds to those of the request."""
+        chosen = [source.level]
+        dropped: frozenset[str] = frozenset()
+        # The features first: the limit of a layout depends on the object map.
+        for group, may_inherit in (
+            ((keys.FEATURES,), self._may_inherit_features),
+            (_LAYOUT, self._may_inherit_layout),
+        ):
+            if not may_inherit(source, self.requested.resolve(*chosen)):
+                dropped = dropped.union(group)
+                chosen = [
+                    source.level.without(dropped),
+                    level_of(Origin.CLUSTER, self.stock()).without(
+                        options.PARTS.keys() - dropped
+                    ),
+                ]
+        return chosen
 
-    An inherited part has the origin that it had in the source image.
-    """
-    if how.origins is None or source is None:
-        return how.origins
-    return {
-        part: source.origin_of(part) if origin is source.origin else origin
-        for part, origin in how.origins.items()
-    }
+    def _without_source(self, stock: options.Values) -> options.Values:
+        """Return what a new volume of the type would have."""
+        return self.requested.resolve(level_of(Origin.CLUSTER, stock))
 
+    def _may_inherit_layout(
+        self, source: Source, inherited: options.Values
+    ) -> bool:
+        if not _fits(source, inherited):
+            return False
+        parts = [
+            part
+            for part in _LAYOUT
+            if inherited.origin(part) is source.origin
+            and source.origin_of(part) is not Origin.CLUSTER
+        ]
+        if not parts:
+            return True
+        if not self._within_limits(inherited, parts):
+            return False
+        missing = [
+            part
+            for part in parts
+            if source.origin_of(part) in options.ASKED
+            and not options.PARTS[part] <= self.settable
+        ]
+        if not missing:
+            return True
+        stock = self.stock()
+        would_have = self._without_source(stock).layout_over(stock.layout)
+        has = inherited.layout_over(stock.layout)
+        return all(
+            has.object_size == would_have.object_size
+            if part == keys.OBJECT_SIZE
+            else has.striping == would_have.striping
+            for part in missing
+        )
 
-def _may_inherit_layout(
-    source: Source,
-    inherited: options.Values,
-    resolve: Callable[..., options.Values],
-    bounds: Bounds,
-    own: Callable[[], options.Values],
-) -> bool:
-    if not _fits(source, inherited):
-        return False
-    parts = [
-        part
-        for part in _LAYOUT
-        if inherited.origin(part) is source.origin
-        and source.origin_of(part) is not Origin.CLUSTER
-    ]
-    if not parts:
+    def _within_limits(
+        self, inherited: options.Values, parts: list[str]
+    ) -> bool:
+        if not inherited.has_layout:
+            return True
+        origin, image_layout = Origin.SOURCE_VOLUME, inherited.layout
+        base: features.Features = frozenset()
+        if not inherited.features_origin:
+            base = self.stock().image_features
+        try:
+            if keys.OBJECT_SIZE in parts:
+                operator_limits.check_object_size(
+                    image_layout.object_size, self.limits, origin
+                )
+            if keys.STRIPING in parts and inherited[keys.STRIPING]:
+                operator_limits.check_stripe_count(
+                    inherited[keys.STRIPING], self.limits, origin
+                )
+                operator_limits.check_whole_stripes(
+                    image_layout, self.size, self.limits, origin
+                )
+            operator_limits.check_object_count(
+                image_layout,
+                self.size,
+                self.limits,
+                origin,
+                inherited.has_object_map(base),
+            )
+        except errors.OptionError:
+            return False
         return True
-    if not _within_limits(inherited, parts, bounds, own):
-        return False
-    missing = [
-        part
-        for part in parts
-        if source.origin_of(part) in options.ASKED
-        and not options.PARTS[part] <= bounds.settable
-    ]
-    if not missing:
-        return True
-    stock = own()
-    would_have = resolve(level_of(Origin.CLUSTER, stock)).layout_over(
-        stock.layout
-    )
-    has = inherited.layout_over(stock.layout)
-    return all(
-        has.object_size == would_have.object_size
-        if part is keys.OBJECT_SIZE
-        else has.striping == would_have.striping
-        for part in missing
-    )
+
+    def _may_inherit_features(
+        self, source: Source, inherited: options.Values
+    ) -> bool:
+        choice = inherited.choice(keys.FEATURES)
+        if (
+            choice is None
+            or choice.origin is not source.origin
+            or source.origin_of(keys.FEATURES) not in options.ASKED
+            or keys.FEATURES in self.settable
+        ):
+            return True
+        stock = self.stock()
+        would_have = self._without_source(stock).features_over(
+            stock.image_features
+        )
+        reachable = {would_have}
+        if keys.OBJECT_MAP in self.settable:
+            reachable |= {
+                features.with_object_map(would_have, wanted)
+                for wanted in (False, True)
+            }
+        return inherited.features_over(choice.value) in reachable
 
 
 def _fits(source: Source, inherited: options.Values) -> bool:
@@ -221,73 +288,6 @@ def _fits(source: Source, inherited: options.Values) -> bool:
     except errors.OptionError:
         return False
     return True
-
-
-def _within_limits(
-    inherited: options.Values,
-    parts: list[str],
-    bounds: Bounds,
-    own: Callable[[], options.Values],
-) -> bool:
-    origin = Origin.SOURCE_VOLUME
-    if not inherited.has_layout:
-        return True
-    layout = inherited.layout
-    try:
-        if keys.OBJECT_SIZE in parts:
-            operator_limits.check_object_size(
-                layout.object_size, bounds.limits, origin
-            )
-        if keys.STRIPING in parts and inherited[keys.STRIPING]:
-            operator_limits.check_stripe_count(
-                inherited[keys.STRIPING], bounds.limits, origin
-            )
-            operator_limits.check_whole_stripes(
-                layout, bounds.size, bounds.limits, origin
-            )
-        operator_limits.check_object_count(
-            layout,
-            bounds.size,
-            bounds.limits,
-            origin,
-            inherited.has_object_map(
-                frozenset()
-                if inherited.features_origin
-                else own().image_features
-            ),
-        )
-    except errors.OptionError:
-        return False
-    return True
-
-
-def _may_inherit_features(
-    source: Source,
-    inherited: options.Values,
-    resolve: Callable[..., options.Values],
-    bounds: Bounds,
-    own: Callable[[], options.Values],
-) -> bool:
-    choice = inherited.choice(keys.FEATURES)
-    if (
-        choice is None
-        or choice.origin is not source.origin
-        or source.origin_of(keys.FEATURES) not in options.ASKED
-        or keys.FEATURES in bounds.settable
-    ):
-        return True
-    stock = own()
-    would_have = resolve(level_of(Origin.CLUSTER, stock)).features_over(
-        stock.image_features
-    )
-    has = inherited.features_over(choice.value)
-    reachable = {would_have}
-    if keys.OBJECT_MAP in bounds.settable:
-        reachable |= {
-            features.with_object_map(would_have, wanted)
-            for wanted in (False, True)
-        }
-    return has in reachable
 
 
 class Volume(Protocol):
@@ -368,44 +368,6 @@ def plan_remade(volume: Volume, state: options.Values) -> options.Values:
         state.data_pool,
         state.configuration,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class Made:
-    """Decides how the image of a new volume is created.
-
-    :ivar source_of: returns the source, for the image that is cloned or copied
-    :ivar bounds: the limits for inherited values and for the size
-    :ivar own: returns the image that the stock driver would create
-    :ivar disk: the disk for which the data were written, by key; None for the
-        requested one
-    """
-
-    asked: request.Request
-    source_of: Callable[[options.Values], Source]
-    bounds: Bounds
-    own: Callable[[], options.Values]
-    disk: Mapping[str, Any] | None = None
-
-    def resolved(self, source: Source | None = None) -> options.Values:
-        """Return the effective values, with those inherited from a source."""
-        if source is None:
-            return self.asked.resolve()
-        return self.asked.resolve(
-            *levels(source, self.asked.resolve, self.bounds, self.own)
-        )
-
-    def __call__(
-        self, base: options.Values, parent: options.Values | None
-    ) -> options.Values:
-        """Return the plan; ``OptionError`` if the options are not possible."""
-        source = None if parent is None else self.source_of(parent)
-        how = plan.plan_image(
-            self.resolved(source), base, self.bounds.size, self.bounds.limits
-        )
-        if self.disk is not None:
-            how = how.without(how.disk.keys()).with_values(self.disk)
-        return dataclasses.replace(how, origins=origins(how, source))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -219,20 +219,16 @@ class Maker:
                 # through an API service without it. A repeated re-image gets
                 # the keys that the volume already has.
                 registry.check_tenant(own, settable)
-        made = inheritance.Made(
+        new = inheritance.NewImage(
             requested,
-            self._source_of(source),
-            inheritance.Bounds(
-                settable,
-                settings.limits,
-                max(volume.size, getattr(volume, _REQUESTED_SIZE, 0))
-                * units.Gi,
-            ),
+            settable,
+            settings.limits,
+            max(volume.size, getattr(volume, _REQUESTED_SIZE, 0)) * units.Gi,
             self._images.stock_state,
             arrival.disk if arrival else disk,
         )
         # The values that matter here are not inherited.
-        resolved = made.resolved()
+        resolved = new.resolve()
         if resolved.data_pool:
             self._images.check_data_pool(
                 resolved.data_pool, resolved.origin(keys.DATA_POOL)
@@ -240,9 +236,13 @@ class Maker:
         if from_image or is_filled:
             plan.check_bootable(resolved)
         arrived = arrival.plan(resolved.data_pool) if arrival else None
+        source_of = self._source_of(source)
         return self._undone(
             volume,
-            (lambda base, parent: arrived) if arrived else made,
+            lambda base, parent: (
+                arrived
+                or new.plan(base, source_of(parent) if parent else None)
+            ),
             needs_default_striping=(
                 keys.OBJECT_SIZE in resolved and keys.STRIPING not in resolved
             ),

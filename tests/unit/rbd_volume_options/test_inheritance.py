@@ -11,6 +11,7 @@ from rbd_volume_options import layout
 from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import registry
+from rbd_volume_options import request
 from tests import option_values
 from tests.unit import base
 
@@ -48,11 +49,14 @@ def _made(
     stock: options.Values = _STOCK,
     **bounds: Any,
 ) -> options.Values:
-    def given(*more: options.Values) -> options.Values:
-        return options.resolve([*levels, *more])
-
-    held = inheritance.Bounds(settable, operator_limits.Limits(**bounds), size)
-    return given(*inheritance.levels(source, given, held, lambda: stock))
+    requested = request.Request(levels, multiattach=False, replicated=False)
+    return inheritance.NewImage(
+        requested,
+        settable,
+        operator_limits.Limits(**bounds),
+        size,
+        lambda: stock,
+    ).resolve(source)
 
 
 @ddt.ddt
@@ -237,30 +241,3 @@ class DataPoolTest(base.TestCase):
     def test_data_pool_is_never_inherited(self) -> None:
         made = _made(_source(Origin.CLUSTER), settable=_ALL_KEYS)
         self.assertIsNone(made.data_pool)
-
-
-class OriginsTest(base.TestCase):
-    def test_those_of_the_source(self) -> None:
-        """Clones keep the origins of the source."""
-        source = inheritance.volume_source(
-            _STOCK,
-            {keys.STRIPING: Origin.VOLUME_TYPE},
-        )
-        how = options.Values(
-            origins={
-                keys.OBJECT_SIZE: Origin.VOLUME_METADATA,
-                keys.STRIPING: Origin.SOURCE_VOLUME,
-                keys.FEATURES: Origin.SOURCE_VOLUME,
-            }
-        )
-        self.assertEqual(
-            {
-                keys.OBJECT_SIZE: Origin.VOLUME_METADATA,
-                keys.STRIPING: Origin.VOLUME_TYPE,
-                keys.FEATURES: Origin.CLUSTER,
-            },
-            inheritance.origins(how, source),
-        )
-
-    def test_nothing_new(self) -> None:
-        self.assertIsNone(inheritance.origins(option_values.planned(), None))

@@ -63,7 +63,7 @@ class GlanceImageTest(base.TestCase):
         )
 
 
-class MadeTest(base.TestCase):
+class NewImageTest(base.TestCase):
     def _plan(
         self,
         metadata: dict[str, str],
@@ -75,17 +75,16 @@ class MadeTest(base.TestCase):
         settings = cinder_objects.settings(**options)
         volume = cinder_objects.volume(metadata, size=size)
         request_of = request.read_request(volume.metadata, {}, settings)
-        planner = inheritance.Made(
+        new = inheritance.NewImage(
             request_of,
-            lambda state: (
-                source or inheritance.glance_source(state, settings.chunk_size)
-            ),
-            inheritance.Bounds(
-                request_of.tenant_options, settings.limits, size << 30
-            ),
+            request_of.tenant_options,
+            settings.limits,
+            size << 30,
             lambda: _STOCK,
         )
-        return planner(_STOCK, parent)
+        if parent and source is None:
+            source = inheritance.glance_source(parent, settings.chunk_size)
+        return new.plan(_STOCK, source)
 
     def test_nothing_asked(self) -> None:
         self.assertEqual(option_values.planned(), self._plan({}))
