@@ -608,7 +608,7 @@ class RBDExtDriver(rbd.RBDDriver):
                     volume.group_id or volume.encryption_key_id, error
                 )
             raise
-        except exception.VolumeBackendAPIException:
+        except Exception:
             late_request.deletable(volume)
             raise
 
@@ -652,7 +652,7 @@ class RBDExtDriver(rbd.RBDDriver):
         except exception.SnapshotIsBusy as error:
             deletion.check_not_forgotten(snapshot.group_snapshot_id, error)
             raise
-        except exception.VolumeBackendAPIException:
+        except Exception:
             late_request.deletable(snapshot)
             raise
 

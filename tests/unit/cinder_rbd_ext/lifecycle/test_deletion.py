@@ -406,7 +406,7 @@ class ManagerTest(base.DriverTestCase):
             )
         self.assertEqual('error', self._status())
 
-    @ddt.data('lost', 'in a group of RBD images')
+    @ddt.data('lost', 'in a group of RBD images', 'timed out')
     def test_deletion_that_fails_can_be_repeated_by_the_owner(
         self, why: str
     ) -> None:
@@ -416,14 +416,15 @@ class ManagerTest(base.DriverTestCase):
             failing: Any = mock.patch.object(
                 migration, 'former', autospec=True, side_effect=lost
             )
+        elif why == 'timed out':
+            self.cluster.fail('RBD.remove', fake_images.Timeout('timed out'))
+            failing = contextlib.nullcontext()
         else:
             failing = mock.patch.object(
                 fake_handle.Image, 'group', lambda _: {'pool': 1}
             )
         with failing:
-            self.assertRaises(
-                exception.VolumeBackendAPIException, self.delete, self.volume
-            )
+            self.raised(self.delete, self.volume)
         self.assertEqual('error', self._status())
         self.volume.status = 'deleting'
         self.volume.save()

@@ -29,7 +29,7 @@ _BOTH = ddt.data(False, True)
 # Lines at which a service is killed or paused: the first one, and the distance
 # to the next. All of them take minutes.
 _FIRST = int(os.environ.get('RBD_FIRST_LINE', '1'))
-_STEP = int(os.environ.get('RBD_LINES_STEP', '17'))
+_STEP = int(os.environ.get('RBD_LINES_STEP', '7'))
 
 
 @ddt.ddt
