@@ -100,6 +100,7 @@ class AuditCommandTest(object_map_case.ObjectMapTestCase):
         (lost,) = (row for row in rows if 'data' in row['Kind'])
         self.assertEqual('6 objects', lost['Detail'])
 
+    @runs.tags(runs.NIGHTLY)
     def test_monitors_that_do_not_respond_are_named_at_once(self) -> None:
         """Ceph itself waits for five minutes."""
         with socket.create_server(('127.0.0.1', 0)) as silent:

@@ -130,6 +130,7 @@ class HostFailureTest(testtools.TestCase):
         self.assertEqual(bool(done.stderr), bool(done.returncode))
         return done.stderr
 
+    @runs.tags(runs.NIGHTLY)
     def test_next_host_takes_over_the_lock_of_a_dead_one(self) -> None:
         self.assertEqual([], self.stale_locks())
         address = self.kill()
