@@ -25,6 +25,13 @@ from rbd_volume_options import sizes
 from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
+# Names in the report; the last two are also options of Ceph.
+#: The pools that can be data pools, as a list of names; None if unknown.
+RBD_DATA_POOLS = 'rbd_data_pools'
+RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
+RBD_DEFAULT_STRIPE_UNIT = 'rbd_default_stripe_unit'
+RBD_DEFAULT_STRIPE_COUNT = 'rbd_default_stripe_count'
+
 # BackendSettings has a field options.
 _Values = options.Values
 
@@ -187,15 +194,15 @@ def reported(settings: BackendSettings) -> dict[str, Any]:
             # There are many of these, and hardly any is set.
             if option.key in values or not option.is_rarely_set
         },
-        wire.RBD_VOLUME_OBJECT_SIZE: values.get(
+        RBD_VOLUME_OBJECT_SIZE: values.get(
             keys.OBJECT_SIZE, settings.chunk_size
         ),
-        wire.RBD_DATA_POOLS: None if pools is None else [*pools],
+        RBD_DATA_POOLS: None if pools is None else [*pools],
         wire.RBD_DEFAULT_FEATURES: (
             None if defaults is None else features.joined(defaults)
         ),
-        wire.RBD_DEFAULT_STRIPE_UNIT: striping.unit if striping else None,
-        wire.RBD_DEFAULT_STRIPE_COUNT: striping.count if striping else None,
+        RBD_DEFAULT_STRIPE_UNIT: striping.unit if striping else None,
+        RBD_DEFAULT_STRIPE_COUNT: striping.count if striping else None,
     }
 
 
@@ -249,7 +256,7 @@ def settings_of(
         if (value := report.get(option.conf_name)) is not None
     }
     names = report.get(wire.RBD_DEFAULT_FEATURES)
-    pools = report.get(wire.RBD_DATA_POOLS)
+    pools = report.get(RBD_DATA_POOLS)
     try:
         parsed = options.parse(
             texts, keys.Scope.BACKEND, errors.Origin.BACKEND
@@ -294,6 +301,6 @@ def _limits_in(report: Mapping[str, Any]) -> operator_limits.Limits:
 
 def striping_in(values: Mapping[str, Any]) -> layout.Striping | None:
     """Return Ceph's default striping, from a report or its configuration."""
-    unit = int(values.get(wire.RBD_DEFAULT_STRIPE_UNIT) or 0)
-    count = int(values.get(wire.RBD_DEFAULT_STRIPE_COUNT) or 0)
+    unit = int(values.get(RBD_DEFAULT_STRIPE_UNIT) or 0)
+    count = int(values.get(RBD_DEFAULT_STRIPE_COUNT) or 0)
     return layout.Striping(unit, count) if unit and count else None

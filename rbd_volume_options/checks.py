@@ -27,6 +27,10 @@ from rbd_volume_options.families import sector_size
 
 Items = Mapping[str, str]
 
+# Extra specs of Cinder: the sizes of volumes of a type, in GiB.
+MINIMUM_SIZE = 'provisioning:min_vol_size'
+MAXIMUM_SIZE = 'provisioning:max_vol_size'
+
 _FIXED = 'fixed at creation of the volume'
 
 # The largest number in Cinder's database.
@@ -293,8 +297,8 @@ def check_sizes(
 
     :raises OptionError: if none does
     """
-    low = _bound(specs, wire.MINIMUM_SIZE) or 1
-    high = _bound(specs, wire.MAXIMUM_SIZE)
+    low = _bound(specs, MINIMUM_SIZE) or 1
+    high = _bound(specs, MAXIMUM_SIZE)
     step = 1
     striping = image_layout.striping
     if striping and bounds.require_whole_stripes:

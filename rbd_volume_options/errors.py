@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import enum
 
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 
 #: Maximum number of characters of a value in a message. Metadata values have
 #: up to 255 characters, and extra specs of a volume type can be longer.
@@ -39,13 +38,14 @@ class Origin(enum.IntEnum):
         return self.name.lower()
 
 
+# Responses have these, and clients compare them.
 _LABELS = {
-    Origin.VOLUME_METADATA: wire.FROM_VOLUME_METADATA,
-    Origin.VOLUME_TYPE: wire.FROM_VOLUME_TYPE,
-    Origin.SOURCE_VOLUME: wire.FROM_SOURCE_VOLUME,
-    Origin.BACKEND: wire.FROM_BACKEND,
-    Origin.GLANCE_IMAGE: wire.FROM_GLANCE_IMAGE,
-    Origin.CLUSTER: wire.FROM_CLUSTER,
+    Origin.VOLUME_METADATA: 'volume metadata',
+    Origin.VOLUME_TYPE: 'volume type',
+    Origin.SOURCE_VOLUME: 'source volume',
+    Origin.BACKEND: 'backend configuration',
+    Origin.GLANCE_IMAGE: 'Glance image',
+    Origin.CLUSTER: 'Ceph configuration',
 }
 
 

@@ -45,6 +45,23 @@ from rbd_volume_options.families import data_pool as data_pools
 
 _VERSION = 1
 
+#: The rows that continue the text of items in the row of a volume, for volumes
+#: with unusually many.
+RECORD_ITEMS = tuple(f'rbd:items_{n}' for n in range(2, 17))
+#: Prefix of the names of keys; what QoS specs have set on the image. A key
+#: replaces those of its family.
+RECORD_QOS = 'rbd:qos_'
+#: The last refusal: operation, time, request and reason, one a line. A longer
+#: text continues in the next row. It is not in the image metadata, because
+#: tenants can write that, and it is copied to snapshots and Glance images.
+RECORD_REASON = ('rbd:reason', *(f'rbd:reason_{n}' for n in range(2, 5)))
+#: Prefix of the names of changeable keys; their value in the volume's metadata
+#: that the API extension or the driver accepted last. A value without this
+#: mark was set past the API extension.
+RECORD_ACCEPTED = 'rbd:accepted_'
+#: During a restore: prefix of the name of each copy; the key follows.
+RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
+
 # How a record writes an origin. Unknown ones count as volume metadata.
 _LETTERS = {
     errors.Origin.VOLUME_METADATA: 'm',
@@ -62,8 +79,8 @@ MAX_VALUE = 255
 # Prefixes of the short names of items that share a row, and of the items.
 _PREFIXES = {
     '': keys.PREFIX,
-    '.': wire.RECORD_ACCEPTED,
-    '_': wire.RECORD_QOS,
+    '.': RECORD_ACCEPTED,
+    '_': RECORD_QOS,
 }
 # The same for a value that is in force as it was accepted.
 _BOTH = '-'
@@ -337,9 +354,9 @@ def packed(
             pairs[f'{prefix}{short}'] = value
     text = urllib.parse.urlencode(pairs)
     if column and not column.startswith(_OURS):
-        return column, rows | in_rows(wire.RECORD_ITEMS, text)
+        return column, rows | in_rows(RECORD_ITEMS, text)
     length = MAX_VALUE - len(_OURS)
-    rows |= in_rows(wire.RECORD_ITEMS, text[length:])
+    rows |= in_rows(RECORD_ITEMS, text[length:])
     return f'{_OURS}{text[:length]}' if text else None, rows
 
 
@@ -355,7 +372,7 @@ def unpacked(
 ) -> dict[str, str]:
     """Return the items of a volume as they are stored."""
     found = dict(admin_metadata)
-    texts = [found.pop(row, '') for row in wire.RECORD_ITEMS]
+    texts = [found.pop(row, '') for row in RECORD_ITEMS]
     if column and column.startswith(_OURS):
         texts.insert(0, column.removeprefix(_OURS))
     text = ''.join(texts)
@@ -487,7 +504,7 @@ def qos_items(values: Mapping[str, Any]) -> Update:
     entries = {}
     names = set()
     for option in registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION):
-        name = f'{wire.RECORD_QOS}{option.name}'
+        name = f'{RECORD_QOS}{option.name}'
         names.add(name)
         # Not with a unit, which the image has as it is.
         with contextlib.suppress(errors.OptionError, KeyError):
@@ -498,9 +515,9 @@ def qos_items(values: Mapping[str, Any]) -> Update:
 def _qos_in(items: Mapping[str, str]) -> dict[str, int]:
     """Return the recorded values of QoS specs, by key."""
     return {
-        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_QOS)}': int(number)
+        f'{keys.PREFIX}{name.removeprefix(RECORD_QOS)}': int(number)
         for name, number in items.items()
-        if name.startswith(wire.RECORD_QOS)
+        if name.startswith(RECORD_QOS)
         and number.isascii()
         and number.isdigit()
     }
@@ -524,7 +541,7 @@ def items_before_restore(metadata: Mapping[str, str]) -> dict[str, str]:
     """Return the record of the keys of a volume before a restore."""
     return {
         **{
-            wire.RECORD_BEFORE_RESTORE + key.removeprefix(keys.PREFIX): value
+            RECORD_BEFORE_RESTORE + key.removeprefix(keys.PREFIX): value
             for key, value in metadata.items()
             if key in registry.volume_keys()
         },
@@ -535,15 +552,15 @@ def items_before_restore(metadata: Mapping[str, str]) -> dict[str, str]:
 def before_restore(admin_metadata: Mapping[str, str]) -> dict[str, str]:
     """Return the keys that a volume had before a restore, with values."""
     return {
-        keys.PREFIX + name.removeprefix(wire.RECORD_BEFORE_RESTORE): value
+        keys.PREFIX + name.removeprefix(RECORD_BEFORE_RESTORE): value
         for name, value in admin_metadata.items()
-        if name.startswith(wire.RECORD_BEFORE_RESTORE)
+        if name.startswith(RECORD_BEFORE_RESTORE)
     }
 
 
 def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
     return {
-        f'{wire.RECORD_ACCEPTED}{option.name}': metadata[option.key]
+        f'{RECORD_ACCEPTED}{option.name}': metadata[option.key]
         for option in registry.changeable()
         if 0 < len(metadata.get(option.key, '')) <= _LONGEST_ACCEPTED
     }
@@ -551,7 +568,7 @@ def _accepted(metadata: Mapping[str, str]) -> dict[str, str]:
 
 def _names_accepted(of_keys: Iterable[str]) -> set[str]:
     return {
-        f'{wire.RECORD_ACCEPTED}{option.name}'
+        f'{RECORD_ACCEPTED}{option.name}'
         for option in registry.changeable()
         if option.key in set(of_keys)
     }
@@ -568,9 +585,9 @@ def families_set(items: Mapping[str, str]) -> set[str]:
 def values_accepted(items: Mapping[str, str]) -> dict[str, str]:
     """Return the values of changeable keys that were accepted, by key."""
     return {
-        f'{keys.PREFIX}{name.removeprefix(wire.RECORD_ACCEPTED)}': value
+        f'{keys.PREFIX}{name.removeprefix(RECORD_ACCEPTED)}': value
         for name, value in items.items()
-        if name.startswith(wire.RECORD_ACCEPTED)
+        if name.startswith(RECORD_ACCEPTED)
     }
 
 
@@ -596,9 +613,9 @@ class Reason(NamedTuple):
     def rows(self) -> Update:
         """Return the record of the reason, whose text may be shortened."""
         text = '\n'.join(self)
-        longest = MAX_VALUE * len(wire.RECORD_REASON)
-        rows = in_rows(wire.RECORD_REASON, shortened(text, longest))
-        return Update(rows, frozenset(wire.RECORD_REASON) - rows.keys())
+        longest = MAX_VALUE * len(RECORD_REASON)
+        rows = in_rows(RECORD_REASON, shortened(text, longest))
+        return Update(rows, frozenset(RECORD_REASON) - rows.keys())
 
 
 def reason(admin_metadata: Mapping[str, str], *of: str) -> Reason | None:
@@ -606,7 +623,7 @@ def reason(admin_metadata: Mapping[str, str], *of: str) -> Reason | None:
 
     :param of: the only operations whose reason counts
     """
-    text = ''.join(admin_metadata.get(row, '') for row in wire.RECORD_REASON)
+    text = ''.join(admin_metadata.get(row, '') for row in RECORD_REASON)
     fields = text.split('\n', 3)
     if len(fields) < 4 or (of and fields[0] not in of):
         return None
@@ -619,7 +636,7 @@ def without_reason(
     """Return admin metadata without the reason, if it is of an operation."""
     if not reason(items, *operations):
         return dict(items)
-    return {k: v for k, v in items.items() if k not in wire.RECORD_REASON}
+    return {k: v for k, v in items.items() if k not in RECORD_REASON}
 
 
 def message(

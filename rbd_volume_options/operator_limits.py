@@ -14,7 +14,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 DEFAULT_MAX_STRIPE_COUNT = 64
 
@@ -53,14 +52,14 @@ class ConfOption:
 
 CONF_OPTIONS = (
     ConfOption(
-        wire.RBD_MAX_STRIPE_COUNT,
+        'rbd_max_stripe_count',
         DEFAULT_MAX_STRIPE_COUNT,
         'Maximum stripe count in the metadata of a volume, in a volume '
         'type and in rbd_volume_stripe_count. librbd has no limit. A read '
         'of a full stripe accesses this many objects.',
     ),
     ConfOption(
-        wire.RBD_MIN_OBJECT_SIZE,
+        'rbd_min_object_size',
         '64K',
         'Minimum object size in the metadata of a volume and in a volume '
         'type, and minimum that a volume can inherit. Small objects slow '
@@ -69,7 +68,7 @@ CONF_OPTIONS = (
         layout.parse_object_size,
     ),
     ConfOption(
-        wire.RBD_MAX_OBJECTS,
+        'rbd_max_objects',
         DEFAULT_MAX_OBJECTS,
         'Maximum number of RADOS objects of a volume, if its metadata or '
         'type sets a layout with objects smaller than 4 MiB. The default '
@@ -78,7 +77,7 @@ CONF_OPTIONS = (
         'request for each object that could exist.',
     ),
     ConfOption(
-        wire.RBD_REQUIRE_WHOLE_STRIPES,
+        'rbd_require_whole_stripes',
         True,
         'Require that the size of a striped volume is a multiple of '
         'stripe_unit x stripe_count, when it is created and when it is '

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from rbd_volume_options import definitions
+from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import registry
@@ -101,9 +102,9 @@ def option_schema(option: definitions.Option) -> Document:
         'default': _or_null(value),
         wire.DEFAULT_FROM: {
             'enum': [
-                wire.FROM_VOLUME_TYPE,
-                wire.FROM_BACKEND,
-                wire.FROM_CLUSTER,
+                errors.Origin.VOLUME_TYPE.label,
+                errors.Origin.BACKEND.label,
+                errors.Origin.CLUSTER.label,
                 None,
             ]
         },

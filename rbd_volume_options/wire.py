@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names that are shared between processes, each defined once.
+"""Names that several modules exchange between processes, each defined once.
 
 Cinder's API, its driver, Nova, Glance, Horizon and its pages, the clients,
 Tempest and Ceph read data that another of them wrote. The names of ``rbd:``
-keys are in :mod:`rbd_volume_options.keys`. Generic fields of the API response
+keys are in :mod:`rbd_volume_options.keys`, and what only one module writes and
+reads is defined there. Generic fields of the API response
 (``name``, ``default``) are in its schema, :mod:`rbd_volume_options.published`.
 
 These names must not change: volumes, attachments and services of earlier
@@ -39,10 +40,6 @@ ATTRIBUTE_FEATURES = f'{ALIAS}:features'
 ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
 #: The limits on reads and writes that are in force, by key without prefix.
 ATTRIBUTE_LIMITS = f'{ALIAS}:limits'
-ATTRIBUTE_COMPRESSION_HINT = f'{ALIAS}:compression_hint'
-ATTRIBUTE_DISCARD = f'{ALIAS}:discard'
-ATTRIBUTE_DISCARD_GRANULARITY = f'{ALIAS}:discard_granularity'
-ATTRIBUTE_DETECT_ZEROES = f'{ALIAS}:detect_zeroes'
 ATTRIBUTE_SECTOR_SIZE = f'{ALIAS}:sector_size'
 #: The requested cache mode of each attachment, by the attachment's ID.
 ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
@@ -87,10 +84,6 @@ CANDIDATES = 'candidates'
 #: Cinder), or null. Its items are "consumer" (of the QoS specs) and "limits".
 QOS_LIMITS = 'qos_limits'
 
-# Extra specs of Cinder: the sizes of volumes of a type, in GiB.
-MINIMUM_SIZE = 'provisioning:min_vol_size'
-MAXIMUM_SIZE = 'provisioning:max_vol_size'
-
 # Values of "reason": why a volume type has no options.
 NO_BACKEND = (
     'no back end that has reported its capabilities matches the volume type'
@@ -104,14 +97,6 @@ MIXED = (
 #: Parameter of DELETE for an extra spec that removes both keys of a pair.
 WITH_PARTNER = 'with_partner'
 
-# Values of DEFAULT_FROM. Clients compare them. Messages use the same names.
-FROM_VOLUME_METADATA = 'volume metadata'
-FROM_VOLUME_TYPE = 'volume type'
-FROM_SOURCE_VOLUME = 'source volume'
-FROM_BACKEND = 'backend configuration'
-FROM_GLANCE_IMAGE = 'Glance image'
-FROM_CLUSTER = 'Ceph configuration'
-
 # Horizon recognizes refusals of the API extension by these texts.
 #: Start of each HTTP 400 message; key, value and reason follow.
 REFUSED = 'RBD volume option refused: '
@@ -124,15 +109,6 @@ POLICY_GET = f'{POLICY}:get'
 POLICY_GET_HOSTS = f'{POLICY}:get_compute_hosts'
 POLICY_GET_POOLS = f'{POLICY}:get_pools'
 POLICY_GET_QOS_LIMITS = f'{POLICY}:get_qos_limits'
-POLICY_SET_LAYOUT = f'{POLICY}:set_layout'
-POLICY_SET_FEATURES = f'{POLICY}:set_features'
-POLICY_SET_CACHE_MODE = f'{POLICY}:set_cache_mode'
-POLICY_SET_COMPRESSION_HINT = f'{POLICY}:set_compression_hint'
-POLICY_SET_LIMITS = f'{POLICY}:set_limits'
-POLICY_SET_DISCARD = f'{POLICY}:set_discard'
-POLICY_SET_DISCARD_GRANULARITY = f'{POLICY}:set_discard_granularity'
-POLICY_SET_DETECT_ZEROES = f'{POLICY}:set_detect_zeroes'
-POLICY_SET_SECTOR_SIZE = f'{POLICY}:set_sector_size'
 POLICY_SET_EXTRA_SPECS = f'{POLICY}:set_extra_specs'
 POLICY_OFFER_CACHE_MODES = f'{POLICY}:offer_cache_modes'
 POLICY_CORRECT_FIXED_KEYS = f'{POLICY}:correct_fixed_keys'
@@ -159,28 +135,18 @@ CLONE_SNAPSHOT = '.clone_snap'
 #: Cinder.
 DELETED_SOURCE = '.deleted'
 
-#: The pools that can be data pools, as a list of names; None if unknown.
-RBD_DATA_POOLS = 'rbd_data_pools'
-
 # These are also names of options in cinder.conf, whose values are reported.
 #: The id of the cloud, see :mod:`rbd_volume_options.ownership`.
 RBD_CLOUD_ID = 'rbd_cloud_id'
-RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
 RBD_VOLUME_OBJECT_MAP = 'rbd_volume_object_map'
 RBD_VOLUME_FEATURES = 'rbd_volume_features'
 RBD_VOLUME_DATA_POOL = 'rbd_volume_data_pool'
 RBD_TENANT_OPTIONS = 'rbd_tenant_options'
 RBD_ALLOWED_CACHE_MODES = 'rbd_allowed_cache_modes'
 RBD_CACHE_MODE_ENFORCEMENT = 'rbd_cache_mode_enforcement'
-RBD_MAX_STRIPE_COUNT = 'rbd_max_stripe_count'
-RBD_REQUIRE_WHOLE_STRIPES = 'rbd_require_whole_stripes'
-RBD_MIN_OBJECT_SIZE = 'rbd_min_object_size'
-RBD_MAX_OBJECTS = 'rbd_max_objects'
 
 # These are also names of Ceph options, whose values are reported.
 RBD_DEFAULT_FEATURES = 'rbd_default_features'
-RBD_DEFAULT_STRIPE_UNIT = 'rbd_default_stripe_unit'
-RBD_DEFAULT_STRIPE_COUNT = 'rbd_default_stripe_count'
 
 # Values of RBD_CACHE_MODE_ENFORCEMENT.
 STRICT = 'strict'
@@ -215,13 +181,6 @@ CONNECTION_DISCARD_GRANULARITY = 'discard_granularity'
 # (:mod:`rbd_volume_options.image_record`). Limits, hints and the disk have the
 # names of their keys.
 
-#: The rows that continue the text of items in the row of a volume, for volumes
-#: with unusually many.
-RECORD_ITEMS = tuple(f'rbd:items_{n}' for n in range(2, 17))
-#: The last refusal: operation, time, request and reason, one a line. A longer
-#: text continues in the next row. It is not in the image metadata, because
-#: tenants can write that, and it is copied to snapshots and Glance images.
-RECORD_REASON = ('rbd:reason', *(f'rbd:reason_{n}' for n in range(2, 5)))
 # Operations of a reason that attributes of a volume show.
 REASON_CREATION = 'creation'
 REASON_ATTACHMENT = 'attachment'
@@ -229,13 +188,6 @@ REASON_RETYPE = 'retype'
 REASON_LAYOUT = 'change of layout'
 #: Operation of a notice: nothing was refused.
 REASON_PROPERTY = 'property'
-#: Prefix of the names of changeable keys; their value in the volume's metadata
-#: that the API extension or the driver accepted last. A value without this
-#: mark was set past the API extension.
-RECORD_ACCEPTED = 'rbd:accepted_'
-#: Prefix of the names of keys; what QoS specs have set on the image. A key
-#: replaces those of its family.
-RECORD_QOS = 'rbd:qos_'
 #: Indicates that the configuration of the image is being changed, or that this
 #: was interrupted. The record may differ from the image.
 RECORD_CONFIGURING = 'rbd:configuring'
@@ -259,8 +211,6 @@ RECORD_NEW_TYPE = 'rbd:new_type'
 MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED, RECORD_NEW_TYPE)
 #: During a restore: indicates that the keys of the volume were copied.
 RECORD_RESTORING = 'rbd:restoring'
-#: During a restore: prefix of the name of each copy; the key follows.
-RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
 
 # The report of an audit: a JSON document that cinder-rbd-ext writes and
 # Horizon reads. Horizon ignores its other fields.

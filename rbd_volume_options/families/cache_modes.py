@@ -112,7 +112,7 @@ def librbd_caches(setting: str) -> bool:
 Phrase = phrases.Phrase
 
 SET_CACHE_MODE = definitions.Policy(
-    wire.POLICY_SET_CACHE_MODE,
+    f'{wire.POLICY}:set_cache_mode',
     'Set or change the cache mode of the attachments of a volume',
 )
 

@@ -10,7 +10,7 @@ from rbd_volume_options import wire
 Phrase = phrases.Phrase
 
 SET_COMPRESSION_HINT = definitions.Policy(
-    wire.POLICY_SET_COMPRESSION_HINT,
+    f'{wire.POLICY}:set_compression_hint',
     'Set or change the compression hint of a volume',
 )
 
@@ -54,7 +54,7 @@ OPTIONS = (
             'aggressive. If unset, images have no hint.'
         ),
         policy=SET_COMPRESSION_HINT,
-        attribute=wire.ATTRIBUTE_COMPRESSION_HINT,
+        attribute=f'{wire.ALIAS}:compression_hint',
         fixed=False,
         takes_effect=Phrase(
             'within seconds, for data that is written afterwards'

@@ -84,16 +84,17 @@ def granularity_in_bytes(
 Phrase = phrases.Phrase
 
 SET_DISCARD = definitions.Policy(
-    wire.POLICY_SET_DISCARD, 'Set or change whether a volume accepts discards'
+    f'{wire.POLICY}:set_discard',
+    'Set or change whether a volume accepts discards',
 )
 
 SET_DISCARD_GRANULARITY = definitions.Policy(
-    wire.POLICY_SET_DISCARD_GRANULARITY,
+    f'{wire.POLICY}:set_discard_granularity',
     'Set or change the discard granularity of a volume',
 )
 
 SET_DETECT_ZEROES = definitions.Policy(
-    wire.POLICY_SET_DETECT_ZEROES,
+    f'{wire.POLICY}:set_detect_zeroes',
     'Set or change how writes of zeros to a volume are treated',
 )
 
@@ -127,7 +128,7 @@ OPTIONS = (
             'with rbd:discard. If unset, they do.'
         ),
         policy=SET_DISCARD,
-        attribute=wire.ATTRIBUTE_DISCARD,
+        attribute=f'{wire.ALIAS}:discard',
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
         item=wire.CONNECTION_DISCARD,
@@ -163,7 +164,7 @@ OPTIONS = (
             'with an older libvirt than 9.7. If unset, QEMU decides.'
         ),
         policy=SET_DISCARD_GRANULARITY,
-        attribute=wire.ATTRIBUTE_DISCARD_GRANULARITY,
+        attribute=f'{wire.ALIAS}:discard_granularity',
         unset=Phrase('Default: set by QEMU'),
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
@@ -207,7 +208,7 @@ OPTIONS = (
             'zeros are written like other data.'
         ),
         policy=SET_DETECT_ZEROES,
-        attribute=wire.ATTRIBUTE_DETECT_ZEROES,
+        attribute=f'{wire.ALIAS}:detect_zeroes',
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
         item=wire.CONNECTION_DETECT_ZEROES,

@@ -15,7 +15,7 @@ from rbd_volume_options import wire
 Phrase = phrases.Phrase
 
 SET_FEATURES = definitions.Policy(
-    wire.POLICY_SET_FEATURES, 'Set the image features of a volume'
+    f'{wire.POLICY}:set_features', 'Set the image features of a volume'
 )
 
 

@@ -16,7 +16,7 @@ from rbd_volume_options import wire
 Phrase = phrases.Phrase
 
 SET_LAYOUT = definitions.Policy(
-    wire.POLICY_SET_LAYOUT, 'Set the layout of a volume'
+    f'{wire.POLICY}:set_layout', 'Set the layout of a volume'
 )
 
 

@@ -16,7 +16,7 @@ from rbd_volume_options import wire
 Phrase = phrases.Phrase
 
 SET_LIMITS = definitions.Policy(
-    wire.POLICY_SET_LIMITS,
+    f'{wire.POLICY}:set_limits',
     'Set or change the limits on reads and writes of a volume',
 )
 

@@ -160,7 +160,7 @@ def check_bootable(
 Phrase = phrases.Phrase
 
 SET_SECTOR_SIZE = definitions.Policy(
-    wire.POLICY_SET_SECTOR_SIZE, 'Set the sector size of a volume'
+    f'{wire.POLICY}:set_sector_size', 'Set the sector size of a volume'
 )
 
 OPTIONS = (

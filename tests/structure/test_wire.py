@@ -25,6 +25,14 @@ _SHIPPED_TESTS = 'rbd_tempest_plugin/tests/'
 _OTHER_MEANING = {
     ('nova_rbd_cache/comparison.py', 'detect_zeroes'): "libvirt's attribute",
     ('nova_rbd_cache/comparison.py', 'discard'): "libvirt's attribute",
+    (
+        'rbd_volume_options/families/discard.py',
+        'detect_zeroes',
+    ): 'name of an attribute',
+    (
+        'rbd_volume_options/families/discard.py',
+        'discard_granularity',
+    ): 'name of an attribute',
     ('nova_rbd_cache/disk.py', 'detect_zeroes'): "libvirt's attribute",
     ('nova_rbd_cache/disk.py', 'discard_granularity'): "libvirt's attribute",
     ('nova_rbd_cache/guests.py', 'discard_granularity'): "libvirt's attribute",
@@ -63,7 +71,6 @@ _OTHER_MEANING = {
     ): 'option of Ceph',
     ('rbd_volume_tools/bench/plan.py', 'cache_mode'): 'axis of a plan',
     ('rbd_volume_tools/client/attach.py', 'cache_mode'): 'column of a table',
-    ('rbd_volume_tools/client/create.py', 'Glance image'): 'help text',
     ('rbd_tempest_plugin/config.py', 'cache_mode'): "Tempest's option",
     (
         'rbd_tempest_plugin/config.py',

@@ -9,9 +9,9 @@ from oslo_config import cfg
 
 from cinder_rbd_ext import opts
 from rbd_volume_options import backend_settings
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 _GROUP = 'ceph'
 
@@ -63,7 +63,9 @@ def volume(
 ) -> Any:
     """Return a volume that is not in a database, with accepted metadata."""
     mode = (metadata or {}).get(keys.CACHE_MODE)
-    accepted = {f'{wire.RECORD_ACCEPTED}cache_mode': mode} if mode else {}
+    accepted = (
+        {f'{image_record.RECORD_ACCEPTED}cache_mode': mode} if mode else {}
+    )
     return objects.Volume(
         **{
             'id': '11111111-2222-4333-8444-555555555555',

@@ -55,12 +55,14 @@ class PoliciesTest(base.ApiTestCase):
 
     def test_operator_overrides(self) -> None:
         rules = {
-            wire.POLICY_SET_LAYOUT.replace(':', '__'): 'role:admin',
+            f'{wire.POLICY}:set_layout'.replace(':', '__'): 'role:admin',
             wire.POLICY_GET.replace(':', '__'): 'role:auditor',
         }
         self.override_policies(**rules)
         body = self.create({'rbd:object_size': '1M'})
-        self.refused(403, wire.POLICY_SET_LAYOUT, 'POST', '/volumes', body)
+        self.refused(
+            403, f'{wire.POLICY}:set_layout', 'POST', '/volumes', body
+        )
         self.ok('POST', '/volumes', body, app=self.admin)
         self.ok('POST', '/volumes', self.create({'rbd:object_map': 'true'}))
         path = '/os-rbd-volume-options'
@@ -93,7 +95,7 @@ class SettableTest(test.TestCase):
 
     def test_policy_of_the_service(self) -> None:
         policies.register()
-        self.override_policy(wire.POLICY_SET_LAYOUT, 'role:admin')
+        self.override_policy(f'{wire.POLICY}:set_layout', 'role:admin')
         self.assertEqual({keys.CACHE_MODE}, self._settable('member'))
 
     def override_policy(self, name: str, rule: str) -> None:

@@ -22,7 +22,7 @@ from tests.unit import base
 from tests.unit import untrusted
 
 _IMAGE = str(uuid.UUID(int=1))
-_ITEMS = (wire.RECORD_CONFIGURING, f'{wire.RECORD_BEFORE_RESTORE}x')
+_ITEMS = (wire.RECORD_CONFIGURING, f'{image_record.RECORD_BEFORE_RESTORE}x')
 _STRIPED = image_record.Record(
     options.image_values(
         layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),

@@ -6,6 +6,7 @@ from hypothesis import strategies
 
 from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import volume_source
+from rbd_volume_options import checks
 from rbd_volume_options import keys
 from rbd_volume_options import wire
 from tests.unit import untrusted
@@ -141,5 +142,5 @@ class PartTest(untrusted.TestCase):
             self.assertTrue(number == wanted, f'{value!s:.20}')
 
     def test_sizes_of_a_type_have_the_names_of_cinder(self) -> None:
-        self.assertEqual(volume_types.MIN_SIZE_KEY, wire.MINIMUM_SIZE)
-        self.assertEqual(volume_types.MAX_SIZE_KEY, wire.MAXIMUM_SIZE)
+        self.assertEqual(volume_types.MIN_SIZE_KEY, checks.MINIMUM_SIZE)
+        self.assertEqual(volume_types.MAX_SIZE_KEY, checks.MAXIMUM_SIZE)

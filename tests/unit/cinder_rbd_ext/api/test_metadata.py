@@ -124,7 +124,7 @@ class MetadataTest(base.ApiTestCase):
 
     def _accepted(self, volume: Any) -> str | None:
         recorded = record.items_of(volume.id)
-        return recorded.get(f'{wire.RECORD_ACCEPTED}cache_mode')
+        return recorded.get(f'{image_record.RECORD_ACCEPTED}cache_mode')
 
     def test_changes_leave_the_mark_that_the_driver_requires(self) -> None:
         volume = self.volume()

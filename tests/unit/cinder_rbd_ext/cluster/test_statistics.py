@@ -7,6 +7,7 @@ from typing import Any
 from unittest import mock
 
 from cinder_rbd_ext.cluster import statistics
+from rbd_volume_options import backend_settings
 from rbd_volume_options import wire
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
@@ -60,7 +61,7 @@ class DataPoolsTest(base.DriverTestCase):
         report = statistics.added(
             self.driver, {'backend_state': state, **_STOCK}
         )
-        names: list[str] | None = report[wire.RBD_DATA_POOLS]
+        names: list[str] | None = report[backend_settings.RBD_DATA_POOLS]
         return names
 
     def test_other_pools_of_the_application_are_reported(self) -> None:

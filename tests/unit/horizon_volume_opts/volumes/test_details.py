@@ -54,7 +54,7 @@ class TabTestCase(horizon_case.HorizonTestCase):
             self.assertEqual(value, self.row(name))
 
     def test_configuration_of_the_image(self) -> None:
-        name = wire.ATTRIBUTE_COMPRESSION_HINT
+        name = f'{wire.ALIAS}:compression_hint'
         self.cloud.add_volume('v', **{name: None})
         self.assertEqual('', self.row('Compression hint'))
         self.cloud.add_volume('v', **{name: '<compressible>'})
@@ -66,7 +66,7 @@ class TabTestCase(horizon_case.HorizonTestCase):
             'v',
             **{
                 wire.ATTRIBUTE_LIMITS: limits,
-                wire.ATTRIBUTE_DISCARD: False,
+                f'{wire.ALIAS}:discard': False,
             },
         )
         for label, value in (

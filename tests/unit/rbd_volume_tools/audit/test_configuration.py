@@ -34,7 +34,7 @@ class ConfigurationTest(untrusted.TestCase):
 
     def test_options_as_recorded_are_no_finding(self) -> None:
         volume = _volume(
-            {**_LIMITED, wire.ATTRIBUTE_COMPRESSION_HINT: 'compressible'}
+            {**_LIMITED, f'{wire.ALIAS}:compression_hint': 'compressible'}
         )
         overrides = {**_SET, _HINT: 'compressible'}
         self.assertEqual([], self.differences(volume, overrides))
@@ -58,7 +58,7 @@ class ConfigurationTest(untrusted.TestCase):
         self.assertIn(expected, difference)
 
     def test_contradictory_compression_hint_is_a_finding(self) -> None:
-        volume = _volume({wire.ATTRIBUTE_COMPRESSION_HINT: 'compressible'})
+        volume = _volume({f'{wire.ALIAS}:compression_hint': 'compressible'})
         self.assertEqual(1, len(self.differences(volume, {_HINT: 'none'})))
 
     def test_options_of_other_families_are_left_to_their_owners(self) -> None:
