@@ -177,7 +177,9 @@ class CustomizedTest(volume_form.FormTestCase):
                 )
             self.open('/project/volumes/')
             row = self.find(f'tr[data-object-id="{volume}"]')
-            self.assertIn('Extend Volume', row.get_attribute('textContent'))
+            self.assertIn(
+                'Extend Volume', row.get_attribute('textContent') or ''
+            )
             self.check_quiet()
 
     def test_with_other_steps_of_wizards(self) -> None:
@@ -200,7 +202,9 @@ class CustomizedTest(volume_form.FormTestCase):
         # Stock pages of tenants have other errors, of requests.
         errors = [
             each['message']
-            for each in self.driver.get_log('browser')
+            for each in self.driver.get_log(  # type: ignore[no-untyped-call]
+                'browser'
+            )
             if 'Unknown provider' in each['message']
             or 'rbd' in each['message']
             or 'undefined' in each['message']

@@ -120,6 +120,7 @@ class RefusedTest(test_record.RecordTestCase):
         user_messages.refused(self.volume, _Operation.CREATION, 'no')
         user_messages.refused(self.volume, _Operation.RETYPE, 'never')
         reason = image_record.reason(self.recorded())
+        assert reason is not None  # noqa: S101
         self.assertEqual(('retype', 'never'), (reason.operation, reason.text))
         self.assertRegex(reason.at, r'^\d{4}-\d\d-\d\dT.*Z$')
         self.assertEqual(1, len(self.rows()))
