@@ -58,16 +58,7 @@ class PoolProbe:
                     {'pool': pool, 'error': error},
                 )
                 return
-            if number not in data_pool.POOL_ERRORS:
-                LOG.error(
-                    'client.%(user)s cannot write to data pool %(pool)s; add '
-                    "the OSD capability 'profile rbd pool=%(pool)s' to the "
-                    'user',
-                    {
-                        'user': self._driver.configuration.rbd_user,
-                        'pool': pool,
-                    },
-                )
+            # It names the capability that the user of the back end needs.
             raise data_pool.write_refusal(pool, origin, number) from error
         self._written[pool] = self._clock()
 

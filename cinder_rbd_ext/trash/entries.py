@@ -153,12 +153,18 @@ class Marks:
             tuple[str, datetime.datetime], trash_mark.Mark | None
         ] = {}
 
-    def entries(self, ioctx: bindings.Ioctx) -> list[Entry]:
-        """Return the entries of the trash that the driver has made."""
-        listed = trash_of(self._driver.rbd, ioctx)
+    def entries(
+        self, ioctx: bindings.Ioctx, name: str | None = None
+    ) -> list[Entry]:
+        """Return the entries of the trash that the driver has made.
+
+        :param name: of the images; None for all
+        """
         known, made = {}, []
         rados = self._driver.rados
-        for item in listed:
+        for item in trash_of(self._driver.rbd, ioctx):
+            if name not in (None, item['name']):
+                continue
             moved_at = item['deletion_time']
             key = item['id'], moved_at
             mark = self._known.get(key)
@@ -204,8 +210,8 @@ def discard(
         except driver.rbd.ImageNotFound:
             # Its creation or removal was interrupted: it has no header.
             driver.librbd.discard(ioctx, name)
-    for entry in Marks(driver).entries(ioctx):
-        if (entry.name, entry.mark.kind) == (name, mark.kind):
+    for entry in Marks(driver).entries(ioctx, name):
+        if entry.mark.kind == mark.kind:
             try:
                 remove(driver, ioctx, entry)
             except driver.rbd.ImageBusy:

@@ -46,7 +46,6 @@ class PoolProbeTest(base.DriverTestCase):
         ):
             self.assertIn(part, text)
         self.assertIn("'profile rbd pool=data'", text)
-        self.assertIn('client.', self.log.output)
 
     def test_no_overwrites(self) -> None:
         self.cluster.fail(
