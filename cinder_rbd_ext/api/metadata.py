@@ -95,7 +95,9 @@ def check_added(call: api_call.ApiCall) -> After:
                 checks.check_syntax({named: ''}, keys.Scope.VOLUME)
         elif items:
             outcome = _check(call, {**volume.metadata, **items}, items)
-    call.notice = call.notice or checks.unprefixed_notice(call.part)
+    notice = checks.unprefixed_notice(call.part)
+    if notice and not call.notice and _may_be_ours(call):
+        call.notice = notice
     return functools.partial(complete, call, outcome)
 
 

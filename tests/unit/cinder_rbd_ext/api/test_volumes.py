@@ -66,6 +66,13 @@ class CreateTest(base.ApiTestCase):
         response = self.call('POST', _VOLUMES, request)
         self.assertEqual(202, response.status_int, response.text)
         self.assertNotIn('Warning', response.headers)
+        response = self.call(
+            'POST',
+            f'{_VOLUMES}/{self.volume(volume_type="fake").id}/metadata',
+            {'metadata': {'features': 'x'}},
+        )
+        self.assertEqual(200, response.status_int, response.text)
+        self.assertNotIn('Warning', response.headers)
 
     REFUSED: tuple[Any, ...] = (
         ({'rbd:stripes': '8'}, {}, ('rbd:stripes', 'unknown key')),

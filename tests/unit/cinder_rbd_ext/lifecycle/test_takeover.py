@@ -234,6 +234,24 @@ class MigratedTest(base.DriverTestCase):
             image_record.values_accepted(self.recorded(volume)),
         )
 
+    def test_limits_are_those_of_the_image_when_cinder_has_swapped_columns(
+        self,
+    ) -> None:
+        volume = self.made_volume({'rbd:iops_limit': '700'})
+        target = self.made_volume({'rbd:iops_limit': '500'})
+        # Loaded before its image was recorded, as in the manager.
+        volume = objects.Volume.get_by_id(self.admin, volume.id)
+        self.driver.delete_volume(volume)
+        self._completed(volume, target, 'available')
+        recorded = self.recorded(volume)
+        self.assertEqual('500', recorded['rbd:iops_limit'])
+        self.assertTrue(
+            image_record.is_accepted(recorded, 'rbd:iops_limit', '500')
+        )
+        self.assertFalse(
+            image_record.is_accepted(recorded, 'rbd:iops_limit', '700')
+        )
+
     def test_in_use(self) -> None:
         """The image of a volume in use keeps the name of the target."""
         volume = self.made_volume()
