@@ -451,8 +451,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
         try:
-            lock = volume_use.replacing(self, volume)
-            return self._retypes.retype(volume, new_type, stock, lock)
+            return self._retypes.retype(volume, new_type, stock)
         finally:
             # With the statistics that Cinder requests next.
             self._next_search = float('-inf')

@@ -37,7 +37,6 @@ Incremental backups continue: their snapshots are copied.
 """
 
 from collections.abc import Callable
-import contextlib
 import dataclasses
 from typing import Any
 
@@ -102,11 +101,9 @@ class Retypes:
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
         stock: Stock,
-        lock: contextlib.AbstractContextManager[locks.Exclusive],
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
-        :param lock: from :func:`cinder_rbd_ext.volume_use.replacing`
         :returns: whether the image matches the new type, and the model update.
             Otherwise the volume is unchanged, and the retype requires a
             migration by Cinder.
@@ -118,7 +115,7 @@ class Retypes:
         )
 
         with self._settlement.requested(
-            volume, mark, lock, ('status', 'name_id')
+            volume, mark, ('status', 'name_id')
         ) as held:
             record.forget_reason(
                 volume.id, wire.REASON_RETYPE, wire.REASON_LAYOUT

@@ -545,8 +545,8 @@ class InterruptedTest(RetypeTestCase):
         copy = copies.Copy(self.driver, self.volume.name, mark)
         new_type = objects.VolumeType.get_by_id(self.admin, self.type_id)
         decided = self.driver._retypes.make_plan(self.volume, new_type)
-        copy.make(decided.target.state, lambda percent: None)
-        copy_id = copy.complete(decided.target.state)
+        copy.make(decided.target, lambda percent: None)
+        copy_id = copy.complete(decided.target)
         commit.begin(self.volume, mark)
         self.mark = marker.write(
             self.volume.id, dataclasses.replace(mark, image_id=copy_id)
