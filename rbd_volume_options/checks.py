@@ -145,9 +145,9 @@ def check_removable(
     :raises OptionError: for another spelling of a key
     """
     twins = [
-        each
-        for each in existing
-        if keys.normal_name(each) == keys.normal_name(name)
+        other
+        for other in existing
+        if keys.normal_name(other) == keys.normal_name(name)
     ]
     if keys.is_misspelled(name) and twins != [name]:
         raise options.unknown_key(name, '', scope).at(_ORIGINS[scope])
@@ -196,8 +196,8 @@ def check_type(
     :raises OptionError: if all back ends would refuse it
     """
     first: errors.OptionError | None = None
-    for each in offer.settings:
-        alone = dataclasses.replace(offer, settings=(each,))
+    for settings in offer.settings:
+        alone = dataclasses.replace(offer, settings=(settings,))
         try:
             check_created(alone, {}, size, source)
         except errors.OptionError as error:

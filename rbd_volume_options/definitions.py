@@ -262,8 +262,8 @@ class Option:
         bounds = {**self.bounds, **self.narrowed(backends, multiattach)}
         if self.value_type is ValueType.WORD:
             values = [self.parse(choice) for choice in self.choices]
-            for each in backends:
-                allowed = self.allowed_values(each)
+            for limits in backends:
+                allowed = self.allowed_values(limits)
                 values = [v for v in values if allowed is None or v in allowed]
             if multiattach and self.shared_value is not None:
                 values = [v for v in values if v == self.shared_value]

@@ -158,7 +158,9 @@ def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
     if list(image.watchers_list()):
         return IN_USE
     snapshots = list(image.list_snaps())
-    if any(each.get('namespace', _USER) != _USER for each in snapshots):
+    if any(
+        snapshot.get('namespace', _USER) != _USER for snapshot in snapshots
+    ):
         return SNAPSHOTS
     if image.group()['pool'] != _NO_POOL:
         return GROUP
@@ -170,7 +172,7 @@ def obstacle_of(image: bindings.Image, librbd: Any) -> str | None:
             return CLONES
     # A clone without deep-flatten that was flattened: ``rbd deep cp`` of Ceph
     # 16.2.15 fails with some of these, and copied a snapshot of one wrongly.
-    *parents, parent = (each[3] for each in states_of(image))
+    *parents, parent = (state[3] for state in states_of(image))
     if parent is None and any(parents):
         return LOST_PARENT
     return None
@@ -185,7 +187,7 @@ def clients_of(image: bindings.Image, librbd: Any, own: int = 0) -> list[str]:
     :param own: number of watches of this client; without other clients, the
         list is empty
     """
-    watchers = [each['addr'] for each in image.watchers_list()]
+    watchers = [watcher['addr'] for watcher in image.watchers_list()]
     if len(watchers) <= own:
         return []
     mirrored = image.mirror_image_get_info()['state']
@@ -215,9 +217,9 @@ def at_each(image: bindings.Image) -> Iterator[Iterator[str | None]]:
     """Set an image to each of its snapshots, and then to its head."""
 
     def states() -> Iterator[str | None]:
-        for each in list(image.list_snaps()):
-            image.set_snap(each['name'])
-            yield each['name']
+        for snapshot in list(image.list_snaps()):
+            image.set_snap(snapshot['name'])
+            yield snapshot['name']
         image.set_snap(None)
         yield None
 
@@ -238,7 +240,10 @@ def fingerprint_of(image: bindings.Image) -> tuple[Any, ...]:
         image.id(),
         image.size(),
         image.modify_timestamp(),
-        [(each['id'], each['name']) for each in image.list_snaps()],
+        [
+            (snapshot['id'], snapshot['name'])
+            for snapshot in image.list_snaps()
+        ],
         metadata_of(image),
     )
 

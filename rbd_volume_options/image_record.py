@@ -402,7 +402,7 @@ def _packable() -> dict[str, definitions.Option]:
         *registry.changeable(),
         *registry.of_kind(definitions.Kind.IMAGE_CONFIGURATION),
     }
-    return {_short(each.name): each for each in options}
+    return {_short(option.name): option for option in options}
 
 
 def _short(name: str) -> str:

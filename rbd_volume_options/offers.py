@@ -91,14 +91,14 @@ class TypeOffer:
         if chosen is not None:
             return chosen
         return frozenset(registry.volume_keys()).intersection(
-            *(each.limits.tenant_options for each in self.settings)
+            *(settings.limits.tenant_options for settings in self.settings)
         )
 
     @property
     def data_pools(self) -> list[str] | None:
         """The possible data pools of all back ends; None if unknown."""
-        by_backend = [each.data_pools for each in self.settings]
-        known = [set(each) for each in by_backend if each is not None]
+        by_backend = [settings.data_pools for settings in self.settings]
+        known = [set(pools) for pools in by_backend if pools is not None]
         if len(known) < len(by_backend):
             return None
         return sorted(set.intersection(*known))
@@ -173,10 +173,10 @@ def _default_of(
     None if the back ends differ, or if Ceph's configuration decides and they
     have not reported it. A value of None stands for volumes without striping.
     """
-    choices = [each.effective(key) for each in defaults]
+    choices = [values.effective(key) for values in defaults]
     if is_shared:
-        choices = [request.shared_choice(key, each) for each in choices]
-    if any(each != choices[0] for each in choices):
+        choices = [request.shared_choice(key, choice) for choice in choices]
+    if any(choice != choices[0] for choice in choices):
         return None
     return choices[0]
 

@@ -305,13 +305,15 @@ def _keys_schema(scope: keys.Scope) -> Document:
     options = [x for x in registry.OPTIONS.values() if scope in x.scopes]
     return {
         'type': 'object',
-        'properties': {each.key: _key_schema(each) for each in options},
+        'properties': {option.key: _key_schema(option) for option in options},
         'dependentRequired': {
-            each.key: [each.partner] for each in options if each.partner
+            option.key: [option.partner]
+            for option in options
+            if option.partner
         },
         'propertyNames': {
             'anyOf': [
-                {'enum': [each.key for each in options]},
+                {'enum': [option.key for option in options]},
                 {'not': {'pattern': f'^{keys.PREFIX}'}},
             ]
         },

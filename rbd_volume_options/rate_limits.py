@@ -73,9 +73,9 @@ class _Limit:
 def limited_by(names: Collection[str]) -> list[keys.LimitKeys]:
     """Return the limits that keys of a volume replace."""
     return [
-        each
-        for each in keys.LIMITS
-        if not {each.limit, each.burst}.isdisjoint(names)
+        rate
+        for rate in keys.LIMITS
+        if not {rate.limit, rate.burst}.isdisjoint(names)
     ]
 
 
@@ -93,13 +93,13 @@ def maxima_of(
     :param names: the keys of the volume
     """
     maxima = {}
-    for each in limited_by(names):
-        value = _number_in(str(qos_specs.get(_QOS_SPECS[each.name]) or ''))
-        if value and not {each.maximum, each.per_gib} & specs.keys():
+    for rate in limited_by(names):
+        value = _number_in(str(qos_specs.get(_QOS_SPECS[rate.name]) or ''))
+        if value and not {rate.maximum, rate.per_gib} & specs.keys():
             with contextlib.suppress(errors.OptionError, KeyError):
-                parse = registry.OPTIONS[each.limit].parse
-                value = max(value, parse(specs[each.limit]))
-            maxima[each.maximum] = str(min(value, each.largest))
+                parse = registry.OPTIONS[rate.limit].parse
+                value = max(value, parse(specs[rate.limit]))
+            maxima[rate.maximum] = str(min(value, rate.largest))
     return maxima
 
 
@@ -128,47 +128,47 @@ def limits_of(
     """
     return {
         key: value
-        for each in keys.LIMITS
+        for rate in keys.LIMITS
         for key, value in _of(
-            each, values, size // sizes.GIB or 1, is_accepted
+            rate, values, size // sizes.GIB or 1, is_accepted
         )
     }
 
 
 def _of(
-    each: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
+    rate: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
 ) -> Iterator[tuple[str, int]]:
-    limit = _limit(each, values, gib, is_accepted)
+    limit = _limit(rate, values, gib, is_accepted)
     if limit:
-        yield each.limit, limit.value
-    burst = _burst(each, values, limit, is_accepted)
+        yield rate.limit, limit.value
+    burst = _burst(rate, values, limit, is_accepted)
     if burst:
-        yield each.burst, burst
-    seconds = values.choice(each.burst_seconds)
+        yield rate.burst, burst
+    seconds = values.choice(rate.burst_seconds)
     if not seconds:
         return
     if burst:
-        yield each.burst_seconds, seconds.value
-    elif each.burst not in values and not _is_default(seconds):
-        raise _without(each.burst_seconds, seconds, each.burst)
+        yield rate.burst_seconds, seconds.value
+    elif rate.burst not in values and not _is_default(seconds):
+        raise _without(rate.burst_seconds, seconds, rate.burst)
 
 
 def _limit(
-    each: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
+    rate: keys.LimitKeys, values: options.Values, gib: int, is_accepted: bool
 ) -> _Limit | None:
-    limit, per_gib = values.choice(each.limit), values.choice(each.per_gib)
-    minimum, maximum = values.choice(each.minimum), values.choice(each.maximum)
+    limit, per_gib = values.choice(rate.limit), values.choice(rate.per_gib)
+    minimum, maximum = values.choice(rate.minimum), values.choice(rate.maximum)
     if minimum and not per_gib:
-        raise _without(each.minimum, minimum, each.per_gib)
+        raise _without(rate.minimum, minimum, rate.per_gib)
     if limit and per_gib and limit.origin is per_gib.origin:
         raise errors.OptionError(
-            each.per_gib,
+            rate.per_gib,
             per_gib.value,
-            phrases.Phrase('set together with {key}', key=each.limit),
+            phrases.Phrase('set together with {key}', key=rate.limit),
             phrases.Phrase('one of the two'),
             per_gib.origin,
         )
-    largest: int = maximum.value if maximum else each.largest
+    largest: int = maximum.value if maximum else rate.largest
     if per_gib:
         derived = max(per_gib.value * gib, minimum.value if minimum else 0)
         derived = min(derived, largest)
@@ -178,14 +178,14 @@ def _limit(
         if not limit or per_gib.origin < limit.origin:
             return _Limit(derived, None, largest)
     if limit:
-        smallest = minimum.value if minimum else each.smallest
-        value = _within(each.limit, limit, smallest, largest, is_accepted)
+        smallest = minimum.value if minimum else rate.smallest
+        value = _within(rate.limit, limit, smallest, largest, is_accepted)
         return _Limit(value, limit.origin, largest)
     return _Limit(largest, None, largest) if maximum else None
 
 
 def _burst(
-    each: keys.LimitKeys,
+    rate: keys.LimitKeys,
     values: options.Values,
     limit: _Limit | None,
     is_accepted: bool,
@@ -195,27 +195,27 @@ def _burst(
     A burst of a lower precedence than the limit, or below a limit that follows
     from the size, does not contradict it: the volume then has no burst.
     """
-    burst = values.choice(each.burst)
+    burst = values.choice(rate.burst)
     if burst is None:
         return None
     if limit is None:
         if _is_default(burst):
             return None
-        raise _without(each.burst, burst, each.limit)
-    maximum = values.choice(each.maximum)
-    largest = maximum.value if maximum else each.largest
+        raise _without(rate.burst, burst, rate.limit)
+    maximum = values.choice(rate.maximum)
+    largest = maximum.value if maximum else rate.largest
     if burst.origin is errors.Origin.VOLUME_METADATA:
         largest = limit.largest
-    value = _within(each.burst, burst, 1, largest, is_accepted)
+    value = _within(rate.burst, burst, 1, largest, is_accepted)
     if value >= limit.value:
         return value
     if limit.origin is None or burst.origin > limit.origin or is_accepted:
         return None
     raise errors.OptionError(
-        each.burst,
+        rate.burst,
         burst.value,
         phrases.Phrase(
-            'less than {key} = {limit}', key=each.limit, limit=limit.value
+            'less than {key} = {limit}', key=rate.limit, limit=limit.value
         ),
         phrases.Phrase('{limit} or more', limit=limit.value),
         burst.origin,
@@ -292,9 +292,9 @@ def delaying(
     :param own: the keys that the owner has set
     """
     rates = {
-        each.limit: limits[each.limit] * work[each.name]
-        for each in keys.LIMITS
-        if each.name in work and each.limit in own and each.limit in limits
+        rate.limit: limits[rate.limit] * work[rate.name]
+        for rate in keys.LIMITS
+        if rate.name in work and rate.limit in own and rate.limit in limits
     }
     return [
         key

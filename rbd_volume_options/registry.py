@@ -151,29 +151,29 @@ def with_defaults() -> Iterator[definitions.Option]:
         *(definitions.Kind.TENANTS, definitions.Kind.LIMIT_RULE),
         definitions.Kind.DELETION,
     )
-    return (each for each in OPTIONS.values() if each.kind not in others)
+    return (option for option in OPTIONS.values() if option.kind not in others)
 
 
 def with_values() -> Iterator[definitions.Option]:
     """Yield the options whose values a volume can have."""
     return (
-        each
-        for each in with_defaults()
-        if each.kind is not definitions.Kind.FIRMWARE
+        option
+        for option in with_defaults()
+        if option.kind is not definitions.Kind.FIRMWARE
     )
 
 
 def of_kind(kind: definitions.Kind) -> list[definitions.Option]:
     """Return the options of a kind."""
-    return [each for each in OPTIONS.values() if each.kind is kind]
+    return [option for option in OPTIONS.values() if option.kind is kind]
 
 
 def volume_keys() -> tuple[str, ...]:
     """Return the keys that can be set in the metadata of a volume."""
     return tuple(
-        each.key
-        for each in OPTIONS.values()
-        if keys.Scope.VOLUME in each.scopes
+        option.key
+        for option in OPTIONS.values()
+        if keys.Scope.VOLUME in option.scopes
     )
 
 
@@ -182,31 +182,33 @@ def families() -> list[tuple[str, ...]]:
     by_family: dict[str, list[str]] = {}
     for key in volume_keys():
         by_family.setdefault(OPTIONS[key].family, []).append(key)
-    return [tuple(each) for each in by_family.values()]
+    return [tuple(family) for family in by_family.values()]
 
 
 def changeable() -> list[definitions.Option]:
     """Return the options that can be changed on existing volumes."""
     return [
-        each
-        for each in OPTIONS.values()
-        if keys.Scope.VOLUME in each.scopes and not each.fixed
+        option
+        for option in OPTIONS.values()
+        if keys.Scope.VOLUME in option.scopes and not option.fixed
     ]
 
 
 def conf_names() -> dict[str, str]:
     """Return the option of cinder.conf for each key."""
     return {
-        each.key: each.conf_name for each in OPTIONS.values() if each.conf_help
+        option.key: option.conf_name
+        for option in OPTIONS.values()
+        if option.conf_help
     }
 
 
 def policies() -> dict[definitions.Policy, list[str]]:
     """Return the policies for volume metadata, each with its keys."""
     by_policy: dict[definitions.Policy, list[str]] = {}
-    for each in OPTIONS.values():
-        if each.policy:
-            by_policy.setdefault(each.policy, []).append(each.key)
+    for option in OPTIONS.values():
+        if option.policy:
+            by_policy.setdefault(option.policy, []).append(option.key)
     return by_policy
 
 
@@ -240,7 +242,10 @@ def names(scope: keys.Scope) -> str:
 
     Those about a limit on reads and writes are many, and have a common start.
     """
-    starts = {each.name: f'{keys.PREFIX}{each.name}_*' for each in keys.LIMITS}
+    starts = {
+        limit_keys.name: f'{keys.PREFIX}{limit_keys.name}_*'
+        for limit_keys in keys.LIMITS
+    }
     return ', '.join(
         dict.fromkeys(
             starts.get(each.family, key)

@@ -157,7 +157,9 @@ class Creations:
         if tuple(command[:2]) != ('rbd', 'import'):
             return None
         creations = map(self.get, command[2:])
-        return next((each for each in creations if each is not None), None)
+        return next(
+            (creation for creation in creations if creation is not None), None
+        )
 
     @contextlib.contextmanager
     def hold(self, creation: Creation) -> Iterator[Creation]:

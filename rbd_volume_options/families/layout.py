@@ -32,15 +32,15 @@ def _object_size_bounds(
     backends: Sequence[operator_limits.Limits], multiattach: bool
 ) -> dict[str, Any]:
     return {
-        'minimum': max(each.min_object_size for each in backends),
-        wire.MAXIMUM_OBJECTS: min(each.max_objects for each in backends),
+        'minimum': max(limits.min_object_size for limits in backends),
+        wire.MAXIMUM_OBJECTS: min(limits.max_objects for limits in backends),
     }
 
 
 def _stripe_count_bounds(
     backends: Sequence[operator_limits.Limits], multiattach: bool
 ) -> dict[str, Any]:
-    return {'maximum': min(each.max_stripe_count for each in backends)}
+    return {'maximum': min(limits.max_stripe_count for limits in backends)}
 
 
 OPTIONS = (

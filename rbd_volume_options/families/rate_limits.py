@@ -206,5 +206,7 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[definitions.Option]:
 
 
 OPTIONS = tuple(
-    option for each in keys.LIMITS for option in _limit_options(each)
+    option
+    for limit_keys in keys.LIMITS
+    for option in _limit_options(limit_keys)
 )
