@@ -51,7 +51,6 @@ class Report:
 
     :ivar taken: the time of the audit, in ISO 8601
     :ivar states: states of object maps, by volume ID
-    :ivar used: used bytes, by volume ID; only those that are known
     :ivar findings: findings by volume ID; those with an empty ID are not about
         a volume of Cinder
     :ivar is_unreadable: whether there is a report that cannot be read
@@ -61,7 +60,6 @@ class Report:
     states: Mapping[str, images.MapState] = dataclasses.field(
         default_factory=dict
     )
-    used: Mapping[str, int] = dataclasses.field(default_factory=dict)
     findings: Mapping[str, list[Finding]] = dataclasses.field(
         default_factory=dict
     )
@@ -89,7 +87,6 @@ class Report:
         return dataclasses.replace(
             image,
             map_state=state,
-            used=self.used.get(image_id),
             findings=tuple(dict.fromkeys(kinds)),
         )
 
@@ -143,10 +140,4 @@ def _of(values: Any) -> Report:
         ident: _STATES[each[wire.AUDIT_OBJECT_MAP]]
         for ident, each in ours.items()
     }
-    # Reports without --used have no value.
-    used = {
-        ident: int(each[wire.AUDIT_USED])
-        for ident, each in ours.items()
-        if each.get(wire.AUDIT_USED) is not None
-    }
-    return Report(str(values[wire.AUDIT_TAKEN]), states, used, by_volume)
+    return Report(str(values[wire.AUDIT_TAKEN]), states, by_volume)

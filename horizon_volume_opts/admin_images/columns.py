@@ -13,8 +13,6 @@ from horizon_volume_opts import wording
 from horizon_volume_opts.admin_images import chart
 from horizon_volume_opts.admin_images import findings
 from horizon_volume_opts.admin_images import images
-from rbd_volume_options import features
-from rbd_volume_options import sizes
 from rbd_volume_options import wire
 
 
@@ -22,7 +20,7 @@ from rbd_volume_options import wire
 class Column:
     """A column of the list.
 
-    :ivar name: as in the parameter ``sort``
+    :ivar name: of the cells
     :ivar text: what a cell has; empty if it is unknown
     :ivar brief: what it shows on the page, if that is shorter
     :ivar is_always: whether it is shown even if all of its cells are empty
@@ -35,15 +33,6 @@ class Column:
     is_always: bool = False
 
 
-def _object_size(image: images.Image) -> str:
-    made = image.image_layout
-    return layouts.size(made.object_size) if made else ''
-
-
-def _used(image: images.Image) -> str:
-    return '' if image.used is None else f'{image.used / sizes.GIB:.2f}'
-
-
 _MAPS: dict[images.MapState, Any] = {
     images.MapState.VALID: _('valid'),
     images.MapState.UNCHECKED: wording.YES,
@@ -53,33 +42,21 @@ _MAPS: dict[images.MapState, Any] = {
 }
 
 
-def _other_features(image: images.Image) -> str:
-    """Return the features that do not follow from other columns."""
-    known = {features.LAYERING, features.STRIPING, features.DATA_POOL}
-    if features.OBJECT_MAP in image.image_features:
-        known |= features.with_object_map(frozenset(), True)
-    return ', '.join(
-        each for each in image.image_features if each not in known
-    )
-
-
 COLUMNS: tuple[Column, ...] = (
     Column(
         'name',
         _('Volume'),
-        lambda image: image.name or image.ident,
+        lambda image: image.title,
         is_always=True,
     ),
     Column('project', _('Project'), lambda image: image.project),
     Column('size', _('Size (GiB)'), lambda image: image.size),
-    Column('used', _('Used (GiB)'), _used),
     Column('type', _('Volume Type'), lambda image: image.volume_type),
-    Column('object_size', _('Object Size'), _object_size),
     Column(
-        'striping',
-        _('Striping'),
+        'layout',
+        _('Layout'),
         lambda image: (
-            image.image_layout and layouts.striping(image.image_layout)
+            image.image_layout and layouts.in_words(image.image_layout)
         ),
     ),
     Column(
@@ -88,13 +65,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda image: chart.STATES[image.map_state][0],
         lambda image: _MAPS[image.map_state],
     ),
-    Column(
-        'features',
-        _('Image Features'),
-        _other_features,
-    ),
     Column('pool', _('Pool of Cinder'), lambda image: image.pool),
-    Column('ceph_pool', _('Pool of Ceph'), lambda image: image.ceph_pool),
     Column('data_pool', _('Data Pool of Ceph'), lambda image: image.data_pool),
     Column(
         'findings',

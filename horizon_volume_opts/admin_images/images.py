@@ -36,10 +36,7 @@ class Image:
     :ivar name: name of the volume, or empty
     :ivar project: ID of its project
     :ivar size: of the volume in GiB
-    :ivar ceph_pool: Ceph pool of the image; empty if unknown
-    :ivar image_features: sorted names
     :ivar findings: kinds of findings of the last audit
-    :ivar used: bytes that the image used at the last audit; None if unknown
     """
 
     pool: str
@@ -51,10 +48,12 @@ class Image:
     name: str = ''
     project: str = ''
     size: int = 0
-    ceph_pool: str = ''
-    image_features: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    used: int | None = None
+
+    @property
+    def title(self) -> str:
+        """The name of the volume, or its ID."""
+        return self.name or self.ident
 
     def plain(self) -> list[Any]:
         """Return the image as plain values that can be serialized."""
@@ -69,10 +68,7 @@ class Image:
             self.name,
             self.project,
             self.size,
-            self.ceph_pool,
-            self.image_features,
             self.findings,
-            self.used,
         ]
 
     @classmethod
@@ -82,16 +78,7 @@ class Image:
         :raises LookupError, TypeError, ValueError: for other values
         """
         pool, volume_type, state, made, data_pool, *rest = values
-        (
-            ident,
-            name,
-            project,
-            size,
-            ceph_pool,
-            names_of_features,
-            kinds,
-            used,
-        ) = rest
+        ident, name, project, size, kinds = rest
         return cls(
             pool,
             volume_type,
@@ -102,8 +89,5 @@ class Image:
             name,
             project,
             size,
-            ceph_pool,
-            tuple(names_of_features),
             tuple(kinds),
-            used,
         )

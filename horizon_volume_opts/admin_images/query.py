@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filter, sort and page of the list, from the address of the page."""
+"""Filter and page of the list, from the address of the page."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from urllib import parse
 from horizon_volume_opts.admin_images import images
 
 #: Names of the parameters that select images by an exact value.
-FILTERS = ('map', 'type', 'pool', 'data_pool', 'project', 'finding')
+FILTERS = ('map', 'type', 'finding')
 
 #: Values of the parameter ``finding`` for images with any finding or without.
 ANY = 'any'
@@ -21,42 +21,10 @@ Projects = Mapping[str, str]
 _Key = Callable[[images.Image], Any]
 
 
-def _layout(name: str) -> _Key:
-    def key(image: images.Image) -> int:
-        made = image.image_layout
-        return getattr(made, name) if made else 0
-
-    return key
-
-
-#: The sort key of each column.
-SORTS: dict[str, _Key] = {
-    'name': lambda image: (image.name or image.ident).casefold(),
-    'project': lambda image: image.project,
-    'type': lambda image: image.volume_type.casefold(),
-    'size': lambda image: image.size,
-    # Images whose usage is unknown come first.
-    'used': lambda image: -1 if image.used is None else image.used,
-    'object_size': _layout('object_size'),
-    'striping': lambda image: (
-        _layout('stripe_count')(image),
-        _layout('stripe_unit')(image),
-    ),
-    'map': lambda image: list(images.MapState).index(image.map_state),
-    'features': lambda image: image.image_features,
-    'pool': lambda image: image.pool,
-    'ceph_pool': lambda image: image.ceph_pool,
-    'data_pool': lambda image: image.data_pool,
-    'findings': lambda image: (-len(image.findings), image.findings),
-}
-
 #: The value of an image for each filter.
 _VALUES: dict[str, _Key] = {
     'map': lambda image: image.map_state.value,
     'type': lambda image: image.volume_type,
-    'pool': lambda image: image.pool,
-    'data_pool': lambda image: image.data_pool,
-    'project': lambda image: image.project,
 }
 
 
@@ -66,20 +34,16 @@ class Query:
 
     :ivar text: part of a name or an ID of a volume or project
     :ivar chosen: values of :data:`FILTERS`
-    :ivar sort: a column of :data:`SORTS`
     :ivar page: from 1
     """
 
     text: str = ''
     chosen: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    sort: str = 'name'
-    descending: bool = False
     page: int = 1
 
     @classmethod
     def of(cls, parameters: Mapping[str, str]) -> 'Query':
         """Return the query of an address; invalid values are ignored."""
-        sort = parameters.get('sort', '')
         page = parameters.get('page', '')
         return cls(
             parameters.get('q', '').strip(),
@@ -88,10 +52,6 @@ class Query:
                 for name in FILTERS
                 if parameters.get(name)
             },
-            sort.removeprefix('-')
-            if sort.removeprefix('-') in SORTS
-            else 'name',
-            sort.startswith('-'),
             max(1, int(page))
             if page.isascii() and page.isdigit() and len(page) < 8
             else 1,
@@ -100,7 +60,7 @@ class Query:
     def select(
         self, rbd_images: Iterable[images.Image], projects: Projects
     ) -> list[images.Image]:
-        """Return the selected images in order."""
+        """Return the selected images by name."""
         text = self.text.casefold()
         selected = [
             image
@@ -119,14 +79,7 @@ class Query:
                 )
             )
         ]
-        key = SORTS[self.sort]
-        if self.sort == 'project':
-            return sorted(
-                selected,
-                key=lambda image: projects.get(image.project, image.project),
-                reverse=self.descending,
-            )
-        return sorted(selected, key=key, reverse=self.descending)
+        return sorted(selected, key=lambda image: image.title.casefold())
 
     def _is_chosen(self, image: images.Image) -> bool:
         for name, value in self.chosen.items():
@@ -142,22 +95,12 @@ class Query:
     def address(self, **changes: Any) -> str:
         """Return the encoded parameters of this query with changes."""
         other = dataclasses.replace(self, **changes)
-        sort = f'-{other.sort}' if other.descending else other.sort
         parameters = {
             'q': other.text,
             **other.chosen,
-            'sort': '' if sort == 'name' else sort,
             'page': str(other.page) if other.page > 1 else '',
         }
         return parse.urlencode({k: v for k, v in parameters.items() if v})
-
-    def sorted_by(self, name: str) -> str:
-        """Return the parameters to sort by a column, or to reverse it."""
-        return self.address(
-            sort=name,
-            descending=name == self.sort and not self.descending,
-            page=1,
-        )
 
 
 def choices(rbd_images: Iterable[images.Image]) -> dict[str, list[str]]:

@@ -9,7 +9,6 @@ what only Ceph knows.
 """
 
 from collections.abc import Collection
-from collections.abc import Mapping
 import logging
 import time
 from typing import Any
@@ -22,7 +21,6 @@ from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
 from horizon_volume_opts.admin_images import listing
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -118,22 +116,13 @@ def _projects(request: Any) -> dict[str, str]:
     return {each.id: each.name for each in projects}
 
 
-def _rbd_pools(client: Any) -> dict[str, str]:
-    """Return Cinder's pools on Ceph, with any driver, and their Ceph pools."""
-    return {
-        # A back end with a data pool reports the other one.
-        pool.name: _ceph_pool(
-            getattr(pool, wire.RBD_LOCATION_INFO, None)
-            or getattr(pool, wire.LOCATION_INFO, None)
-        )
+def _rbd_pools(client: Any) -> frozenset[str]:
+    """Return Cinder's pools on Ceph, with any driver."""
+    return frozenset(
+        pool.name
         for pool in client.pools.list(detailed=True)
         if getattr(pool, 'storage_protocol', None) == _PROTOCOL
-    }
-
-
-def _ceph_pool(location: str | None) -> str:
-    # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
-    return (location or '').rpartition(':')[2]
+    )
 
 
 def _image_id(volume: Any) -> str:
@@ -142,7 +131,7 @@ def _image_id(volume: Any) -> str:
     return ident
 
 
-def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
+def _image(volume: Any, pools: frozenset[str]) -> images.Image | None:
     """Return the RBD image of a volume; None if it has none."""
     pool = getattr(volume, 'os-vol-host-attr:host', None) or ''
     common = {
@@ -152,7 +141,6 @@ def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
         'name': getattr(volume, 'name', None) or '',
         'project': getattr(volume, 'os-vol-tenant-attr:tenant_id', None) or '',
         'size': getattr(volume, 'size', 0),
-        'ceph_pool': pools.get(pool, ''),
     }
     recorded = volume_attributes.of_volume(volume).state
     if recorded is None:
@@ -167,6 +155,5 @@ def _image(volume: Any, pools: Mapping[str, str]) -> images.Image | None:
         ),
         image_layout=recorded.layout,
         data_pool=recorded.data_pool or '',
-        image_features=tuple(sorted(recorded.image_features)),
         **common,
     )

@@ -28,7 +28,7 @@ from horizon_volume_opts.admin_images import query
 from horizon_volume_opts.admin_images import sources
 
 # Increase this when the format of the cached values changes.
-_CACHE_VERSION = 4
+_CACHE_VERSION = 5
 #: Maximum number of listed findings that are not about a volume.
 _MOST_FINDINGS = 100
 _PAGE_SIZE = 20
@@ -99,9 +99,7 @@ class IndexView(_Images, views.HorizonTemplateView):
                     (image, list(_cells(image, listed, shown)))
                     for image in context['shown']
                 ],
-                'columns': [
-                    (each, terms.sorted_by(each.name)) for each in shown
-                ],
+                'columns': shown,
                 'filters': list(_filters(terms, listed)),
                 'chart': chart.draw(census.map_rows(selected)),
                 'layouts': [
@@ -182,7 +180,7 @@ def _cells(
         text = (column.brief or column.text)(image)
         if column.name == 'project':
             text = listed.projects.get(image.project, image.project)
-        elif column.name in ('size', 'used') and text:
+        elif column.name == 'size' and text:
             text = formats.number_format(text, force_grouping=True)
         text = str(text or '')
         yield column.name, text_utils.Truncator(text).chars(_LONGEST), text
@@ -195,14 +193,10 @@ def _filters(
     labels = {
         'map': _('Object Map'),
         'type': _('Volume Type'),
-        'pool': _('Pool of Cinder'),
-        'data_pool': _('Data Pool of Ceph'),
-        'project': _('Project'),
         'finding': _('Findings'),
     }
     words: dict[str, Mapping[str, Any]] = {
         'map': {state.value: each[0] for state, each in chart.STATES.items()},
-        'project': listed.projects,
         'finding': {query.ANY: _('any'), **findings.LABELS},
     }
     for name, values in query.choices(listed.rbd_images).items():

@@ -23,10 +23,7 @@ class ImageTestCase(base.TestCase):
                 'a name',
                 'a project',
                 7,
-                'volumes',
-                ('layering', 'object-map'),
                 ('object-map-invalid',),
-                0,
             ),
         ):
             plain = json.loads(json.dumps(before.plain()))

@@ -229,25 +229,17 @@ class RowTestCase(SourceTestCase):
         listed = self.read()
         (image,) = listed.rbd_images
         self.assertEqual(
-            (volume.id, 'one', 'p', 1, 'h@rbd#rbd', 'volumes', 'ec'),
+            (volume.id, 'one', 'p', 1, 'h@rbd#rbd', 'ec'),
             (
                 image.ident,
                 image.name,
                 image.project,
                 image.size,
                 image.pool,
-                image.ceph_pool,
                 image.data_pool,
             ),
         )
-        self.assertEqual(tuple(_MAP), image.image_features)
         self.assertEqual({'p': 'demo'}, listed.projects)
-
-    def test_pool_of_a_back_end_with_a_data_pool(self) -> None:
-        self.cinder.pools.location = 'rbd_location_info'
-        self.have(fake_cinder.volume(_MAP, data_pool='ec'))
-        (image,) = self.read().rbd_images
-        self.assertEqual('volumes', image.ceph_pool)
 
     def test_without_keystone(self) -> None:
         self.projects.side_effect = OSError('no route')
