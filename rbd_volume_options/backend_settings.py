@@ -150,12 +150,9 @@ def _read_limits(
 
 def _check(parsed: options.Values, bounds: operator_limits.Limits) -> None:
     origin = errors.Origin.BACKEND
-    if keys.STRIPING in parsed:
-        operator_limits.check_stripe_count(
-            parsed[keys.STRIPING], bounds, origin
-        )
-        if keys.OBJECT_SIZE in parsed:
-            layout.check_unit(parsed.layout, origin)
+    # The object size of a volume type may be larger.
+    largest = layout.ImageLayout(layout.MAX_OBJECT_SIZE)
+    plan.check_layout(parsed, largest, bounds)
     options.check_allowed(parsed, bounds, origin)
     # A burst below its limit would be refused with each new volume.
     plan.configuration_of(parsed, sizes.GIB)

@@ -134,9 +134,20 @@ def check_layout(
 
     :raises OptionError: for a layout that is not allowed for any size
     """
-    striping = resolved.get(keys.STRIPING)
     origin = resolved.origin(keys.STRIPING)
     layout.check_unit(resolved.layout_over(base), origin)
+    check_stripe_count(resolved, bounds)
+
+
+def check_stripe_count(
+    resolved: options.Values, bounds: operator_limits.Limits
+) -> None:
+    """Check a requested stripe count against the maximum of the back end.
+
+    :raises OptionError: if it is larger
+    """
+    striping = resolved.get(keys.STRIPING)
+    origin = resolved.origin(keys.STRIPING)
     if striping and origin in options.GIVEN:
         operator_limits.check_stripe_count(striping, bounds, origin)
 

@@ -24,8 +24,7 @@ from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import keys
-from rbd_volume_options import operator_limits
+from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import wire
@@ -82,12 +81,7 @@ def _check_keys(
         policies.settable_by_creator(volume, requested, moved=False),
     )
     resolved = requested.resolve(backend_too=False)
-    if keys.STRIPING in resolved:
-        operator_limits.check_stripe_count(
-            resolved[keys.STRIPING],
-            driver.settings.limits,
-            resolved.origin(keys.STRIPING),
-        )
+    plan.check_stripe_count(resolved, driver.settings.limits)
     disk = image_record.disk_in(record.items_of(volume.id))
     mismatch = changes.disk_mismatch(resolved, disk)
     if mismatch:
