@@ -430,6 +430,8 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     ),
     (rf'GET {_P}/types', Cloud._type_list),
     (rf'GET {_P}/types/default', Cloud._type_default),
+    (rf'GET {_P}/types/[^/]+/encryption', _fixed({})),
+    (rf'GET {_P}/qos-specs', _fixed({'qos_specs': []})),
     (rf'GET {_P}/types/(?P<ident>[^/]+)', Cloud._type),
     (rf'GET {_P}/types/(?P<ident>[^/]+)/extra_specs', Cloud._extra_specs),
     (

@@ -194,6 +194,7 @@ class PagesTestCase(horizon_case.HorizonTestCase):
         self,
     ) -> None:
         """The administrator's guide has this table."""
+        self.login('admin')
         self.cloud.add_volume('v')
         self.cloud.snapshots['s'] = {
             'id': 's',
@@ -204,13 +205,15 @@ class PagesTestCase(horizon_case.HorizonTestCase):
         }
         self.cloud.servers['s'] = {'id': 's', 'name': 's', 'status': 'ACTIVE'}
         for path, ours in (
-            ('volumes/', 1),
-            ('volumes/create/', 1),
-            ('volumes/create/?snapshot_id=s', 3),
-            ('volumes/v/attach/', 1),
-            ('volumes/v/retype/', 1),
-            ('volumes/v/extend/', 0),
-            ('instances/s/attach_volume/', 1),
+            ('project/volumes/', 1),
+            ('project/volumes/create/', 1),
+            ('project/volumes/create/?snapshot_id=s', 3),
+            ('project/volumes/v/attach/', 1),
+            ('project/volumes/v/retype/', 1),
+            ('project/volumes/v/extend/', 0),
+            ('project/instances/s/attach_volume/', 1),
+            ('admin/volume_types/', 1),
+            ('admin/volume_types/id-of-rbd/rbd_options/', 1),
         ):
             numbers = []
             by_type: Any
@@ -218,7 +221,7 @@ class PagesTestCase(horizon_case.HorizonTestCase):
                 cache.cache.clear()
                 self.cloud.asked.clear()
                 with mock.patch.object(discovery, 'by_type', by_type):
-                    response = self.client.get(f'/project/{path}')
+                    response = self.client.get(f'/{path}')
                 self.assertEqual(200, response.status_code)
                 # Without look-ups of the versions of an API.
                 asked = [a for a in self.cloud.asked if a != 'GET /']
