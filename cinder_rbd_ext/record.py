@@ -35,6 +35,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import options
+from rbd_volume_options import registry
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
@@ -427,7 +428,10 @@ def forget(volume_id: str) -> None:
     the properties of the disk, as the volume may return, and what another
     driver has written. A failure is logged: the volume has already left.
     """
-    kept = {*wire.MARKER_RECORDS, *image_record.keys_of(definitions.Kind.DISK)}
+    kept = {
+        *wire.MARKER_RECORDS,
+        *registry.keys_of_kind(definitions.Kind.DISK),
+    }
     try:
         row = stored(volume_id)
         items = image_record.items(row)

@@ -36,19 +36,16 @@ _BY_CLIENT = 0
 CACHE_OVERRIDE = 'conf_rbd_cache'
 
 
-def configuration_keys() -> list[str]:
-    """Return the keys of the options that configure an image."""
-    kind = definitions.Kind.IMAGE_CONFIGURATION
-    return [option.key for option in registry.of_kind(kind)]
+def _configuration_keys() -> list[str]:
+    return registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION)
 
 
 def _relevant(items: Mapping[str, str]) -> dict[str, str]:
     """Return the items that matter to the configuration of an image."""
-    rules = registry.of_kind(definitions.Kind.LIMIT_RULE)
     ours = {
         keys.TENANT_OPTIONS,
-        *configuration_keys(),
-        *(rule.key for rule in rules),
+        *_configuration_keys(),
+        *registry.keys_of_kind(definitions.Kind.LIMIT_RULE),
     }
     return {
         k: v
@@ -88,7 +85,7 @@ def requested(
             is_accepted=True,
         )
 
-    named = {k: metadata[k] for k in configuration_keys() if k in metadata}
+    named = {k: metadata[k] for k in _configuration_keys() if k in metadata}
     return accepted_keys.Acceptance(named, {}).applied(values)
 
 

@@ -411,7 +411,9 @@ def _short(name: str) -> str:
 
 def has_disk(admin_metadata: Mapping[str, str]) -> bool:
     """Return whether properties of the disk of a volume are recorded."""
-    return not keys_of(definitions.Kind.DISK).isdisjoint(admin_metadata)
+    return not admin_metadata.keys().isdisjoint(
+        registry.keys_of_kind(definitions.Kind.DISK)
+    )
 
 
 def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -423,7 +425,7 @@ def disk_in(admin_metadata: Mapping[str, str]) -> dict[str, Any]:
     """
     return {
         key: registry.OPTIONS[key].parse(admin_metadata[key])
-        for key in keys_of(definitions.Kind.DISK)
+        for key in registry.keys_of_kind(definitions.Kind.DISK)
         if key in admin_metadata
     }
 
@@ -454,11 +456,6 @@ def delaying(
     )
 
 
-def keys_of(kind: definitions.Kind) -> set[str]:
-    """Return the keys of the options of a kind."""
-    return {option.key for option in registry.of_kind(kind)}
-
-
 def created_items(
     accepted: Mapping[str, str] | None = None,
     configuration: Mapping[str, Any] | None = None,
@@ -482,7 +479,7 @@ def created_items(
     if accepted is not None:
         stale |= _names_accepted(registry.OPTIONS)
     if configuration is not None:
-        stale |= keys_of(definitions.Kind.IMAGE_CONFIGURATION)
+        stale |= {*registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION)}
     return Update(entries, frozenset(stale - entries.keys()))
 
 
@@ -491,7 +488,7 @@ def configuration_items(configuration: Mapping[str, Any]) -> Update:
     entries = as_texts(configuration)
     stale = {
         wire.RECORD_CONFIGURING,
-        *keys_of(definitions.Kind.IMAGE_CONFIGURATION),
+        *registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION),
     }
     return Update(entries, frozenset(stale - entries.keys()))
 

@@ -60,8 +60,8 @@ def level_of(origin: Origin, state: options.Values) -> options.Values:
 
 def _disk(disk: Mapping[str, Any]) -> dict[str, Any]:
     """Return the disk of a source volume, with None for what it has not."""
-    kind = definitions.Kind.DISK
-    return {o.key: disk.get(o.key) for o in registry.of_kind(kind)}
+    keys_of_disk = registry.keys_of_kind(definitions.Kind.DISK)
+    return {key: disk.get(key) for key in keys_of_disk}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -134,9 +134,9 @@ class Values(Mapping[str, Any]):
     def of_kind(self, kind: Kind) -> dict[str, Any]:
         """Return the values of the options of a kind, by key."""
         return {
-            option.key: self.by_key[option.key]
-            for option in registry.of_kind(kind)
-            if option.key in self.by_key
+            key: self.by_key[key]
+            for key in registry.keys_of_kind(kind)
+            if key in self.by_key
         }
 
     def with_values(self, values: Mapping[str, Any]) -> 'Values':
@@ -465,7 +465,7 @@ def resolve(levels: Iterable[Values]) -> Values:
     """
     choices: dict[str, Choice] = {}
     disk: dict[str, Any] = {}
-    properties = {option.key for option in registry.of_kind(Kind.DISK)}
+    properties = registry.keys_of_kind(Kind.DISK)
     for level in levels:
         for key, value in level.items():
             origin = level.origin(key)

@@ -168,6 +168,11 @@ def of_kind(kind: definitions.Kind) -> list[definitions.Option]:
     return [option for option in OPTIONS.values() if option.kind is kind]
 
 
+def keys_of_kind(kind: definitions.Kind) -> list[str]:
+    """Return the keys of the options of a kind."""
+    return [option.key for option in of_kind(kind)]
+
+
 def volume_keys() -> tuple[str, ...]:
     """Return the keys that can be set in the metadata of a volume."""
     return tuple(

@@ -26,7 +26,7 @@ from cinder_rbd_ext.attach import requester
 from cinder_rbd_ext.retype import marker
 from rbd_volume_options import changes
 from rbd_volume_options import checks
-from rbd_volume_options import image_configuration
+from rbd_volume_options import definitions
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import offers
@@ -163,7 +163,7 @@ def _check(
     )
     return Outcome(
         not (different | named.keys()).isdisjoint(
-            image_configuration.configuration_keys()
+            registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION)
         ),
         accepted={key: after[key] for key in different & after.keys()},
         removed=different - after.keys(),
