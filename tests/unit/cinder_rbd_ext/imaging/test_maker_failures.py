@@ -177,7 +177,7 @@ class LastStepTest(FailureTestCase):
         path = way(self)
         down = DatabaseDown()
         with mock.patch.object(
-            record, '_change', autospec=True, side_effect=down
+            record, 'change', autospec=True, side_effect=down
         ):
             self.assertIs(down, self._fails(path))
 
@@ -228,7 +228,7 @@ class UndoFailsTest(FailureTestCase):
             self.driver.delete_volume(path.volume)
         self.cluster.fail('RBD.remove', self.fault)
         with mock.patch.object(
-            record, '_change', autospec=True, side_effect=down
+            record, 'change', autospec=True, side_effect=down
         ):
             self.assertIs(down, self.cause(path.make))
         self.assertIn(path.volume.name, self.cluster.names())
@@ -246,7 +246,7 @@ class UndoFailsTest(FailureTestCase):
 
         with mock.patch.object(
             record,
-            '_change',
+            'change',
             autospec=True,
             side_effect=lose_connection,
         ):

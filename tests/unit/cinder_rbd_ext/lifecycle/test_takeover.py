@@ -118,7 +118,7 @@ class ManageTest(base.DriverTestCase):
     def test_undone_when_it_can_not_be_recorded(self) -> None:
         down = RuntimeError('down')
         with mock.patch.object(
-            record, '_change', autospec=True, side_effect=down
+            record, 'change', autospec=True, side_effect=down
         ):
             self.assertIs(down, self.raised(self._manage, self.new_volume()))
         self.assertEqual(['found'], self.cluster.names())
@@ -134,7 +134,7 @@ class ManageTest(base.DriverTestCase):
 
         with mock.patch.object(
             record,
-            '_change',
+            'change',
             autospec=True,
             side_effect=lose_connection,
         ):
