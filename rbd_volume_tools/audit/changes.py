@@ -257,7 +257,7 @@ def _earlier(about: outcomes.Outcome) -> outcomes.Outcome:
     return dataclasses.replace(
         about,
         status=outcomes.Status.EARLIER,
-        detail='is not repeated; what was restored since stays',
+        detail='is not repeated',
     )
 
 

@@ -291,7 +291,7 @@ class Undelete(exit_status.StatusLister):
             raise outcomes.Refused(NOT_KEPT)
         volume = volumes[0]
         try:
-            project = cloud.connect_as_project(volume.mark.project)
+            project = cloud.connect_as_project({'id': volume.mark.project})
             project.authorize()
         except outcomes.UNANSWERED as error:
             raise outcomes.Refused(NO_ROLE, str(error)) from error

@@ -19,6 +19,8 @@ from tests import runs
 from tests.cloud import base
 from tests.cloud import documented
 
+# The user that reads the health of the cluster.
+_CEPH = ('--ceph-user', 'admin')
 _STRIPED = {
     'rbd_stripe_unit': '64K',
     'rbd_stripe_count': '8',
@@ -50,7 +52,7 @@ class RetypesTest(base.CloudTestCase):
         environ = 'eval "$(tools/sandbox env --cloud admin)"'
         command = f'exec cinder-rbd-ext retype {" ".join(words)} -f json'
         return subprocess.Popen(
-            ['bash', '-euc', f'{environ}; {command} --ceph-user admin'],
+            ['bash', '-euc', f'{environ}; {command}'],
             cwd=documented.ROOT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -76,7 +78,7 @@ class RetypesTest(base.CloudTestCase):
     def retype(self, *words: str, status: int) -> dict[str, dict[str, Any]]:
         """Plan retypes and make them; return the rows by volume."""
         plan = self.planned(*words)
-        return self.run_command('apply', plan, status=status)
+        return self.run_command('apply', plan, *_CEPH, status=status)
 
     def filled(self, volume_type: str, place: int) -> str:
         """Return a volume with data and a snapshot with other data."""
@@ -96,13 +98,13 @@ class RetypesTest(base.CloudTestCase):
         before = {each: _sums(self.image_name(each)) for each in volumes}
         plan = self.planned('--from', former, '--to', target)
         journal = pathlib.Path(f'{plan}.journal')
-        process = self.begin('apply', plan, '--at-once', '2')
+        process = self.begin('apply', plan, '--at-once', '2', *_CEPH)
         self.until(lambda: self._is_half_way(journal))
         process.kill()
         process.communicate()
         done = journal.read_text().count('"status": "done"')
         self.assertLess(done, len(volumes))
-        rows = self.run_command('apply', plan, status=0)
+        rows = self.run_command('apply', plan, *_CEPH, status=0)
         self.assertCountEqual(volumes, rows)
         statuses = [each['Status'] for each in rows.values()]
         self.assertEqual({'done', 'done earlier'}, set(statuses))

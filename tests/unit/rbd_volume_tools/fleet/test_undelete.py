@@ -92,7 +92,7 @@ class UndeleteTest(commands.CommandTestCase):
     def test_image_is_restored_and_managed_in_its_project(self) -> None:
         self.assertEqual(0, self.undelete(facts.IDENT))
         self.assertEqual('restored as new', self.result())
-        self.connect.assert_called_once_with('project')
+        self.connect.assert_called_once_with({'id': 'project'})
         self.rbd.trash_restore.assert_called_once_with(self.pool, 'abc', _NAME)
         managed, metadata = self.storage.post.call_args_list
         self.assertEqual(
