@@ -349,20 +349,15 @@ def configuring(
 
 @contextlib.contextmanager
 def name(
-    driver: protocols.Driver,
-    image_name: str,
-    pool: str | None = None,
-    wait: float = WAIT,
+    driver: protocols.Driver, image_name: str, wait: float = WAIT
 ) -> Iterator[None]:
     """Give an image a name, or remove the one that has it, alone.
 
     No image may have the name at some time in between. It keeps a name from
     getting another image while the removal of the former one is completed.
-
-    :param pool: None for that of the back end
     """
     held = Exclusive(driver, _Deadline(image_name, wait))
-    with _opened(driver, pool) as ioctx, held.stack:
+    with _opened(driver) as ioctx, held.stack:
         lock = _NAME + image_name[-_LONGEST_NAME:]
         place = _Place(ioctx.get_pool_name(), _DIRECTORY, lock)
         held.take(ioctx, place, _EXCLUSIVE)
@@ -387,7 +382,7 @@ def _of_volume(
                     ioctx, _Place.of_image(ioctx, image_id), kind
                 )
                 held.volume = record.stored_volume(volume_id)
-                current_id = _image_of(ioctx, held.volume)
+                current_id = _id_of(ioctx, held.volume.name)
                 if current_id == image_id:
                     # Without its header, an image cannot be opened either.
                     held.image_id = image_id if is_there else ''
@@ -403,11 +398,6 @@ def _id_of(ioctx: bindings.Ioctx, image_name: str) -> str:
     An OSD that does not respond blocks this thread, but not eventlet's.
     """
     return releases.off_main_thread(ownership.id_of)(ioctx, image_name) or ''
-
-
-def _image_of(ioctx: bindings.Ioctx, volume: protocols.Volume) -> str:
-    """Return the id of the image of a volume; empty if it has none."""
-    return _id_of(ioctx, volume.name)
 
 
 @contextlib.contextmanager

@@ -68,15 +68,15 @@ def begin(volume: protocols.Volume, mark: marker.Marker) -> None:
     :raises VolumeBackendAPIException: if the row has changed since the request
     """
     marker.write(volume.id, mark)
-    expected = {
-        '_name_id': volume._name_id,
-        'status': volume.status,
-        'migration_status': volume.migration_status,
-        'host': volume.host,
-    }
     token = {'provider_geometry': mark.image}
-    if not volume.conditional_update(token, expected):
+    if not volume.conditional_update(token, _requested(volume)):
         raise late_request.ended(volume)
+
+
+def _requested(volume: protocols.Volume) -> dict[str, Any]:
+    """Return the columns of a row that is as it was when requested."""
+    names = '_name_id', 'status', 'migration_status', 'host'
+    return {name: getattr(volume, name) for name in names}
 
 
 def commit(
@@ -101,13 +101,7 @@ def commit(
         if image.id() != mark.image_id:
             raise CopyFailed(reason=f'{mark.name} is another image')
     changed = {**values, '_name_id': mark.image, 'provider_geometry': None}
-    expected = {
-        '_name_id': volume._name_id,
-        'provider_geometry': mark.image,
-        'status': volume.status,
-        'migration_status': volume.migration_status,
-        'host': volume.host,
-    }
+    expected = {**_requested(volume), 'provider_geometry': mark.image}
     try:
         if volume.conditional_update(changed, expected):
             return True

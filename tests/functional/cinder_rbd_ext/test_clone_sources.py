@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Test the deletion of clones and their sources in any order."""
+"""Test the deletion of clones and their sources in any order.
+
+The environment variable ``RBD_TEST_FAMILIES`` sets how many sources with their
+clones are deleted in each order.
+"""
 
 import itertools
+import os
 from typing import Any
 
 from cinder.volume.drivers import rbd as stock_rbd
@@ -44,6 +49,9 @@ class CloneSourcesTestCase(base.DriverTestCase):
             rbd.RBD().trash_remove(ioctx, entry['id'], force=True)
 
 
+_FAMILIES = int(os.environ.get('RBD_TEST_FAMILIES', '1'))
+
+
 @ddt.ddt
 class OrderTest(CloneSourcesTestCase):
     """Nothing is left behind, in any order of deletion."""
@@ -65,6 +73,29 @@ class OrderTest(CloneSourcesTestCase):
         volumes = (source, self.clone(source), self.clone(source))
         for index in order:
             self.driver.delete_volume(volumes[index])
+        self.assertEqual([], self.cluster.names())
+
+    @runs.nightly_after(1)
+    @ddt.data(*itertools.permutations(range(3)))
+    def test_volume_from_a_snapshot_that_was_deleted(
+        self, order: tuple[int, ...]
+    ) -> None:
+        """Its parent is a snapshot in librbd's trash."""
+        self.driver.purger.is_on = True
+        self.addCleanup(self.empty_trash)
+        for _ in range(_FAMILIES):
+            source = self.made_volume()
+            snapshot = self.new_snapshot(source)
+            restored = self.new_volume()
+            self.driver.create_volume_from_snapshot(restored, snapshot)
+            volumes = (source, self.clone(source), restored)
+            self.driver.delete_snapshot(snapshot)
+            snapshot.destroy()
+            for index in order:
+                self.delete_with_record(volumes[index], self.driver)
+        for _ in range(3):
+            self.driver._trash_purge()
+        self.assertEqual([], self.trashed())
         self.assertEqual([], self.cluster.names())
 
     def test_snapshot_goes_with_its_clone(self) -> None:
