@@ -50,10 +50,6 @@ _OTHER_MEANING = {
     ): 'name of a column',
     (
         'horizon_volume_opts/admin_images/columns.py',
-        'used',
-    ): 'name of a column',
-    (
-        'horizon_volume_opts/admin_images/columns.py',
         'pool',
     ): 'name of a column',
     (
