@@ -9,7 +9,6 @@ each, because it loads the module at its start.
 from collections.abc import Iterator
 import contextlib
 import pathlib
-import uuid
 
 import requests
 
@@ -125,8 +124,19 @@ class CustomizedTest(volume_form.FormTestCase):
             return False
         return page.status_code == 200
 
+    def bought(self) -> str | None:
+        """Return the ID of a volume with metadata of the module, if any."""
+        answer = self.request('GET', '/volumes/detail')
+        return next(
+            (
+                each['id']
+                for each in answer['volumes']
+                if 'cost_center' in each['metadata']
+            ),
+            None,
+        )
+
     def test_without_types_and_with_another_request(self) -> None:
-        name = f'customized-{uuid.uuid4().hex[:8]}'
         default = f'/default-types/{self.tenant.current_project_id}'
         self.addCleanup(self.request, 'DELETE', default, cloud=self.operator)
         body = {'default_type': {'volume_type': 'rbd'}}
@@ -139,13 +149,14 @@ class CustomizedTest(volume_form.FormTestCase):
                 'customized-create',
             )
             self.open_form()
-            self.fill('#id_name', name)
             self.fill('#id_size', '1')
             self.shown_group()
             self.choose('#id_rbd_object_size', '1 MiB')
             self.until_summary('(selected)')
             self.submit()
-            volume = self.named(name)
+            volume = self.until(self.bought)
+            self.addCleanup(self.remove, volume)
+            self.wait_for(volume)
             self.assertEqual(
                 {'cost_center': '42', 'rbd:object_size': '1M'},
                 self.metadata(volume),
