@@ -3,6 +3,7 @@
 """Test migration to another pool, which keeps layout and features."""
 
 import datetime
+import os
 import time
 from typing import Any
 from unittest import mock
@@ -74,6 +75,29 @@ class MigrationTest(base.DriverTestCase):
         with self.cluster.image(volume.name, 'volumes2') as image:
             self.assertEqual(b'content', image.read(3 * units.Mi, 7))
             self.assertNotIn('conf_rbd_cache', dict(image.metadata_list()))
+
+    def test_deletion_right_after_a_migration_leaves_no_image(self) -> None:
+        """The service of the source has not settled it yet."""
+        there = self.make_driver(rbd_pool='volumes2')
+        there.host = 'host@other'
+        for _ in range(int(os.environ.get('RBD_TEST_FAMILIES', '1'))):
+            source = self.made_volume()
+            clone = self.new_volume(source_volid=source.id)
+            self.update(clone, self.driver.create_cloned_volume(clone, source))
+            self.delete_with_record(source, self.driver)
+            with mock.patch.object(
+                self.driver._settlement, 'remove_former', autospec=True
+            ):
+                self.assertEqual((True, None), self._migrate(clone))
+            moved = {'host': 'host@other#other', 'status': 'deleting'}
+            self.update(clone, {**moved, 'migration_status': 'success'})
+            self.delete_with_record(clone, there)
+        for driver in (there, self.driver):
+            for _ in range(3):
+                driver._trash_purge()
+        self.assertEqual([], self._trash())
+        for pool in ('volumes', 'volumes2'):
+            self.assertEqual([], self.cluster.names(pool))
 
     def _trash(self) -> list[Any]:
         return list(rbd.RBD().trash_list(self.cluster.ioctx('volumes')))
