@@ -451,7 +451,8 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
         try:
-            return self._retypes.retype(volume, new_type, stock)
+            lock = volume_use.replacing(self, volume)
+            return self._retypes.retype(volume, new_type, stock, lock)
         finally:
             # With the statistics that Cinder requests next.
             self._next_search = float('-inf')

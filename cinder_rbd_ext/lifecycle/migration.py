@@ -151,6 +151,7 @@ class Migrations:
             self._settlement.requested(
                 volume,
                 mark,
+                volume_use.replacing(self._driver, volume),
                 ('host', 'name_id'),
                 is_announced=bool(pool) and not reason,
             ) as held,

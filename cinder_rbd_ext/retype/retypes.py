@@ -37,6 +37,7 @@ Incremental backups continue: their snapshots are copied.
 """
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -101,9 +102,11 @@ class Retypes:
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
         stock: Stock,
+        lock: contextlib.AbstractContextManager[locks.Exclusive],
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
+        :param lock: from :func:`cinder_rbd_ext.volume_use.replacing`
         :returns: whether the image matches the new type, and the model update.
             Otherwise the volume is unchanged, and the retype requires a
             migration by Cinder.
@@ -115,7 +118,7 @@ class Retypes:
         )
 
         with self._settlement.requested(
-            volume, mark, ('status', 'name_id')
+            volume, mark, lock, ('status', 'name_id')
         ) as held:
             record.forget_reason(
                 volume.id, wire.REASON_RETYPE, wire.REASON_LAYOUT

@@ -46,7 +46,6 @@ from cinder_rbd_ext import opts
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
@@ -94,6 +93,7 @@ class Settlement:
         self,
         volume: protocols.Volume,
         mark: marker.Marker,
+        lock: contextlib.AbstractContextManager[locks.Exclusive],
         unchanged: Iterable[str],
         is_announced: bool = True,
     ) -> Iterator[locks.Exclusive]:
@@ -102,6 +102,7 @@ class Settlement:
         What an earlier request has left is removed first.
 
         :param volume: the manager's object
+        :param lock: from :func:`cinder_rbd_ext.volume_use.replacing`
         :param unchanged: the attributes in which the row must be the same
         :param is_announced: whether the marker is written before the lock is
             taken. The sooner, the shorter a kill leaves the status.
@@ -112,7 +113,7 @@ class Settlement:
         if is_announced and marker.of_volume(volume.id) is None:
             marker.write(volume.id, mark)
         try:
-            with volume_use.replacing(self._driver, volume) as held:
+            with lock as held:
                 current = record.stored_volume(volume.id)
                 if any(
                     getattr(current, name) != getattr(volume, name)
