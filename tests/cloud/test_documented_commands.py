@@ -179,11 +179,11 @@ class DocumentedCommandsTest(servers.ServerTestCase):
 
 #: Several commands of some seconds each; other tests run them.
 _NIGHTLY = (
+    'changes',
     'dashboard',
     'doctor',
     'limits',
     'monitoring',
-    'retypes',
     'upgrade',
 )
 

@@ -60,7 +60,9 @@ class ComputeHostTest(base.TestCase):
     def test_mode_none_breaks_no_promise(self) -> None:
         for mode in CacheMode:
             state = compute_hosts.compare_modes(mode.value, 'none')
-            self.assertIsNot(compute_hosts.State.PROMISE_BROKEN, state, str(mode))
+            self.assertIsNot(
+                compute_hosts.State.PROMISE_BROKEN, state, str(mode)
+            )
 
     def test_weaker_modes_break_the_promise_of_stronger_ones(self) -> None:
         broken = {
