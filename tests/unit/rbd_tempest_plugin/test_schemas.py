@@ -33,6 +33,7 @@ class _Volume:
     host: str | None = None
     name_id: str = ''
     provider_id: str | None = None
+    replication_extended_status: str | None = None
 
     def obj_attr_is_set(self, name: str) -> bool:
         return False
