@@ -73,7 +73,7 @@ class PlanFileTest(untrusted.TestCase):
         (
             {
                 'taken': (
-                    plan_file.now() + datetime.timedelta(minutes=9)
+                    plan_file.now() + datetime.timedelta(days=1)
                 ).isoformat()
             },
             'valid for 3 days',
