@@ -144,6 +144,12 @@ def _ended(running: tuple[int, int]) -> Any:
     return json.loads(answer) if answer else None
 
 
+#: QEMU's program, repeated when it could not measure its CPU time.
+_QEMU_IMG = str(
+    pathlib.Path(__file__).parents[3] / 'tools/sandbox_cloud/shims/qemu-img'
+)
+
+
 class _Luks:
     """Data that are encrypted with a passphrase, as QEMU does it.
 
@@ -158,7 +164,7 @@ class _Luks:
         options = ('-f', 'luks', '-o', 'key-secret=key,iter-time=10')
         subprocess.run(
             [
-                *('qemu-img', 'create', '-q', *self._secret, *options),
+                *(_QEMU_IMG, 'create', '-q', *self._secret, *options),
                 *(str(self._file), f'{_DECRYPTED}M'),
             ],
             check=True,
