@@ -48,11 +48,13 @@ def parse_key_list(value: str) -> frozenset[str]:
             raise errors.OptionError(
                 keys.TENANT_OPTIONS,
                 name,
-                Phrase('not a key that tenants can set'),
                 Phrase(
-                    'a comma-separated list of {families}, of keys of '
-                    'volumes, and of patterns such as rbd:iops_*',
-                    families=', '.join(named),
+                    '{name} is not a key that tenants can set',
+                    name=errors.shown(name),
+                ),
+                Phrase(
+                    'a comma-separated list of {names}',
+                    names=', '.join((*named, *volume_keys())),
                 ),
             )
         chosen |= own

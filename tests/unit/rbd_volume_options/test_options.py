@@ -122,7 +122,7 @@ _BAD = [
         'tenant_options_space',
         'rbd:tenant_options',
         'rbd:features rbd:cache_mode',
-        'not a key that tenants can set',
+        "'rbd:features rbd:cache_mode' is not a key that tenants can set",
     ],
 ]
 

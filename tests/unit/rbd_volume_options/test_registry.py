@@ -259,9 +259,9 @@ class TenantOptionsTestCase(refusals.RefusalTestCase):
             lambda: registry.parse_key_list(value),
             'rbd:tenant_options',
             word,
-            'not a key that tenants can set',
-            'a comma-separated list of rbd:layout, rbd:limits, of keys of '
-            'volumes, and of patterns such as rbd:iops_*',
+            f'{word!r} is not a key that tenants can set',
+            'a comma-separated list of '
+            + ', '.join(['rbd:layout', 'rbd:limits', *_KEYS]),
         )
 
 
