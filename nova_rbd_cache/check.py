@@ -20,7 +20,6 @@ from nova_rbd_cache import contract
 from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
 from nova_rbd_cache import settings
-from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import features
@@ -92,9 +91,8 @@ def _configured(conf: Any) -> Iterator[Finding]:
         yield Finding('enabled', False, str(detail))
         return
     yield Finding('enabled', True, '[rbd_cache] enabled = True')
-    compute_driver = str(conf.compute_driver)
     is_libvirt = registration.is_libvirt(conf)
-    yield Finding('compute driver', is_libvirt, compute_driver)
+    yield Finding('compute driver', is_libvirt, str(conf.compute_driver))
     read = _attempt(lambda: settings.read(conf))
     if not isinstance(read, settings.Settings):
         yield Finding('options', False, str(read))
@@ -127,7 +125,9 @@ def _effect(conf: Any, host_settings: settings.Settings) -> Iterator[Finding]:
     yield Finding(
         'allowed modes', True, cache_modes.joined(host_settings.allowed_modes)
     )
-    reported = [traits.of_mode(mode) for mode in host_settings.allowed_modes]
+    reported = [
+        compute_driver.trait(mode) for mode in host_settings.allowed_modes
+    ]
     yield Finding('traits', True, ', '.join(reported))
     stock = ', '.join(conf.libvirt.disk_cachemodes) or 'none'
     yield Finding('mode of other volumes', True, stock)

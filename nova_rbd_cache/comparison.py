@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
-from lxml import etree
-
+from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import wire
@@ -25,117 +24,80 @@ _BLOCK_IO = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Disk:
-    """An RBD volume in libvirt's XML of a running guest.
-
-    :ivar driver: attributes of its ``driver`` element
-    :ivar block_io: attributes of its ``blockio`` element
-    :ivar limits: its limits on reads and writes, by their names in Nova
-    """
-
-    server: str
-    volume: str
-    target: str
-    bus: str
-    driver: Mapping[str, str]
-    block_io: Mapping[str, str]
-    limits: Mapping[str, str]
-
-    @property
-    def mode(self) -> str:
-        """Its cache mode."""
-        return self.driver.get('cache', 'default')
-
-
-def disks(xml: str) -> Iterator[Disk]:
-    """Yield the RBD volumes of a guest."""
-    tree = etree.fromstring(xml)
-    for disk in tree.iter('disk'):
-        serial = disk.findtext('serial')
-        source = disk.find('source')
-        if serial and source is not None and source.get('protocol') == 'rbd':
-            target = disk.find('target')
-            iotune = disk.find('iotune')
-            yield Disk(
-                tree.findtext('uuid', ''),
-                serial,
-                target.get('dev', ''),
-                target.get('bus', ''),
-                _attributes(disk, 'driver'),
-                _attributes(disk, 'blockio'),
-                {}
-                if iotune is None
-                else {limit.tag: limit.text for limit in iotune},
-            )
-
-
-def _attributes(disk: Any, name: str) -> dict[str, str]:
-    element = disk.find(name)
-    return {} if element is None else dict(element.attrib)
-
-
-@dataclasses.dataclass(frozen=True)
 class Compared:
     """A disk and its comparison.
 
+    :ivar mode: its cache mode
     :ivar requested: the requested mode; empty if the host decides
     """
 
-    disk: Disk
+    server: str
+    disk: guests.Disk
+    mode: str
     requested: str
     state: State
     differences: tuple[str, ...]
 
 
 def compare(
-    disk: Disk,
-    connection: Mapping[str, Any] | None,
+    guest: guests.Guest,
+    connections: Mapping[str, Mapping[str, Any]],
     host_settings: settings.Settings,
-) -> Compared:
-    """Compare a disk with its connection from Cinder and the host's options.
+) -> Iterator[Compared]:
+    """Compare a guest's RBD volumes with Cinder and the host's options.
 
-    :param connection: the items of the connection; None if Cinder has no
-        attachment of the volume to the server
+    :param connections: the items of the connections in Cinder, by volume
     """
-    if connection is None:
-        return Compared(
-            disk, '', State.DIFFERS, ('Cinder has no such attachment',)
+    for disk in guest.disks.values():
+        if disk.protocol != 'rbd':
+            continue
+        mode = disk.attributes.get('cache', 'default')
+        connection = connections.get(disk.volume)
+        state = State.DIFFERS
+        if connection is None:
+            requested = ''
+            differences = ['Cinder has no such attachment']
+        else:
+            requested = str(connection.get(wire.CONNECTION_CACHE_MODE) or '')
+            differences = [
+                *_of_mode(mode, requested, host_settings),
+                *_of_items(disk, connection),
+                *_of_host(disk, host_settings),
+            ]
+        if not differences:
+            state = State.AS_REQUESTED
+        elif compute_hosts.compare_modes(requested, mode) is _BROKEN:
+            state = _BROKEN
+        yield Compared(
+            guest.server, disk, mode, requested, state, tuple(differences)
         )
-    requested = str(connection.get(wire.CONNECTION_CACHE_MODE) or '')
-    differences = [
-        *_of_mode(disk, requested, host_settings),
-        *_of_items(disk, connection),
-        *_of_host(disk, host_settings),
-    ]
-    state = State.DIFFERS if differences else State.AS_REQUESTED
-    if compute_hosts.compare_modes(requested, disk.mode) is _BROKEN:
-        state = _BROKEN
-    return Compared(disk, requested, state, tuple(differences))
 
 
 def _of_mode(
-    disk: Disk, requested: str, host_settings: settings.Settings
+    mode: str, requested: str, host_settings: settings.Settings
 ) -> Iterator[str]:
-    if requested and requested != disk.mode:
+    if requested and requested != mode:
         allowed = requested in [x.value for x in host_settings.allowed_modes]
         yield f'cache mode: {requested} is requested' + (
             ' (at the next start)' if allowed else ' (not allowed here)'
         )
 
 
-def _of_items(disk: Disk, connection: Mapping[str, Any]) -> Iterator[str]:
+def _of_items(
+    disk: guests.Disk, connection: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield the differences of the items other than the mode."""
-    discards = disk.driver.get('discard') == 'unmap'
+    discards = disk.attributes.get('discard') == 'unmap'
     if wire.CONNECTION_DISCARD in connection and discards is not bool(
         connection[wire.CONNECTION_DISCARD]
     ):
-        yield f'discard: {disk.driver.get("discard", "default")}'
-    zeroes = disk.driver.get('detect_zeroes', 'off')
+        yield f'discard: {disk.attributes.get("discard", "default")}'
+    zeroes = disk.attributes.get('detect_zeroes', 'off')
     wanted = connection.get(wire.CONNECTION_DETECT_ZEROES) or 'off'
     if zeroes != wanted:
         yield f'detect_zeroes: {zeroes}, {wanted} is requested'
     for name in _BLOCK_IO:
-        value, wanted = disk.block_io.get(name), connection.get(name)
+        value, wanted = disk.attributes.get(name), connection.get(name)
         if wanted is not None and str(wanted) != value:
             yield f'{name}: {value or "default"}, {wanted} is requested'
     for name, wanted in (connection.get('qos_specs') or {}).items():
@@ -144,14 +106,17 @@ def _of_items(disk: Disk, connection: Mapping[str, Any]) -> Iterator[str]:
             yield f'{name}: {value}, {wanted} is requested'
 
 
-def _of_host(disk: Disk, host_settings: settings.Settings) -> Iterator[str]:
+def _of_host(
+    disk: guests.Disk, host_settings: settings.Settings
+) -> Iterator[str]:
     if disk.bus != 'virtio':
         return
-    if host_settings.disks.iothread and 'iothread' not in disk.driver:
+    if host_settings.disks.iothread and 'iothread' not in disk.attributes:
         yield 'no I/O thread (at the next start)'
-    queues = host_settings.disks.queues
-    if queues and disk.driver.get('queues') != str(queues):
-        yield f'queues: {disk.driver.get("queues", "default")}, not {queues}'
+    has = disk.attributes.get('queues', 'default')
+    wanted = host_settings.disks.queues
+    if wanted and has != str(wanted):
+        yield f'queues: {has}, not {wanted}'
 
 
 def metrics(compared: Iterable[Compared]) -> str:
@@ -171,11 +136,11 @@ def metrics(compared: Iterable[Compared]) -> str:
         '# TYPE rbd_guest_disk_other_mode gauge',
     ]
     for row in rows:
-        if row.requested and row.requested != row.disk.mode:
+        if row.requested and row.requested != row.mode:
             labels = {
-                'server': row.disk.server,
+                'server': row.server,
                 'volume': row.disk.volume,
-                'mode': row.disk.mode,
+                'mode': row.mode,
                 'requested': row.requested,
             }
             shown = ','.join(f'{k}="{_label(v)}"' for k, v in labels.items())

@@ -19,7 +19,6 @@ from oslo_serialization import jsonutils
 
 from nova_rbd_cache import guests
 from nova_rbd_cache import settings
-from nova_rbd_cache import traits
 from nova_rbd_cache import volume
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import keys
@@ -29,6 +28,15 @@ from rbd_volume_options.families import cache_modes
 STOCK = libvirt.driver.LibvirtDriver
 
 _UNSAFE = cache_modes.CacheMode.UNSAFE
+
+
+def trait(mode: cache_modes.CacheMode) -> str:
+    """Return the trait in Placement of a host that allows a cache mode.
+
+    A flavor or an image that requires it
+    (``trait:CUSTOM_RBD_CACHE_WRITEBACK=required``) is scheduled to such hosts.
+    """
+    return f'CUSTOM_RBD_CACHE_{mode.name}'
 
 
 class WithoutModes(STOCK):  # type: ignore[misc,valid-type]
@@ -54,8 +62,8 @@ class WithoutModes(STOCK):  # type: ignore[misc,valid-type]
         super().update_provider_tree(
             provider_tree, nodename, allocations=allocations
         )
-        allowed = {traits.of_mode(mode) for mode in self.modes()}
-        ours = {traits.of_mode(mode) for mode in cache_modes.CacheMode}
+        allowed = {trait(mode) for mode in self.modes()}
+        ours = {trait(mode) for mode in cache_modes.CacheMode}
         provider_tree.add_traits(nodename, *allowed)
         provider_tree.remove_traits(nodename, *(ours - allowed))
 
@@ -198,8 +206,8 @@ def _unsafe_volumes(
         nova.conf.CONF.libvirt.disk_cachemodes
     )
     attached = {info.get('serial'): info for info in volumes}
-    for serial, attributes in () if guest is None else guest.disks.items():
-        if attributes.get('cache') != _UNSAFE.value:
+    for serial, disk in () if guest is None else guest.disks.items():
+        if disk.attributes.get('cache') != _UNSAFE.value:
             continue
         info = attached.get(serial)
         if info is None or (

@@ -11,6 +11,7 @@ ID of the server.
 from collections.abc import Mapping
 import dataclasses
 import types
+from typing import Any
 
 from lxml import etree
 from nova import exception
@@ -23,26 +24,42 @@ TUNING = frozenset({'iothread', 'queues', 'discard_granularity'})
 
 
 @dataclasses.dataclass(frozen=True)
+class Disk:
+    """A disk with a serial number in libvirt's XML of a guest.
+
+    :ivar volume: its serial number, which is the ID of a volume
+    :ivar attributes: of its elements ``driver`` and ``blockio``
+    :ivar limits: its limits on reads and writes, by their names in Nova
+    """
+
+    volume: str
+    attributes: Mapping[str, str]
+    protocol: str = ''
+    target: str = ''
+    bus: str = ''
+    limits: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class Guest:
     """A guest that is defined in libvirt.
 
     :ivar running: whether it is running or paused
     :ivar io_threads: how many I/O threads it has
-    :ivar disks: the attributes of the ``driver`` and ``blockio`` elements of
-        each disk, by the serial number of the disk, which is the ID of a
-        volume
+    :ivar disks: by their serial number
     """
 
+    server: str
     running: bool
     io_threads: int
-    disks: Mapping[str, Mapping[str, str]]
+    disks: Mapping[str, Disk]
 
     @property
     def has_tuned_disks(self) -> bool:
         """Whether a live migration must keep attributes of a disk."""
         return any(
-            not TUNING.isdisjoint(attributes)
-            for attributes in self.disks.values()
+            not TUNING.isdisjoint(disk.attributes)
+            for disk in self.disks.values()
         )
 
 
@@ -57,7 +74,7 @@ def find(host: libvirt_host.Host, server: str) -> Guest | None:
     except exception.InstanceNotFound:
         return None
     try:
-        return _parse(guest.get_xml_desc(), guest.is_active())
+        return parse(guest.get_xml_desc(), guest.is_active())
     except libvirt_host.libvirt.libvirtError as error:
         # Nova translates the errors of the lookup, not those of a guest that
         # ends right after it.
@@ -68,12 +85,32 @@ def find(host: libvirt_host.Host, server: str) -> Guest | None:
         ) from error
 
 
-def _parse(xml: str, running: bool) -> Guest:
+def parse(xml: str, running: bool = True) -> Guest:
+    """Return the guest that libvirt describes."""
     tree = etree.fromstring(xml)
-    disks = {}
-    for disk in tree.iter('disk'):
-        serial = disk.findtext('serial')
-        if serial:
-            elements = disk.findall('driver') + disk.findall('blockio')
-            disks[serial] = {k: v for e in elements for k, v in e.items()}
-    return Guest(running, int(tree.findtext('iothreads', '0')), disks)
+    return Guest(
+        tree.findtext('uuid', ''),
+        running,
+        int(tree.findtext('iothreads', '0')),
+        {
+            serial: _disk(element, serial)
+            for element in tree.iter('disk')
+            if (serial := element.findtext('serial'))
+        },
+    )
+
+
+def _disk(element: Any, serial: str) -> Disk:
+    def attributes(*names: str) -> dict[str, str]:
+        children = [child for name in names for child in element.findall(name)]
+        return {k: v for child in children for k, v in child.items()}
+
+    target = attributes('target')
+    return Disk(
+        serial,
+        attributes('driver', 'blockio'),
+        attributes('source').get('protocol', ''),
+        target.get('dev', ''),
+        target.get('bus', ''),
+        {limit.tag: limit.text for limit in element.iterfind('iotune/*')},
+    )

@@ -9,6 +9,7 @@ configured features for ephemeral disks, Nova's ``RBDDriver``.
 
 from typing import Any
 
+from nova import exception
 import nova.conf
 from nova.storage import rbd_utils
 from nova.virt import libvirt
@@ -18,11 +19,19 @@ from oslo_log import log as logging
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
 from nova_rbd_cache import ephemeral
-from nova_rbd_cache import exceptions
 from nova_rbd_cache import settings
 from rbd_volume_options.families import cache_modes
 
 LOG = logging.getLogger(__name__)
+
+
+class CannotRegister(exception.NovaException):
+    """The plug-in is enabled but cannot be registered in nova-compute."""
+
+    msg_fmt = (
+        'nova_rbd_cache cannot be active: %(reason)s. To start nova-compute '
+        'without it, set [rbd_cache] enabled = False.'
+    )
 
 
 def activate() -> bool:
@@ -85,7 +94,7 @@ def register(host_settings: settings.Settings) -> None:
     """
     wrong = list(contract.problems(host_settings))
     if wrong:
-        raise exceptions.CannotRegister(reason='; '.join(wrong))
+        raise CannotRegister(reason='; '.join(wrong))
     driver.VOLUME_DRIVERS['rbd'] = contract.OUR_DRIVER
     libvirt.LibvirtDriver = compute_driver.RBDCacheDriver
     if host_settings.ephemeral.given:

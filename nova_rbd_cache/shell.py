@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import functools
 from importlib import metadata
 import json
 import pathlib
@@ -182,18 +181,17 @@ class Guests(_OfHost, lister.Lister):
         # Imported here, because they need Nova.
         from nova_rbd_cache import check
         from nova_rbd_cache import comparison
+        from nova_rbd_cache import guests
         from nova_rbd_cache import settings
 
         storage = _cloud(parsed_args).block_storage
         host_settings = settings.read(conf)
         compared = [
-            comparison.compare(
-                disk,
-                _attachments(storage, disk.server).get(disk.volume),
-                host_settings,
+            each
+            for guest in map(guests.parse, check.running_guests(conf))
+            for each in comparison.compare(
+                guest, _attachments(storage, guest.server), host_settings
             )
-            for xml in check.running_guests(conf)
-            for disk in comparison.disks(xml)
         ]
         self.broken = any(
             each.state is comparison.State.PROMISE_BROKEN for each in compared
@@ -204,10 +202,10 @@ class Guests(_OfHost, lister.Lister):
             new.replace(parsed_args.textfile)
         return _GUESTS, [
             (
-                each.disk.server,
+                each.server,
                 each.disk.volume,
                 each.disk.target,
-                each.disk.mode,
+                each.mode,
                 each.requested,
                 each.state.value,
                 '; '.join(each.differences),
@@ -262,7 +260,6 @@ def _cloud(parsed_args: argparse.Namespace) -> Any:
     return openstack.connect(cloud=parsed_args.os_cloud)
 
 
-@functools.cache
 def _attachments(storage: Any, server: str) -> dict[str, dict[str, Any]]:
     """Return the connections of a server's volumes, from Cinder."""
     answer = storage.get(

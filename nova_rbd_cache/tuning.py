@@ -41,7 +41,7 @@ def choose(
         # A live migration. The disk keeps its configuration, whatever the
         # settings and the keys are now: libvirt rejects a changed one for a
         # running guest.
-        return _as_it_is(guest.disks[stock.serial])
+        return _as_it_is(guest.disks[stock.serial].attributes)
     has_granularity = stock.target_bus in _HAVE_GRANULARITY
     tuned = disk.Tuning(
         discard_granularity=granularity if has_granularity else None

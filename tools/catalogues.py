@@ -79,9 +79,7 @@ class Domain:
 DOMAINS = (
     *(
         Domain(package, package, 'python.cfg')
-        for package in (
-            *('cinder_rbd_ext', 'glance_store_objmap', 'nova_rbd_cache'),
-        )
+        for package in ('cinder_rbd_ext', 'glance_store_objmap')
     ),
     Domain('horizon_volume_opts', 'django', 'django.cfg', True),
     Domain('horizon_volume_opts', 'djangojs', 'djangojs.cfg'),

@@ -147,7 +147,7 @@ class NovaTestCase(base.ServersTestBase):
 
         Nova itself still reads the XML of the fake, which it would send back.
         """
-        stock = guests._parse
+        stock = guests.parse
 
         def parsed(xml: str, running: bool) -> Any:
             return stock(self.told.completed(xml), running)

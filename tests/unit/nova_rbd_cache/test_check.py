@@ -12,7 +12,6 @@ from nova.virt.libvirt import driver
 from oslo_utils import importutils
 
 from nova_rbd_cache import check
-from nova_rbd_cache import plugin
 from tests.unit.nova_rbd_cache import base
 from tests.unit.nova_rbd_cache import test_registration
 
@@ -184,11 +183,3 @@ class LibvirtTest(base.NovaTestCase):
         finding = self._libvirt(missing)
         self.assertFalse(finding.ok)
         self.assertEqual("No module named 'libvirt'", finding.detail)
-
-
-class NamesTest(base.NovaTestCase):
-    def test_point_is_that_of_the_distribution(self) -> None:
-        self.assertIs(plugin.RBDCachePlugin, _POINT.load())
-        self.assertEqual(
-            (check.ENTRY_POINT, check.NAMESPACE), (_POINT.name, _POINT.group)
-        )

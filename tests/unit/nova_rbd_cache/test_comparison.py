@@ -5,6 +5,7 @@ from typing import Any
 import ddt
 
 from nova_rbd_cache import comparison
+from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from rbd_volume_options import options
 from rbd_volume_options.families import cache_modes
@@ -51,10 +52,12 @@ class ComparisonTest(base.TestCase):
         self, host: settings.Settings | None = None, **changed: Any
     ) -> comparison.Compared:
         """Compare the disk of the guest with a connection."""
-        (disk,) = comparison.disks(_XML)
-        return comparison.compare(
-            disk, _REQUESTED | changed, host or _settings()
+        (compared,) = comparison.compare(
+            guests.parse(_XML),
+            {_VOLUME: _REQUESTED | changed},
+            host or _settings(),
         )
+        return compared
 
     def test_disk_that_has_all_is_as_requested(self) -> None:
         compared = self.compare()
@@ -63,10 +66,10 @@ class ComparisonTest(base.TestCase):
         self.assertEqual(
             (_SERVER, _VOLUME, 'vdb', 'writeback'),
             (
-                compared.disk.server,
+                compared.server,
                 compared.disk.volume,
                 compared.disk.target,
-                compared.disk.mode,
+                compared.mode,
             ),
         )
 
@@ -109,8 +112,7 @@ class ComparisonTest(base.TestCase):
         self.assertEqual('', compared.requested)
 
     def test_disk_without_an_attachment_differs(self) -> None:
-        (disk,) = comparison.disks(_XML)
-        compared = comparison.compare(disk, None, _settings())
+        (compared,) = comparison.compare(guests.parse(_XML), {}, _settings())
         self.assertIs(State.DIFFERS, compared.state)
 
     def test_metrics_count_states_and_name_disks_in_another_mode(

@@ -17,7 +17,6 @@ from os_brick.initiator import connector
 
 from nova_rbd_cache import compute_driver
 from nova_rbd_cache import contract
-from nova_rbd_cache import traits
 from rbd_volume_options.families import cache_modes
 from tests.unit.nova_rbd_cache import base
 
@@ -77,7 +76,7 @@ class TraitsTest(ComputeDriverTestCase):
         )
 
     def test_disabled_plug_in_removes_its_traits(self) -> None:
-        before = [traits.of_mode(m) for m in cache_modes.CacheMode]
+        before = [compute_driver.trait(m) for m in cache_modes.CacheMode]
         nova = self.make(compute_driver.WithoutModes)
         self.assertEqual(set(), self.traits(nova, *before))
 

@@ -85,16 +85,3 @@ class PinnedDiskTest(base.NovaTestCase):
         pinned.driver_cache = 'none'
         self.assertEqual('writeback', pinned.driver_cache)
         self.assertEqual('writeback', base.cache_of(pinned.to_xml()))
-
-    def test_a_copy_keeps_it(self) -> None:
-        pinned = disk.PinnedDisk.of(_stock(), cache_modes.CacheMode.DIRECTSYNC)
-        copied = copy.deepcopy(pinned)
-        copied.driver_cache = 'none'
-        self.assertEqual(pinned.to_xml(), copied.to_xml())
-
-    def test_else_as_it_is_set(self) -> None:
-        pinned = disk.PinnedDisk.of(_stock(), cache_modes.CacheMode.NONE)
-        pinned.driver_io = 'native'
-        pinned.target_dev = 'vdc'
-        self.assertIn("io='native'", pinned.to_xml().replace('"', "'"))
-        self.assertIn('vdc', pinned.to_xml())

@@ -8,7 +8,6 @@ import tempfile
 import ddt
 from oslo_config import cfg
 
-from nova_rbd_cache import opts
 from nova_rbd_cache import settings
 from tests.unit import base
 
@@ -21,23 +20,6 @@ class OptsTest(base.TestCase):
         path.write_text(f'[rbd_cache]\n{text}\n')
         conf(['--config-file', str(path)])
         return conf
-
-    def test_options_are_listed_in_their_group(self) -> None:
-        ((group, listed),) = opts.list_opts()
-        self.assertEqual(opts.GROUP, group.name)
-        self.assertEqual(opts.RBD_CACHE_OPTS, listed)
-
-    def test_defaults_allow_the_safe_modes(self) -> None:
-        conf = self._conf('')
-        self.assertIs(True, settings.enabled(conf))
-        self.assertEqual(
-            'none,writethrough,writeback,directsync',
-            conf.rbd_cache.allowed_modes,
-        )
-        self.assertIs(False, conf.rbd_cache.disk_iothread)
-        self.assertIsNone(conf.rbd_cache.disk_queues)
-        self.assertIsNone(conf.rbd_cache.ephemeral_object_map)
-        self.assertIsNone(conf.rbd_cache.ephemeral_image_features)
 
     @ddt.data(
         ('enabled', 'perhaps'),
@@ -61,9 +43,3 @@ class OptsTest(base.TestCase):
 
         error = self.assertRaises(cfg.ConfigFileValueError, read)
         self.assertIn(name, str(error))
-
-    def test_registered_again(self) -> None:
-        conf = self._conf('allowed_modes = none')
-        for _ in range(2):
-            opts.register(conf)
-        self.assertEqual('none', conf.rbd_cache.allowed_modes)

@@ -12,7 +12,6 @@ from unittest import mock
 import os_vif
 from stevedore import extension
 
-from nova_rbd_cache import exceptions
 from nova_rbd_cache import plugin
 from nova_rbd_cache import registration
 from tests.unit.nova_rbd_cache import base
@@ -83,8 +82,8 @@ class PluginTest(base.NovaTestCase):
 
     def test_a_failure_ends_nova_compute(self) -> None:
         self._program('nova.cmd.compute')
-        self.activated.side_effect = exceptions.CannotRegister(reason='no')
-        self.assertRaises(exceptions.CannotRegister, self._initialize)
+        self.activated.side_effect = registration.CannotRegister(reason='no')
+        self.assertRaises(registration.CannotRegister, self._initialize)
 
     def test_one_of_os_vifs(self) -> None:
         self._initialize()

@@ -48,10 +48,6 @@ class SettingsTest(base.TestCase):
         self.assertEqual(expected, disks)
         self.assertTrue(disks.given)
 
-    def test_unsafe_where_it_is_listed(self) -> None:
-        unsafe = self._read(allowed_modes='unsafe,none,unsafe')
-        self.assertIn(cache_modes.CacheMode.UNSAFE, unsafe.allowed_modes)
-
     @ddt.data(
         ({'ephemeral_object_map': 'true'}, _STOCK | features.MAP_ON, False),
         ({'ephemeral_object_map': 'false'}, _STOCK, False),
@@ -89,7 +85,3 @@ class SettingsTest(base.TestCase):
         self.assertIn('[rbd_cache] ephemeral_object_map', str(error))
         self.assertIn('[rbd_cache] ephemeral_image_features', str(error))
         self.assertNotIn('rbd:', str(error))
-
-    def test_enabled_looks_at_nothing_else(self) -> None:
-        self.conf.set_override('enabled', False, group='rbd_cache')
-        self.assertIs(False, settings.enabled(self.conf))
