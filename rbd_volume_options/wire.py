@@ -227,8 +227,6 @@ AUDIT_POOL = 'pool'
 AUDIT_IMAGE = 'image'
 AUDIT_DETAIL = 'detail'
 AUDIT_VOLUME = 'volume'
-#: The kind of an image of a volume that Cinder does not have.
-AUDIT_ORPHAN_VOLUME = 'orphan-volume'
 # Fields of an image.
 AUDIT_NAME = 'name'
 AUDIT_USED = 'used'

@@ -7,100 +7,74 @@ have no volume. Viewing a page must not cause load on Ceph, so the panel reads
 the file that the audit wrote with ``--output``.
 """
 
-from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import enum
 import json
 import logging
 import pathlib
-import re
 from typing import Any
 
 from horizon_volume_opts import conf
-from horizon_volume_opts.admin_images import images
 from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
-_VOLUME = re.compile(r'volume-([0-9a-f-]{36})')
+_VOLUMES = 'volume-'
 _SHOWN = (
     wire.AUDIT_KIND,
     wire.AUDIT_POOL,
     wire.AUDIT_IMAGE,
     wire.AUDIT_DETAIL,
+    wire.AUDIT_VOLUME,
 )
-_STATES = {
-    each.value: each
-    for each in (
-        images.MapState.VALID,
-        images.MapState.INVALID,
-        images.MapState.NONE,
-    )
-}
-
 
 Finding = dict[str, str]
+
+
+class MapState(str, enum.Enum):
+    """The known state of the object map of an image."""
+
+    VALID = wire.AUDIT_MAP_VALID
+    #: The image has a map; only Ceph knows whether it is valid.
+    UNCHECKED = 'unchecked'
+    NONE = wire.AUDIT_MAP_NONE
+    #: librbd ignores the map until it is rebuilt.
+    INVALID = wire.AUDIT_MAP_INVALID
+    #: There is no record of the image.
+    UNKNOWN = 'unknown'
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
     """The part of a report that the panel shows.
 
-    A volume that was migrated has an image with another ID. Findings and
-    states are by either ID, as the report has them.
-
     :ivar taken: the time of the audit, in ISO 8601
-    :ivar states: states of object maps, by volume ID
-    :ivar findings: findings by volume ID; those with an empty ID are not about
-        a volume of Cinder
+    :ivar states: states of object maps, by the name of the RBD image
     :ivar is_unreadable: whether there is a report that cannot be read
     """
 
     taken: str = ''
-    states: Mapping[str, images.MapState] = dataclasses.field(
-        default_factory=dict
-    )
-    findings: Mapping[str, list[Finding]] = dataclasses.field(
-        default_factory=dict
-    )
+    states: Mapping[str, MapState] = dataclasses.field(default_factory=dict)
+    findings: Sequence[Finding] = ()
     is_unreadable: bool = False
 
-    def checked(self, image: images.Image, image_id: str) -> images.Image:
-        """Return an image with the results of the audit.
+    def map_state(self, ident: str, recorded: MapState) -> MapState:
+        """Return the state of an object map.
 
         The record of Cinder is newer than the report: an image that got an
         object map since then is not checked.
 
-        :param image_id: the ID in the name of the image
+        :param ident: the ID in the name of the RBD image
+        :param recorded: the state according to Cinder
         """
-        state = image.map_state
-        seen = self.states.get(image_id)
-        has_map = state is images.MapState.UNCHECKED
-        agrees = has_map == (seen is not images.MapState.NONE)
-        if seen and (agrees or state is images.MapState.UNKNOWN):
-            state = seen
-        kinds = [
-            each[wire.AUDIT_KIND]
-            for ident in dict.fromkeys((image.ident, image_id))
-            for each in self.findings.get(ident, ())
-        ]
-        return dataclasses.replace(
-            image,
-            map_state=state,
-            findings=tuple(dict.fromkeys(kinds)),
-        )
-
-    def others(self, listed: Collection[str]) -> list[Finding]:
-        """Return the findings that are not about a volume of the list.
-
-        :param listed: the IDs of the volumes and of their images
-        """
-        return [
-            each
-            for ident, about_volume in self.findings.items()
-            if ident not in listed
-            for each in about_volume
-        ]
+        seen = self.states.get(_VOLUMES + ident)
+        has_map = recorded is MapState.UNCHECKED
+        agrees = has_map == (seen is not MapState.NONE)
+        if seen and (agrees or recorded is MapState.UNKNOWN):
+            return seen
+        return recorded
 
 
 def read() -> Report:
@@ -127,17 +101,15 @@ def _of(values: Any) -> Report:
     version = values[wire.AUDIT_VERSION]
     if version != wire.AUDIT_THIS_VERSION:
         raise ValueError(f'unknown version {version}')
-    by_volume: dict[str, list[Finding]] = {}
-    for each in values[wire.AUDIT_FINDINGS]:
-        shown = {name: str(each[name]) for name in _SHOWN}
-        by_volume.setdefault(str(each[wire.AUDIT_VOLUME]), []).append(shown)
-    ours = {
-        match[1]: each
-        for each in values[wire.AUDIT_IMAGES]
-        if (match := _VOLUME.fullmatch(each[wire.AUDIT_NAME]))
-    }
-    states = {
-        ident: _STATES[each[wire.AUDIT_OBJECT_MAP]]
-        for ident, each in ours.items()
-    }
-    return Report(str(values[wire.AUDIT_TAKEN]), states, by_volume)
+    return Report(
+        str(values[wire.AUDIT_TAKEN]),
+        {
+            each[wire.AUDIT_NAME]: MapState(each[wire.AUDIT_OBJECT_MAP])
+            for each in values[wire.AUDIT_IMAGES]
+            if each[wire.AUDIT_NAME].startswith(_VOLUMES)
+        },
+        [
+            {name: str(each[name]) for name in _SHOWN}
+            for each in values[wire.AUDIT_FINDINGS]
+        ],
+    )

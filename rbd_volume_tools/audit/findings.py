@@ -4,7 +4,6 @@
 
 import dataclasses
 
-from rbd_volume_options import wire
 from rbd_volume_tools.command_line import findings as checks
 
 Severity = checks.Severity
@@ -41,7 +40,7 @@ OVERRIDE = Kind(
     'Check that it is intended: rbd config image list <image>.',
 )
 ORPHAN_VOLUME = Kind(
-    wire.AUDIT_ORPHAN_VOLUME,
+    'orphan-volume',
     _WARNING,
     'Check whose it is. cinder-rbd-ext clean removes what it can prove.',
 )

@@ -45,23 +45,6 @@ _OTHER_MEANING = {
         'reason',
     ): 'field of a volume type',
     (
-        'horizon_volume_opts/admin_images/columns.py',
-        'name',
-    ): 'name of a column',
-    (
-        'horizon_volume_opts/admin_images/columns.py',
-        'pool',
-    ): 'name of a column',
-    (
-        'horizon_volume_opts/admin_images/columns.py',
-        'findings',
-    ): 'name of a column',
-    ('horizon_volume_opts/admin_images/columns.py', 'valid'): 'text of a cell',
-    (
-        'horizon_volume_opts/admin_images/columns.py',
-        'invalid',
-    ): 'text of a cell',
-    (
         'rbd_volume_tools/command_line/ceph_options.py',
         'rbd_default_features',
     ): 'option of Ceph',

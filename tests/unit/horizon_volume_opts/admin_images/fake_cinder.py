@@ -89,9 +89,6 @@ class Volumes:
         """Return a page; it is empty unless all_tenants is set."""
         if not (search_opts or {}).get('all_tenants') or not detailed:
             return []
-        status = (search_opts or {}).get('status')
-        if status:
-            return [each for each in self.all if each.status == status][:limit]
         if self.requests >= self.fails_after:
             raise exceptions.ClientException(500, 'out of memory')
         self.requests += 1
@@ -109,36 +106,15 @@ class Pools:
 
     def __init__(self) -> None:
         self.protocols = {'h@rbd#rbd': 'ceph', 'h@lvm#lvm': 'iSCSI'}
-        #: The name under which back ends report their location.
-        self.location = 'location_info'
 
     def list(self, detailed: bool = False) -> list[Thing]:
         """Return the pools, with capabilities if detailed."""
         if not detailed:
             return [Thing(name=name) for name in self.protocols]
         return [
-            Thing(
-                name=name,
-                storage_protocol=protocol,
-                **{
-                    'location_info': None,
-                    self.location: (
-                        'ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes'
-                    ),
-                },
-            )
+            Thing(name=name, storage_protocol=protocol)
             for name, protocol in self.protocols.items()
         ]
-
-
-class VolumeTypes:
-    """A fake for ``client.volume_types``."""
-
-    def list(self, is_public: bool | None = True) -> list[Thing]:
-        """Return the types; private ones only with None."""
-        public = [Thing(id='1', name='gold')]
-        private = [Thing(id='2', name='striped')]
-        return public + private if is_public is None else public
 
 
 class Client:
@@ -147,4 +123,3 @@ class Client:
     def __init__(self) -> None:
         self.volumes = Volumes()
         self.pools = Pools()
-        self.volume_types = VolumeTypes()

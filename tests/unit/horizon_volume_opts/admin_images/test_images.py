@@ -1,30 +1,214 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""RBD images as plain values."""
+"""RBD images from the attributes of volumes, read page by page."""
 
-import json
+from unittest import mock
 
+from cinderclient import exceptions
+import ddt
+from django.core import cache
+from openstack_dashboard.api import cinder
+
+from horizon_volume_opts.admin_images import audit
 from horizon_volume_opts.admin_images import images
-from rbd_volume_options import layout
 from tests.unit import base
+from tests.unit.horizon_volume_opts.admin_images import fake_cinder
+
+_MAP = ['exclusive-lock', 'fast-diff', 'layering', 'object-map']
+_BARE = ['layering']
+_KEY = 'rbd_volume_options:test'
 
 
-class ImageTestCase(base.TestCase):
-    def test_through_json(self) -> None:
-        for before in (
-            images.Image('p', '', images.MapState.UNKNOWN),
-            images.Image(
-                'h@b#p',
-                'gold',
-                images.MapState.INVALID,
-                layout.ImageLayout.from_numbers(1 << 20, 1 << 16, 8),
-                'ec',
-                'an id',
-                'a name',
-                'a project',
-                7,
-                ('object-map-invalid',),
+class ImagesTestCase(base.TestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.cinder = fake_cinder.Client()
+        patch = mock.patch.object(
+            cinder, 'cinderclient', autospec=True, return_value=self.cinder
+        )
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.addCleanup(cache.cache.clear)
+
+    def have(self, *volumes: fake_cinder.Thing) -> None:
+        self.cinder.volumes.all.extend(volumes)
+
+    def read(self, listed: images.Listing | None = None) -> images.Listing:
+        listed = listed or images.begin()
+        listed.read(mock.sentinel.request)
+        return listed
+
+
+@ddt.ddt
+class ReadTestCase(ImagesTestCase):
+    def test_what_is_known_of_a_volume(self) -> None:
+        plain, striped = (4 << 20, 4 << 20, 1), (1 << 20, 65536, 8)
+        self.have(
+            fake_cinder.volume(_MAP, name='one', data_pool='ec'),
+            fake_cinder.volume(
+                _BARE, layout=striped, volume_type=None, name=''
             ),
+        )
+        first, second = self.cinder.volumes.all
+        listed = self.read()
+        self.assertEqual(
+            [
+                (
+                    first.id,
+                    'one',
+                    1,
+                    'rbd',
+                    'h@rbd#rbd',
+                    'unchecked',
+                    plain,
+                    'ec',
+                ),
+                (
+                    second.id,
+                    second.id,
+                    1,
+                    '',
+                    'h@rbd#rbd',
+                    'none',
+                    striped,
+                    '',
+                ),
+            ],
+            listed.images,
+        )
+        self.assertTrue(listed.complete)
+        self.assertEqual(0, listed.others)
+
+    @ddt.data(
+        {'loaded': True},
+        {'loaded': False},
+        # An invalid record must not hide other images.
+        {'features': _MAP, 'layout': (-4096, 65536, 8)},
+    )
+    def test_no_record_in_a_pool_of_ceph(
+        self, fields: dict[str, bool]
+    ) -> None:
+        self.have(
+            fake_cinder.volume(_MAP),
+            fake_cinder.volume(**fields),  # type: ignore[arg-type]
+        )
+        states = [each.map_state for each in self.read().images]
+        self.assertEqual(['unchecked', 'unknown'], states)
+
+    @ddt.data(
+        {'pool': 'h@lvm#lvm'},
+        {'pool': None},
+        {'status': 'creating'},
+        {'status': 'error'},
+    )
+    def test_no_image_of_rbd(self, fields: dict[str, str]) -> None:
+        self.have(fake_cinder.volume(**fields))  # type: ignore[arg-type]
+        listed = self.read()
+        self.assertEqual([], listed.images)
+        self.assertEqual(1, listed.others)
+
+    def test_a_record_counts_though_the_pool_is_not_reported(self) -> None:
+        self.cinder.pools.protocols.clear()
+        self.have(fake_cinder.volume(_MAP))
+        self.assertEqual(1, len(self.read().images))
+
+    def test_a_migrated_volume_has_the_state_of_its_image(self) -> None:
+        self.have(fake_cinder.volume(_MAP, image_id='an-image'))
+        report = audit.Report(
+            states={'volume-an-image': audit.MapState.INVALID}
+        )
+        with mock.patch.object(
+            audit, 'read', autospec=True, return_value=report
         ):
-            plain = json.loads(json.dumps(before.plain()))
-            self.assertEqual(before, images.Image.of_plain(plain))
+            (image,) = self.read().images
+        self.assertEqual('invalid', image.map_state)
+
+
+class PagesTestCase(ImagesTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        for name, value in (('_PAGE', 10), ('BUDGET', -1)):
+            patch = mock.patch.object(images, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.have(*(fake_cinder.volume(_MAP) for _ in range(25)))
+
+    def test_no_longer_than_a_page_may_take(self) -> None:
+        listed = self.read()
+        self.assertEqual(10, len(listed.images))
+        listed = self.read(listed)
+        self.assertFalse(listed.complete)
+        listed = self.read(listed)
+        self.assertEqual(25, len(listed.images))
+        self.assertTrue(listed.complete)
+        self.assertEqual(3, self.cinder.volumes.requests)
+
+    def test_a_last_page_that_is_full(self) -> None:
+        del self.cinder.volumes.all[20:]
+        with mock.patch.object(images, 'BUDGET', 60):
+            listed = self.read()
+        self.assertEqual(20, len(listed.images))
+        self.assertTrue(listed.complete)
+
+    def test_goes_on_after_a_volume_that_was_deleted(self) -> None:
+        listed = self.read()
+        # The last two volumes that were read.
+        del self.cinder.volumes.all[8:10]
+        listed = self.read(listed)
+        self.assertEqual(20, len(listed.images))
+        # The whole last page, so that reading resumes after an older volume.
+        del self.cinder.volumes.all[8:18]
+        listed = self.read(listed)
+        self.assertEqual(25, len(listed.images))
+        self.assertTrue(listed.complete)
+
+    def test_all_that_were_read_are_deleted(self) -> None:
+        listed = self.read()
+        del self.cinder.volumes.all[:10]
+        self.assertEqual(20, len(self.read(listed).images))
+
+    def test_pages_before_a_failure_remain(self) -> None:
+        self.cinder.volumes.fails_after = 2
+        listed = images.begin()
+        with mock.patch.object(images, 'BUDGET', 60):
+            self.assertRaises(exceptions.ClientException, self.read, listed)
+        self.assertEqual(20, len(listed.images))
+        self.assertFalse(listed.complete)
+        self.cinder.volumes.fails_after = 9
+        self.assertEqual(25, len(self.read(listed).images))
+
+
+class CacheTestCase(ImagesTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.have(*(fake_cinder.volume(_MAP) for _ in range(50)))
+        self.have(fake_cinder.volume(pool='h@lvm#lvm'))
+        self.listed = self.read()
+
+    def test_list_is_kept_in_parts(self) -> None:
+        with mock.patch.object(images, '_PART', 1000):
+            images.store(_KEY, self.listed)
+        names = cache.cache.get(_KEY)
+        self.assertGreater(len(names), 1)
+        for name in names:
+            self.assertLessEqual(len(cache.cache.get(name)), 1000)
+        loaded = images.load(_KEY) or images.begin()
+        self.assertEqual(1, loaded.others)
+        self.assertEqual(
+            [(*each[:6], list(each[6]), each[7]) for each in loaded.images],
+            [
+                (*each[:6], list(each[6]), each[7])
+                for each in self.listed.images
+            ],
+        )
+        images.forget(_KEY)
+        self.assertIsNone(images.load(_KEY))
+
+    def test_a_part_that_is_gone_or_of_another_list(self) -> None:
+        for part in (None, b'another'):
+            images.store(_KEY, self.listed)
+            (name,) = cache.cache.get(_KEY)
+            cache.cache.set(name, part)
+            if part is None:
+                cache.cache.delete(name)
+            self.assertIsNone(images.load(_KEY))
