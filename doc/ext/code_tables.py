@@ -102,8 +102,10 @@ class Leftovers(docutils.SphinxDirective):
         rows = [
             (
                 f'``{each.kind.code}``: {each.looks}',
-                '; or '.join(proof.value for proof in each.proofs),
-                ', '.join(f'*{reason.code}*' for reason in each.never),
+                '; or '.join(proof.meaning for proof in each.proofs),
+                ', '.join(
+                    dict.fromkeys(f'*{must.code}*' for must in each.never)
+                ),
                 f'{each.way.value.capitalize()}. {each.kill}',
             )
             for each in leftovers.TABLE.values()

@@ -2,6 +2,7 @@
 
 """Facts about an image, which is opened once to read them."""
 
+import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -155,6 +156,19 @@ def read(
             _blocked(clients.stale_owner, blocklist),
             _modified(image, name),
         )
+
+
+def copied_disks(scanned: Iterable[Image]) -> frozenset[str]:
+    """Return the names of the disks of servers that several pools have.
+
+    Nova does not tell which of them is the disk, and which is a copy.
+    """
+    numbers = collections.Counter(
+        image.name
+        for image in scanned
+        if names.of_image(image.name).owner is names.Owner.SERVER_DISK
+    )
+    return frozenset(name for name, number in numbers.items() if number > 1)
 
 
 def used_bytes(

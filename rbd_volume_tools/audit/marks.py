@@ -18,7 +18,6 @@ import errno
 from typing import Any
 
 from rbd_volume_options import ownership
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import names
@@ -66,7 +65,7 @@ class Mark:
     item: MarkItem
     cluster: scan.Cluster
     known: records.Records
-    cloud: evidence.Cloud
+    cloud: records.CloudNow
     size: int = 0
     percent: int | None = None
 
@@ -132,15 +131,13 @@ def unmarked(
                 and known.backends.get(backend) == scanned.pool
             )
         elif name.owner is names.Owner.GLANCE_IMAGE:
-            is_ours = scanned.pool in evidence.pools_of_image(
-                known, stored, name.ident
-            )
+            is_ours = scanned.pool in known.image_pools(name.ident, stored)
         if is_ours and image.owner in ('', ownership.RELEASED):
             yield image
 
 
 def is_still_ours(
-    pool: str, image: str, known: records.Records, cloud: evidence.Cloud
+    pool: str, image: str, known: records.Records, cloud: records.CloudNow
 ) -> bool:
     """Return whether the cloud has the resource of an image at this moment.
 
@@ -164,10 +161,10 @@ def planned(
     known: records.Records,
     stored: databases.Databases,
     cluster: scan.Cluster,
-    cloud: evidence.Cloud,
+    cloud: records.CloudNow,
 ) -> Iterator[Mark | outcomes.Outcome]:
     """Yield the mark of each image without one, or why it gets none."""
-    copies = evidence.copied_disks(x for each in scans for x in each.found)
+    copies = images.copied_disks(x for each in scans for x in each.found)
     for scanned in scans:
         for image in unmarked(scanned, known, stored):
             item = MarkItem(image.pool, image.name, image.ident, image.owner)

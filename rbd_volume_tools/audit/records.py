@@ -14,6 +14,7 @@ from urllib import parse
 from rbd_volume_options import wire
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.command_line import answers
+from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import plan_file
 
 _PAGE = 1000
@@ -120,6 +121,23 @@ class Records:
         """
         idents = getattr(self, name.owner.recorded or 'unlisted')
         return idents is None or name.ident in idents
+
+    def image_pools(
+        self, ident: str, stored: databases.Databases
+    ) -> frozenset[str]:
+        """Return the pools of this cluster with the data of a Glance image.
+
+        The API shows the locations if Glance is configured so; the database
+        has them in any case.
+        """
+        if ident not in (self.images or ()):
+            return frozenset()
+        if pools := self.located.get(ident):
+            return pools
+        row = stored.image(ident)
+        if row is None or row.is_deleted:
+            return frozenset()
+        return pools_of_image(row.locations, self.cluster, ident)
 
     #: What no service lists.
     unlisted = None

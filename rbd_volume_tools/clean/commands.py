@@ -15,14 +15,12 @@ import uuid
 from cliff import command
 
 from rbd_volume_options import sizes
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run
 from rbd_volume_tools.audit import scan
-from rbd_volume_tools.clean import examination
-from rbd_volume_tools.clean import leftovers
+from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import answers
@@ -69,7 +67,7 @@ def _require_clock(cloud: Any) -> None:
         )
 
 
-def _examiner(
+def _sources(
     cluster: scan.Cluster,
     cloud: Any,
     options: Mapping[str, Any],
@@ -77,19 +75,15 @@ def _examiner(
     stored: databases.Databases,
     approved: frozenset[str],
     breaks_locks: bool = False,
-) -> examination.Examiner:
-    """Return the examiner of a plan, or of its execution.
+) -> evidence.Sources:
+    """Return the sources of a plan, or of its execution.
 
     :param options: those of the plan
     :raises ValueError: if a database is that of another cloud, or may be
     """
-    cinder_config, glance_config = (
-        options['cinder_config'],
-        options['glance_config'],
-    )
     for config_file, shown, what in (
-        (cinder_config, known.volumes, 'volume'),
-        (glance_config, known.images, 'image in Glance'),
+        (options['cinder_config'], known.volumes, 'volume'),
+        (options['glance_config'], known.images, 'image in Glance'),
     ):
         if config_file and not shown:
             raise ValueError(
@@ -97,8 +91,9 @@ def _examiner(
                 f'{config_file} can be recognized as its own. Create one, or '
                 'leave out the file.'
             )
-    if cinder_config:
+    if cinder_config := options['cinder_config']:
         maintenance.require_volumes(stored, cinder_config, known)
+    glance_config = options['glance_config']
     for ident in sorted(known.images or ())[:1] if glance_config else ():
         row = stored.image(ident)
         if row is None or row.is_deleted:
@@ -106,19 +101,12 @@ def _examiner(
                 f'The database of {glance_config} does not have image {ident} '
                 'of this cloud. Give the glance-api.conf of this cloud.'
             )
-    rules = examination.Rules(
+    return evidence.Sources(
+        *(cluster, known, records.CloudNow(cloud), stored),
         datetime.timedelta(seconds=options['delay']),
         datetime.timedelta(seconds=options['older_than']),
-        breaks_locks,
-    )
-    proofs = evidence.Evidence(
-        known, records.CloudNow(cloud), stored, approved
-    )
-    return examination.Examiner(
-        cluster,
-        proofs,
-        rules,
-        lambda pool, number: (
+        *(approved, breaks_locks),
+        progress=lambda pool, number: (
             maintenance.say(f'Listing the objects of {pool}: {number}')
             if number % 1_000_000 == 0
             else None
@@ -152,8 +140,7 @@ class PlanRemovals(maintenance.PlanCommand):
             '--kind',
             metavar='<kind>',
             action='append',
-            default=[],
-            choices=sorted(kind.code for kind in leftovers.TABLE),
+            choices=sorted(plans.KINDS),
             help='Kind of findings to remove; repeat the option for several '
             'kinds (default: all that can be removed)',
         )
@@ -244,13 +231,9 @@ class PlanRemovals(maintenance.PlanCommand):
         examined = list(
             plans.made(
                 audited,
-                plans.Filter(
-                    frozenset(parsed_args.kind),
-                    tuple(parsed_args.name),
-                    selected.idents,
-                    parsed_args.limit,
-                ),
-                _examiner(cluster, cloud, options, known, stored, approved),
+                _sources(cluster, cloud, options, known, stored, approved),
+                *(parsed_args.kind or plans.KINDS, parsed_args.name),
+                *(selected.idents, parsed_args.limit),
             )
         )
         selected.check(
@@ -277,7 +260,7 @@ class PlanRemovals(maintenance.PlanCommand):
         self._is_complete = audited.is_complete
         return options, examined
 
-    def note(self, items: Sequence[examination.Item]) -> str:
+    def note(self, items: Sequence[removal.Item]) -> str:
         """Return the provisioned size of all items."""
         return f', {sizes.format_size(sum(x.size for x in items))} provisioned'
 
@@ -302,7 +285,7 @@ class ApplyRemovals(maintenance.ApplyCommand):
     """
 
     noun = 'clean'
-    item_class = examination.Item
+    item_class = removal.Item
     # Removals free the space that the cluster lacks.
     tolerated = health.FULL
 
@@ -321,7 +304,7 @@ class ApplyRemovals(maintenance.ApplyCommand):
         known = records.of_cloud(work.cloud, work.plan.cluster)
         options = work.plan.options
         known.check_cloud_id(options['cloud_id'])
-        examiner = _examiner(
+        sources = _sources(
             work.cluster,
             work.cloud,
             options,
@@ -332,7 +315,7 @@ class ApplyRemovals(maintenance.ApplyCommand):
             plans.approved(work.items),
             work.parsed_args.break_stale_locks,
         )
-        return [removal.Removal(each, examiner) for each in work.items]
+        return [removal.Removal(each, sources) for each in work.items]
 
 
 class CloudId(command.Command):

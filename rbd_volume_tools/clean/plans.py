@@ -2,6 +2,8 @@
 
 """The selection of leftovers for a plan, and the file of approvals."""
 
+from collections.abc import Collection
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
@@ -9,14 +11,14 @@ import fnmatch
 from typing import Any
 
 from rbd_volume_tools.audit import changes
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import report
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
 
+KINDS = frozenset(each.code for each in leftovers.TABLE)
 LIMITED = outcomes.Reason(
     'limit',
     'the plan already has as many items as --limit allows',
@@ -24,59 +26,46 @@ LIMITED = outcomes.Reason(
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Filter:
-    """The findings that an operator selects.
-
-    :ivar kinds: codes of kinds; empty for all that can be removed
-    :ivar patterns: of names, with ``*`` and ``?``; empty for all
-    :ivar projects: ids; empty for all
-    :ivar limit: maximum number of items
-    """
-
-    kinds: frozenset[str] = frozenset()
-    patterns: tuple[str, ...] = ()
-    projects: frozenset[str] = frozenset()
-    limit: int = 100
-
-    def has(self, finding: findings.Finding) -> bool:
-        """Return whether a finding is selected."""
-        kinds = self.kinds or {kind.code for kind in leftovers.TABLE}
-        if finding.kind.code not in kinds:
-            return False
-        return not self.patterns or any(
-            fnmatch.fnmatchcase(finding.image, each) for each in self.patterns
-        )
-
-
 def made(
-    audited: report.Report, wanted: Filter, examiner: examination.Examiner
+    audited: report.Report,
+    sources: evidence.Sources,
+    kinds: Container[str] = KINDS,
+    patterns: Collection[str] = (),
+    projects: Collection[str] = (),
+    limit: int = 100,
 ) -> Iterator[removal.Removal | outcomes.Outcome]:
-    """Yield the removal of each selected finding, or the reason against it."""
+    """Yield the removal of each selected finding, or the reason against it.
+
+    :param kinds: codes of kinds
+    :param patterns: of names, with ``*`` and ``?``; empty for all
+    :param projects: ids; empty for all
+    :param limit: maximum number of removals
+    """
     by_pool: dict[str, list[findings.Finding]] = {}
     for each in audited.found:
-        if wanted.has(each):
+        is_named = not patterns or any(
+            fnmatch.fnmatchcase(each.image, pattern) for pattern in patterns
+        )
+        if each.kind.code in kinds and is_named:
             by_pool.setdefault(each.pool, []).append(each)
-    left = wanted.limit
     for pool, chosen in by_pool.items():
-        with examiner.cluster.connected(pool) as (_, ioctx):
+        with sources.cluster.connected(pool) as (_, ioctx):
             for each in chosen:
-                examined = _examined(each, examiner, ioctx)
+                examined = _examined(each, sources, ioctx)
                 if isinstance(examined, removal.Removal):
-                    project = examined.item.project
-                    if wanted.projects and project not in wanted.projects:
+                    if projects and examined.item.project not in projects:
                         continue
-                    if not left:
+                    if not limit:
                         yield examined.outcome.refused(
                             outcomes.Refused(LIMITED)
                         )
                         continue
-                    left -= 1
+                    limit -= 1
                 yield examined
 
 
 def _examined(
-    finding: findings.Finding, examiner: examination.Examiner, ioctx: Any
+    finding: findings.Finding, sources: evidence.Sources, ioctx: Any
 ) -> removal.Removal | outcomes.Outcome:
     about = outcomes.Outcome(
         *(outcomes.Status.UNCHANGED, finding.pool, finding.image),
@@ -84,26 +73,26 @@ def _examined(
         volume=finding.volume,
         project=finding.project,
     )
-    items: list[examination.Item] = []
+    items: list[removal.Item] = []
 
     def examine() -> str:
-        items.append(examiner.examine(ioctx, finding.kind, *about.key))
+        items.append(removal.examine(sources, ioctx, finding.kind, *about.key))
         return ''
 
-    outcome = changes.attempted(examiner.cluster, ioctx, about, examine)
+    outcome = changes.attempted(sources.cluster, ioctx, about, examine)
     if items:
-        return removal.Removal(items[0], examiner)
-    if outcome.code == evidence.UNKNOWN.code:
+        return removal.Removal(items[0], sources)
+    if outcome.code == leftovers.UNKNOWN.code:
         return dataclasses.replace(outcome, status=outcomes.Status.UNKNOWN)
     return outcome
 
 
-def approved(items: Iterable[examination.Item]) -> frozenset[str]:
+def approved(items: Iterable[removal.Item]) -> frozenset[str]:
     """Return the images that the operator listed when the plan was made."""
     return frozenset(
         f'{each.pool}/{each.ident}'
         for each in items
-        if each.proof == evidence.APPROVED
+        if each.proof == leftovers.APPROVED
     )
 
 

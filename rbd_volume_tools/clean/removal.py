@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Removes leftovers that the audit finds.
+"""Examines and removes leftovers that the audit finds.
 
-Each is examined again immediately before its removal. What differs from the
-plan by then is refused. What a kill leaves is in :mod:`.leftovers`.
+Each is examined in the same way for a plan and immediately before its removal.
+What differs from the plan by then is refused. What a kill leaves is in
+:mod:`.leftovers`.
 """
 
 from collections.abc import Callable
@@ -13,9 +14,75 @@ from typing import Any
 
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.command_line import outcomes
+
+_Way, _Refused = evidence.Way, outcomes.Refused
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """A leftover that may be removed, as the examination has seen it.
+
+    :ivar kind: code of the kind of finding
+    :ivar image: name of the image, with ``@snapshot`` for a snapshot
+    :ivar ident: librbd's id of the image
+    :ivar size: provisioned bytes
+    :ivar last_sign: creation, modification, access, deletion of the owner or
+        move to the trash, whichever is last
+    :ivar snapshots: names of the snapshots of the image
+    :ivar stale_lock: client that is gone and holds the lock; empty for none
+    :ivar proof: why it belongs to this cloud
+    """
+
+    kind: str
+    pool: str
+    image: str
+    ident: str
+    size: int
+    last_sign: str
+    snapshots: tuple[str, ...]
+    stale_lock: str
+    proof: str
+    project: str = ''
+
+
+def examine(
+    sources: evidence.Sources,
+    ioctx: Any,
+    kind: findings.Kind,
+    pool: str,
+    image: str,
+    ident: str,
+    ours: frozenset[str] = frozenset(),
+    is_resumed: bool = False,
+) -> Item:
+    """Return what a plan says about a leftover.
+
+    :param ident: the id of the image when it was found
+    :param ours: names of the clients of earlier, killed runs
+    :param is_resumed: whether an earlier run has begun the removal, so that
+        the last sign of life may be its own
+    :raises Refused: if it must not be removed
+    """
+    row = leftovers.TABLE[kind]
+    with evidence.Evidence(
+        *(sources, row, ioctx, pool, image, ident, ours, is_resumed)
+    ) as seen:
+        for obstacle in row.never:
+            details = obstacle.found(seen)
+            if details is not None:
+                raise _Refused(obstacle, details)
+        snapshots = () if seen.snapshot else seen.snapshots
+        return Item(
+            *(kind.code, pool, image, ident, seen.size),
+            seen.last_sign.isoformat() if seen.last_sign else '',
+            tuple(sorted(each['name'] for each in snapshots)),
+            seen.clients.stale_owner,
+            seen.proof,
+            seen.record.project,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +92,8 @@ class Removal:
     :ivar size: 0, because a removal reads no data of the image
     """
 
-    item: examination.Item
-    examiner: examination.Examiner
+    item: Item
+    sources: evidence.Sources
     size: int = 0
     percent: int | None = None
 
@@ -49,33 +116,33 @@ class Removal:
 
         :raises Refused: if it has changed, or must not be removed
         """
-        item, librbd = self.item, self.examiner.cluster.librbd
+        item, librbd = self.item, self.sources.cluster.librbd
         kind = findings.KINDS[item.kind]
         way = leftovers.TABLE[kind].way
-        is_resumed = (
-            way is leftovers.Way.TRASH and self._entry(ioctx) is not None
-        )
+        is_resumed = way is _Way.TRASH and self._entry(ioctx) is not None
         if is_resumed:
             # An earlier run was killed during the move.
-            kind, way = findings.HALF_TRASHED, leftovers.Way.FINISH
-        seen = self.examiner.examine(
-            ioctx, kind, item.pool, item.image, item.ident, ours, is_resumed
+            kind, way = findings.HALF_TRASHED, _Way.FINISH
+        seen = examine(
+            *(self.sources, ioctx, kind, item.pool, item.image, item.ident),
+            *(ours, is_resumed),
         )
         self._require_same(
             seen, {'kind', 'last_sign'} if is_resumed else set()
         )
         if seen.stale_lock:
             self._break_lock(ioctx)
-        delay = int(self.examiner.rules.delay.total_seconds())
-        if way is leftovers.Way.TRASH:
-            librbd.RBD().trash_move(ioctx, item.image, delay)
-            done = f'moved to the trash for {self.examiner.rules.delay}'
-        elif way is leftovers.Way.FINISH:
-            done = self._finish(ioctx, delay)
-        elif way is leftovers.Way.PURGE:
+        delay = self.sources.delay
+        if way is _Way.TRASH:
+            seconds = int(delay.total_seconds())
+            librbd.RBD().trash_move(ioctx, item.image, seconds)
+            done = f'moved to the trash for {delay}'
+        elif way is _Way.FINISH:
+            done = self._finish(ioctx, int(delay.total_seconds()))
+        elif way is _Way.PURGE:
             self._purge(ioctx)
             done = f'deleted {item.ident}'
-        elif way is leftovers.Way.SNAPSHOT:
+        elif way is _Way.SNAPSHOT:
             _, _, snapshot = item.image.partition('@')
             # Another image may get the name now.
             with librbd.Image(ioctx, image_id=item.ident) as image:
@@ -83,14 +150,14 @@ class Removal:
             done = 'deleted the snapshot'
         else:
             objects.forget_name(
-                self.examiner.cluster.librados, ioctx, item.image, item.ident
+                self.sources.cluster.librados, ioctx, item.image, item.ident
             )
             done = f'deleted the name of {item.ident}'
         return f'{done}; {item.proof}'
 
     def _entry(self, ioctx: Any) -> objects.Trashed | None:
         return objects.trash_entry(
-            self.examiner.cluster.librados,
+            self.sources.cluster.librados,
             ioctx,
             self.item.pool,
             self.item.ident,
@@ -103,28 +170,28 @@ class Removal:
         """
         entry = self._entry(ioctx)
         if entry is None or entry.state is objects.TrashState.RESTORING:
-            raise outcomes.Refused(leftovers.CHANGED, 'it has been restored')
+            raise _Refused(leftovers.CHANGED, 'it has been restored')
 
-    def _require_same(self, seen: examination.Item, ignored: set[str]) -> None:
+    def _require_same(self, seen: Item, ignored: set[str]) -> None:
         if not seen.stale_lock:
             # The lock was broken, or is that of an earlier, killed run, which
             # librbd breaks.
             ignored = {*ignored, 'stale_lock'}
         changed = [
             field.name
-            for field in dataclasses.fields(examination.Item)
+            for field in dataclasses.fields(Item)
             if field.name not in ignored
             and getattr(seen, field.name) != getattr(self.item, field.name)
         ]
         if changed:
-            raise outcomes.Refused(leftovers.CHANGED, ', '.join(changed))
+            raise _Refused(leftovers.CHANGED, ', '.join(changed))
 
     def _break_lock(self, ioctx: Any) -> None:
         """Break the lock of a client that is gone, which is blocklisted."""
-        if not self.examiner.rules.breaks_locks:
-            raise outcomes.Refused(leftovers.STALE_LOCK, self.item.stale_lock)
+        if not self.sources.breaks_locks:
+            raise _Refused(leftovers.STALE_LOCK, self.item.stale_lock)
         how = {'image_id': self.item.ident}
-        with self.examiner.cluster.librbd.Image(ioctx, **how) as image:
+        with self.sources.cluster.librbd.Image(ioctx, **how) as image:
             for client, cookie, address in list(
                 (image.list_lockers() or {'lockers': []})['lockers']
             ):
@@ -132,30 +199,27 @@ class Removal:
                     image.break_lock(client, cookie)
 
     def _finish(self, ioctx: Any, delay: int) -> str:
-        librados = self.examiner.cluster.librados
-        stored = objects.id_of(librados, ioctx, self.item.image)
-        for other in (
-            objects.directory(librados, ioctx).get(self.item.image, ''),
-            stored[0] if stored else '',
-        ):
-            if other not in ('', self.item.ident):
+        librados = self.sources.cluster.librados
+        name, ident = self.item.image, self.item.ident
+        stored = objects.id_of(librados, ioctx, name)
+        listed = objects.directory(librados, ioctx).get(name, '')
+        for other in (listed, stored[0] if stored else ''):
+            if other not in ('', ident):
                 # librbd would move that image.
-                raise outcomes.Refused(
+                raise _Refused(
                     leftovers.CHANGED, f'the name belongs to {other} now'
                 )
         entry = self._entry(ioctx)
         if entry and not entry.is_settled:
             # librbd finds the image by the state of its entry.
-            rbd = self.examiner.cluster.librbd.RBD()
-            rbd.trash_move(ioctx, self.item.image, delay)
-        elif objects.directory(librados, ioctx).get(self.item.image):
-            objects.forget_name(
-                librados, ioctx, self.item.image, self.item.ident
-            )
+            rbd = self.sources.cluster.librbd.RBD()
+            rbd.trash_move(ioctx, name, delay)
+        elif listed:
+            objects.forget_name(librados, ioctx, name, ident)
         return 'completed the move to the trash'
 
     def _purge(self, ioctx: Any) -> None:
-        librbd = self.examiner.cluster.librbd
+        librbd = self.sources.cluster.librbd
         if self.item.snapshots:
             with librbd.Image(ioctx, image_id=self.item.ident) as image:
                 _remove_snapshots(

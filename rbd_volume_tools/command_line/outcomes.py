@@ -64,6 +64,13 @@ class Reason:
     remedy: str
 
 
+FOREIGN = Reason(
+    'image-of-another-cloud',
+    'its mark names another cloud',
+    'Leave it to that cloud.',
+)
+
+
 class Refused(Exception):
     """A rule forbids a change.
 

@@ -13,7 +13,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
@@ -173,7 +172,7 @@ def obstacle_of_owner(
     if volume and pool is None and volume.pool not in known.elsewhere:
         return POOL_UNKNOWN, volume.pool
     if image.owner not in ('', known.cloud_id, ownership.RELEASED):
-        return evidence.FOREIGN, image.owner
+        return outcomes.FOREIGN, image.owner
     if volume:
         if pool != image.pool:
             return OTHER_POOL, f'the volume is in {pool or volume.pool}'

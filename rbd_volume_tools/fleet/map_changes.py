@@ -17,7 +17,6 @@ import dataclasses
 from typing import Any
 
 from rbd_volume_options import features
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import records
@@ -171,7 +170,7 @@ def planned(
     current: Current,
 ) -> Iterator[MapChange | outcomes.Outcome]:
     """Yield the change of each image, or the reason against it."""
-    copies = evidence.copied_disks(target.image for target in targets)
+    copies = images.copied_disks(target.image for target in targets)
     for target in targets:
         about = _about(target)
         plan = decisions.plan(action, target)

@@ -27,12 +27,15 @@ from rbd_volume_options import image_record
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import wire
-from rbd_volume_tools.audit import evidence
+from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import marks
 from rbd_volume_tools.audit import names
+from rbd_volume_tools.audit import objects as audit_objects
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
+from rbd_volume_tools.clean import evidence
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.fleet import decisions
 from rbd_volume_tools.fleet import selection
@@ -178,11 +181,22 @@ class ClusterNamesTest(test.TestCase):
         self.assertIsNone(decisions.obstacle_of_owner(target, self.known))
 
     def test_deleted_record_of_a_volume_is_a_proof(self) -> None:
-        name = names.of_image(self.image.name)
-        proofs = evidence.Evidence(
-            self.known, records.CloudNow(self.cloud), self.stored()
+        day = datetime.timedelta(days=1)
+        cluster: Any = mock.Mock()
+        sources = evidence.Sources(
+            *(cluster, self.known, records.CloudNow(self.cloud)),
+            *(self.stored(), day, day),
         )
-        owners = proofs.owners_in('volumes', {self.image.name})
+        row = leftovers.TABLE[findings.ORPHAN_VOLUME]
+        with mock.patch.object(
+            *(audit_objects, 'directory'),
+            autospec=True,
+            return_value={self.image.name: 'abc'},
+        ):
+            owners = sources.owners_in(None, 'volumes')
         self.assertEqual({names.Owner.VOLUME}, owners)
-        arguments = ('volumes', 'abc', name, _CLOUD, owners, _CREATED)
-        self.assertIn('deleted record', proofs.proof(*arguments).text)
+        seen = evidence.Evidence(
+            *(sources, row, None, 'volumes', self.image.name, 'abc')
+        )
+        self.assertTrue(seen.is_marking)
+        self.assertIn('deleted record', seen.record.text)

@@ -29,13 +29,12 @@ import testtools
 from rbd_volume_options import features
 from rbd_volume_options import ownership
 from rbd_volume_tools.audit import changes as run
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run as audit
 from rbd_volume_tools.audit import scan
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import databases
@@ -372,21 +371,17 @@ class CleanTestCase(testtools.TestCase):
 
     # The operator
 
-    def examiner(self) -> examination.Examiner:
-        """Return the examiner of ten days later."""
-        proofs = evidence.Evidence(
-            self.services.known(),
-            self.services,
-            databases.Databases(
-                self.services.configs['cinder'],
-                self.services.configs['glance'],
-            ),
-            frozenset(self.approved),
+    def sources(self) -> evidence.Sources:
+        """Return what an operator sees ten days later."""
+        cloud: Any = self.services
+        configs = self.services.configs
+        return evidence.Sources(
+            *(self.cluster, self.services.known(), cloud),
+            databases.Databases(configs['cinder'], configs['glance']),
+            *(_DAY, self.now - self.cut),
+            *(frozenset(self.approved), self.breaks_locks),
+            lambda: self.now,
         )
-        rules = examination.Rules(
-            _DAY, self.now - self.cut, self.breaks_locks, lambda: self.now
-        )
-        return examination.Examiner(self.cluster, proofs, rules)
 
     def plan(self, **wanted: Any) -> dict[str, Any]:
         """Plan as carelessly as possible; return the results by image."""
@@ -394,7 +389,7 @@ class CleanTestCase(testtools.TestCase):
             self.cluster, ceph.POOLS, self.services.known, workers=4
         )
         wanted = {'limit': 1000, **wanted}
-        made = plans.made(audited, plans.Filter(**wanted), self.examiner())
+        made = plans.made(audited, self.sources(), **wanted)
         return {
             (
                 f'{each.outcome.pool}/{each.outcome.image}'
@@ -416,8 +411,8 @@ class CleanTestCase(testtools.TestCase):
                 if isinstance(each, removal.Removal)
             ],
         )
-        _, items = plan_file.parsed(text, 'clean', examination.Item)
-        examiner = self.examiner()
+        _, items = plan_file.parsed(text, 'clean', removal.Item)
+        sources = self.sources()
         stop = threading.Event()
         path = self.folder / f'journal-{next(self.journals)}'
         with journal.Journal(path, 'clean apply', 'fsid') as written:
@@ -433,7 +428,7 @@ class CleanTestCase(testtools.TestCase):
             return {
                 f'{each.pool}/{each.image}': each
                 for each in runner.run(
-                    [removal.Removal(each, examiner) for each in items],
+                    [removal.Removal(each, sources) for each in items],
                     lambda *where: None,
                 )
             }

@@ -10,17 +10,17 @@ import datetime
 import pathlib
 import sys
 import threading
+from typing import Any
 
 import rados
 import rbd
 
 from rbd_volume_tools.audit import changes as run
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run as audit
 from rbd_volume_tools.audit import scan
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import evidence
 from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import databases
@@ -81,15 +81,15 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         servers=frozenset(),
         cloud_id=cloud,
     )
-    examiner = examination.Examiner(
-        cluster,
-        evidence.Evidence(known, Cloud(folder), databases.Databases()),
-        examination.Rules(_DELAY, datetime.timedelta()),
+    services: Any = Cloud(folder)
+    sources = evidence.Sources(
+        *(cluster, known, services, databases.Databases()),
+        *(_DELAY, datetime.timedelta()),
     )
     plan = pathlib.Path(folder, 'plan')
     if what == 'plan':
         audited = audit.run(cluster, ['volumes'], lambda: known, workers=2)
-        examined = list(plans.made(audited, plans.Filter(), examiner))
+        examined = list(plans.made(audited, sources))
         items = [
             each.item for each in examined if isinstance(each, removal.Removal)
         ]
@@ -103,7 +103,7 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
         partial.write_text(plan_file.text(header, items))
         partial.rename(plan)
         return
-    _, items = plan_file.parsed(plan.read_text(), 'clean', examination.Item)
+    _, items = plan_file.parsed(plan.read_text(), 'clean', removal.Item)
     stop = threading.Event()
     path = pathlib.Path(folder, 'journal')
     with journal.Journal(path, 'clean apply', 'fsid') as written:
@@ -116,7 +116,7 @@ def main(conf: str, folder: str, cloud: str, volume: str, what: str) -> None:
             _NEVER,
             heeds_health=False,
         )
-        changes = [removal.Removal(each, examiner) for each in items]
+        changes = [removal.Removal(each, sources) for each in items]
         show(runner.run(changes, lambda *where: None))
 
 

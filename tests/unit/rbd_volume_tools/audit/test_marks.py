@@ -8,8 +8,8 @@ from unittest import mock
 import ddt
 
 from rbd_volume_options import ownership
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import marks
+from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import databases
 from rbd_volume_tools.command_line import outcomes
 from tests.unit.rbd_volume_tools.audit import facts
@@ -32,7 +32,7 @@ class MarksTest(commands.CommandTestCase):
         self.pool.get_instance_id = lambda: 41  # type: ignore[attr-defined]
         self.stored = mock.create_autospec(databases.Databases, instance=True)
         self.stored.image.return_value = None
-        self.now = mock.create_autospec(evidence.Cloud, instance=True)
+        self.now = mock.create_autospec(records.CloudNow, instance=True)
         self.now.volume.return_value = facts.volume()
         self.read = self.replace(
             ownership, 'text_and_version', return_value=('', 1)

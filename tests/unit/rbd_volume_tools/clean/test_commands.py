@@ -8,8 +8,6 @@ import uuid
 
 import fixtures
 
-from rbd_volume_tools.audit import evidence
-from rbd_volume_tools.clean import examination
 from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
@@ -30,9 +28,7 @@ class CleanTest(commands.CommandTestCase):
         self.removed = self.replace(
             removal.Removal, 'apply', return_value='moved'
         )
-        self.examined = self.replace(
-            examination.Examiner, 'examine', side_effect=self.item
-        )
+        self.examined = self.replace(removal, 'examine', side_effect=self.item)
         self.pool.mon_command = lambda *args: (
             (0, b'{"status": "HEALTH_OK"}', '')
         )
@@ -64,9 +60,9 @@ class CleanTest(commands.CommandTestCase):
         body = {'services': [{'updated_at': each} for each in times]}
         return fake_cloud.response(self.answer, body)
 
-    def item(self, *args: Any) -> examination.Item:
+    def item(self, *args: Any) -> removal.Item:
         _, _, kind, pool, image, ident = args
-        return examination.Item(
+        return removal.Item(
             *(kind.code, pool, image, ident, 2**30, '', (), '', 'a proof')
         )
 
@@ -90,7 +86,7 @@ class CleanTest(commands.CommandTestCase):
         self.assertIn('1 items, 1 GiB', self.err.getvalue())
 
     def test_unknown_owner_is_listed_and_is_no_failure(self) -> None:
-        self.examined.side_effect = outcomes.Refused(evidence.UNKNOWN)
+        self.examined.side_effect = outcomes.Refused(leftovers.UNKNOWN)
         self.assertEqual(0, self.plan())
         (row,) = self.rows()
         self.assertEqual('owner unknown', row['Status'])
@@ -135,7 +131,7 @@ class CleanTest(commands.CommandTestCase):
     def test_plan_that_is_written_meanwhile_is_not_overwritten(self) -> None:
         """By another clean plan; a person may have edited it since."""
 
-        def examine(*args: Any) -> examination.Item:
+        def examine(*args: Any) -> removal.Item:
             self.path.write_text('of a person')
             return self.item(*args)
 
@@ -150,14 +146,14 @@ class CleanTest(commands.CommandTestCase):
         (row,) = self.rows()
         self.assertEqual(('done', 'moved'), (row['Status'], row['Detail']))
         (change, *_) = self.removed.call_args.args
-        rules = change.examiner.rules
-        self.assertEqual(5 * 3600, rules.delay.total_seconds())
-        self.assertEqual(7 * 3600, rules.older_than.total_seconds())
-        self.assertFalse(rules.breaks_locks)
+        sources = change.sources
+        self.assertEqual(5 * 3600, sources.delay.total_seconds())
+        self.assertEqual(7 * 3600, sources.older_than.total_seconds())
+        self.assertFalse(sources.breaks_locks)
         self.journal.unlink()
         self.apply('--break-stale-locks')
         (change, *_) = self.removed.call_args.args
-        self.assertTrue(change.examiner.rules.breaks_locks)
+        self.assertTrue(change.sources.breaks_locks)
 
     def test_database_is_checked_before_the_scan(self) -> None:
         path = self.path.with_name('cinder.conf')

@@ -7,11 +7,11 @@ from unittest import mock
 
 import hypothesis
 
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import report
-from rbd_volume_tools.clean import examination
+from rbd_volume_tools.clean import evidence
+from rbd_volume_tools.clean import leftovers
 from rbd_volume_tools.clean import plans
 from rbd_volume_tools.clean import removal
 from rbd_volume_tools.command_line import outcomes
@@ -19,11 +19,11 @@ from tests.unit import base
 from tests.unit import untrusted
 from tests.unit.rbd_volume_tools.audit import stubs
 
-_ITEM = examination.Item(
+_ITEM = removal.Item(
     *('orphan-volume', 'volumes', 'volume-1', 'abc', 2**30, '2026-01-01'),
     *(('one', 'two'), '', 'a proof', 'project'),
 )
-_OTHER = dataclasses.replace(_ITEM, image='volume-2', proof=evidence.APPROVED)
+_OTHER = dataclasses.replace(_ITEM, image='volume-2', proof=leftovers.APPROVED)
 
 
 class ApprovalsTest(untrusted.TestCase):
@@ -53,36 +53,35 @@ class ApprovalsTest(untrusted.TestCase):
 class MadeTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
-        self.examiner: Any = mock.create_autospec(
-            examination.Examiner, instance=True
-        )
-        self.examiner.cluster = mock.MagicMock(
-            librbd=stubs.Pool(), librados=mock.Mock(Error=KeyError)
-        )
-        self.examiner.cluster.connected.return_value.__enter__.return_value = (
-            None,
-            None,
-        )
-        self.examiner.examine.side_effect = self.examined
-        patch = mock.patch.object(
-            objects,
-            'is_gone',
-            autospec=True,
-            side_effect=lambda rados, ioctx, pool, name, ident: name == 'gone',
-        )
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.sources: Any = mock.Mock(cluster=mock.MagicMock())
+        cluster = self.sources.cluster
+        cluster.librbd = stubs.Pool()
+        cluster.librados.Error = KeyError
+        cluster.connected.return_value.__enter__.return_value = (None, None)
+        for module, name, function in (
+            (removal, 'examine', self.examined),
+            (
+                *(objects, 'is_gone'),
+                lambda rados, ioctx, pool, name, ident: name == 'gone',
+            ),
+        ):
+            patch = mock.patch.object(
+                module, name, autospec=True, side_effect=function
+            )
+            patch.start()
+            self.addCleanup(patch.stop)
 
     def examined(
         self,
+        sources: evidence.Sources,
         ioctx: Any,
         kind: findings.Kind,
         pool: str,
         image: str,
         ident: str,
-    ) -> examination.Item:
+    ) -> removal.Item:
         if image == 'unknown':
-            raise outcomes.Refused(evidence.UNKNOWN)
+            raise outcomes.Refused(leftovers.UNKNOWN)
         if image == 'forbidden':
             raise stubs.PermissionError('may not read its clones')
         if image in ('gone', 'incomplete'):
@@ -109,9 +108,7 @@ class MadeTest(base.TestCase):
                 if isinstance(each, removal.Removal)
                 else (each.status.value, each.image)
             )
-            for each in plans.made(
-                audited, plans.Filter(**wanted), self.examiner
-            )
+            for each in plans.made(audited, self.sources, **wanted)
         ]
 
     def test_each_leftover_has_its_result_and_none_ends_the_plan(self) -> None:

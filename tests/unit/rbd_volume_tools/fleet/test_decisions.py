@@ -8,7 +8,6 @@ from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import ownership
 from rbd_volume_options import wire
-from rbd_volume_tools.audit import evidence
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import use
 from rbd_volume_tools.command_line import outcomes
@@ -120,7 +119,7 @@ class ObstacleTest(base.TestCase):
         ({}, {'owner': 'ours'}, None),
         # It was managed again.
         ({}, {'owner': ownership.RELEASED}, None),
-        ({}, {'owner': 'another'}, evidence.FOREIGN),
+        ({}, {'owner': 'another'}, outcomes.FOREIGN),
         ({'pool': 'host@two#two'}, {}, decisions.OTHER_POOL),
         ({'pool': 'host@lvm#lvm'}, {}, decisions.OTHER_POOL),
         ({'pool': 'host@down#down'}, {}, decisions.POOL_UNKNOWN),
@@ -138,7 +137,7 @@ class ObstacleTest(base.TestCase):
         (
             None,
             {'name': f'{facts.OTHER}_disk', 'owner': 'another'},
-            evidence.FOREIGN,
+            outcomes.FOREIGN,
         ),
     )
     @ddt.unpack
