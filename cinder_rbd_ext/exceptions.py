@@ -5,7 +5,7 @@
 from cinder import exception
 
 from cinder_rbd_ext.i18n import _
-from rbd_volume_options import wire
+from rbd_volume_options import errors
 
 
 class VolumeOptionRefused(exception.MetadataUpdateFailure):
@@ -17,7 +17,7 @@ class VolumeOptionRefused(exception.MetadataUpdateFailure):
     """
 
     # The prefix is not translated, because Horizon recognizes it.
-    message = f'{wire.REFUSED}%(reason)s'
+    message = f'{errors.REFUSED}%(reason)s'
 
 
 class ImageNotMade(exception.VolumeBackendAPIException):

@@ -7,11 +7,11 @@
 
 from oslo_config import cfg
 
+from rbd_volume_options import backend_settings
 from rbd_volume_options import definitions
 from rbd_volume_options import operator_limits
 from rbd_volume_options import ownership
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 #: ``SHARED_CONF_GROUP`` of Cinder, without which the options can be listed.
 SHARED_GROUP = 'backend_defaults'
@@ -53,12 +53,12 @@ _OTHER_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.StrOpt(
-        wire.RBD_CACHE_MODE_ENFORCEMENT,
-        default=wire.STRICT,
+        backend_settings.CACHE_MODE_ENFORCEMENT,
+        default=backend_settings.STRICT,
         choices=[
-            (wire.STRICT, 'The attachment is refused.'),
+            (backend_settings.STRICT, 'The attachment is refused.'),
             (
-                wire.LENIENT,
+                backend_settings.LENIENT,
                 'The volume is attached without the requested mode, as by the '
                 'stock driver, and a warning is logged.',
             ),
@@ -74,7 +74,7 @@ _OTHER_OPTS: list[cfg.Opt] = [
     ),
     *map(_limit_opt, operator_limits.CONF_OPTIONS),
     cfg.Opt(
-        wire.RBD_CLOUD_ID,
+        ownership.CLOUD_ID,
         type=definitions.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),

@@ -17,13 +17,21 @@ import webob.exc
 
 from cinder_rbd_ext import protocols
 from rbd_volume_options import definitions
+from rbd_volume_options import errors
 from rbd_volume_options import registry
 from rbd_volume_options import request
-from rbd_volume_options import wire
+
+GET = f'{definitions.POLICY}:get'
+GET_HOSTS = f'{definitions.POLICY}:get_compute_hosts'
+GET_POOLS = f'{definitions.POLICY}:get_pools'
+GET_QOS_LIMITS = f'{definitions.POLICY}:get_qos_limits'
+SET_EXTRA_SPECS = f'{definitions.POLICY}:set_extra_specs'
+OFFER_CACHE_MODES = f'{definitions.POLICY}:offer_cache_modes'
+CORRECT_FIXED_KEYS = f'{definitions.POLICY}:correct_fixed_keys'
 
 _TYPES: list[policy.Operation] = [
-    {'method': 'GET', 'path': wire.ROUTE},
-    {'method': 'GET', 'path': f'{wire.ROUTE}/{{volume_type}}'},
+    {'method': 'GET', 'path': definitions.ROUTE},
+    {'method': 'GET', 'path': f'{definitions.ROUTE}/{{volume_type}}'},
 ]
 _VOLUMES: list[policy.Operation] = [
     {'method': 'GET', 'path': '/volumes/{volume_id}'},
@@ -44,7 +52,7 @@ _METADATA: list[policy.Operation] = [
 
 _RULES = [
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_GET,
+        name=GET,
         check_str=base.SYSTEM_READER_OR_PROJECT_READER,
         description=(
             'Show the RBD volume options that a volume type offers, and the '
@@ -54,7 +62,7 @@ _RULES = [
         operations=[*_TYPES, *_VOLUMES],
     ),
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_CORRECT_FIXED_KEYS,
+        name=CORRECT_FIXED_KEYS,
         check_str=base.RULE_ADMIN_API,
         description=(
             'Remove fixed keys from the metadata of a volume, or set them to '
@@ -64,7 +72,7 @@ _RULES = [
         operations=_METADATA,
     ),
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_SET_EXTRA_SPECS,
+        name=SET_EXTRA_SPECS,
         check_str=base.RULE_ADMIN_API,
         description='Set rbd: keys in the extra specs of a volume type.',
         operations=[
@@ -75,16 +83,16 @@ _RULES = [
         ],
     ),
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_GET_HOSTS,
+        name=GET_HOSTS,
         check_str=base.RULE_ADMIN_API,
         description=(
             'Show what the compute hosts can do for RBD volumes, as they said '
             'in the connectors of attachments.'
         ),
-        operations=[{'method': 'GET', 'path': wire.HOSTS_ROUTE}],
+        operations=[{'method': 'GET', 'path': definitions.HOSTS_ROUTE}],
     ),
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_GET_POOLS,
+        name=GET_POOLS,
         check_str=base.RULE_ADMIN_API,
         description=(
             'Show the names of Ceph pools: the attribute data_pool of a '
@@ -98,7 +106,7 @@ _RULES = [
         ],
     ),
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_GET_QOS_LIMITS,
+        name=GET_QOS_LIMITS,
         check_str=base.SYSTEM_READER_OR_PROJECT_READER,
         description=(
             'Show the limits on reads and writes that the QoS specs of a '
@@ -107,7 +115,7 @@ _RULES = [
         operations=_TYPES,
     ),
     policy.DocumentedRuleDefault(
-        name=wire.POLICY_OFFER_CACHE_MODES,
+        name=OFFER_CACHE_MODES,
         check_str=f'{base.RULE_ADMIN_API} or role:service',
         description=(
             'Say in a connector what a compute host can do, such as its '
@@ -217,5 +225,5 @@ def check_keys(
         action = option.policy.name if option and option.policy else None
         if action and not allows(context, action, target):
             raise webob.exc.HTTPForbidden(
-                explanation=wire.FORBIDDEN_KEY.format(policy=action, key=key)
+                explanation=errors.FORBIDDEN_KEY.format(policy=action, key=key)
             )

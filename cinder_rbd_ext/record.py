@@ -36,7 +36,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -194,7 +193,9 @@ def replace(
     entries, stale = image_record.created_items(accepted, configuration, disk)
 
     def changed(items: Mapping[str, str]) -> dict[str, str]:
-        items = image_record.without_reason(items, [wire.REASON_CREATION])
+        items = image_record.without_reason(
+            items, [image_record.REASON_CREATION]
+        )
         kept = {k: v for k, v in items.items() if k not in stale}
         return {**kept, **entries}
 
@@ -272,7 +273,10 @@ def configuring(volume_id: str, families: Iterable[str]) -> None:
 
     :param families: of the options whose entries may change
     """
-    write(volume_id, {wire.RECORD_CONFIGURING: ','.join(sorted(families))})
+    write(
+        volume_id,
+        {image_record.RECORD_CONFIGURING: ','.join(sorted(families))},
+    )
 
 
 def limited(volume_id: str, entries: Mapping[str, Any]) -> None:
@@ -429,7 +433,7 @@ def forget(volume_id: str) -> None:
     driver has written. A failure is logged: the volume has already left.
     """
     kept = {
-        *wire.MARKER_RECORDS,
+        *image_record.MARKER_RECORDS,
         *registry.keys_of_kind(definitions.Kind.DISK),
     }
     try:

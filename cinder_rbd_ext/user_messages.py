@@ -25,7 +25,6 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -43,9 +42,9 @@ _SCHEDULE = _Action.SCHEDULE_ALLOCATE_VOLUME, _Detail.NO_BACKEND_AVAILABLE
 class Operation(enum.Enum):
     """What was refused, with the nearest action and detail of Cinder."""
 
-    CREATION = (wire.REASON_CREATION, *_CREATE)
+    CREATION = (image_record.REASON_CREATION, *_CREATE)
     ATTACHMENT = (
-        wire.REASON_ATTACHMENT,
+        image_record.REASON_ATTACHMENT,
         _Action.UPDATE_ATTACHMENT,
         _Detail.ATTACH_ERROR,
     )
@@ -56,13 +55,13 @@ class Operation(enum.Enum):
         _Detail.ATTACH_ERROR,
     )
     #: A key of a new volume that has no effect.
-    PROPERTY = (wire.REASON_PROPERTY, *_CREATE)
+    PROPERTY = (image_record.REASON_PROPERTY, *_CREATE)
     EXTENSION = (
         'extension',
         _Action.EXTEND_VOLUME,
         _Detail.DRIVER_FAILED_EXTEND,
     )
-    RETYPE = (wire.REASON_RETYPE, *_SCHEDULE)
+    RETYPE = (image_record.REASON_RETYPE, *_SCHEDULE)
     MIGRATION = ('migration', *_SCHEDULE)
     #: Keys of a backup that do not match the volume.
     RESTORE = (
@@ -71,7 +70,7 @@ class Operation(enum.Enum):
         _Detail.BACKUP_RESTORE_ERROR,
     )
     #: A change of layout that was started and has failed.
-    LAYOUT = (wire.REASON_LAYOUT, *_CREATE)
+    LAYOUT = (image_record.REASON_LAYOUT, *_CREATE)
 
     def __init__(self, label: str, action: _Field, detail: _Field) -> None:
         self.label = label

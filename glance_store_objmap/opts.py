@@ -12,7 +12,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 
 #: The section of glance_store for options of all stores
 #: (``glance_store.driver.SHARED_CONF_GROUP``). It is not imported, so that
@@ -118,7 +117,7 @@ STORE_OPTS: list[cfg.Opt] = [
         ),
     ),
     cfg.Opt(
-        wire.RBD_CLOUD_ID,
+        ownership.CLOUD_ID,
         type=definitions.config_type(ownership.check_cloud_id, 'UUID'),
         help=ownership.HELP,
     ),

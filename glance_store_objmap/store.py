@@ -33,7 +33,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ _BITS = capabilities.BitMasks
 
 #: Name of the entry point. It must be one of the store's schemes, because
 #: glance_store looks up a store by its type in ``enabled_backends``.
-STORE_TYPE = wire.STORE_TYPE
+STORE_TYPE = 'rbd_objmap'
 
 
 class StoreLocation(stock.StoreLocation):
@@ -148,7 +147,7 @@ class Store(stock.Store):
 
     @staticmethod
     def _default_features(conn: Any) -> int:
-        default = conn.conf_get(wire.RBD_DEFAULT_FEATURES)
+        default = conn.conf_get('rbd_default_features')
         return int(default or 0) or int(stock.rbd.RBD_FEATURE_LAYERING)
 
     def _plan(self, mask: int, size: int, order: int) -> options.Values:

@@ -18,11 +18,10 @@ import jsonschema
 from rbd_volume_options import definitions
 from rbd_volume_options import published
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 _NUMBERS = (definitions.ValueType.SIZE, definitions.ValueType.COUNT)
 #: What a key without a description has: nobody may set it.
-_ABSENT = {wire.SETTABLE: False, 'default': None, wire.DEFAULT_FROM: None}
+_ABSENT = {'settable': False, 'default': None, 'default_from': None}
 
 
 class InvalidAnswerError(ValueError):
@@ -50,10 +49,8 @@ def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     described = answer.get('options')
     if not isinstance(described, dict):
         raise InvalidAnswerError("'options' is not an object")
-    if not isinstance(answer.get(wire.REQUIRE_WHOLE_STRIPES), bool):
-        raise InvalidAnswerError(
-            f'{wire.REQUIRE_WHOLE_STRIPES!r} is not a boolean'
-        )
+    if not isinstance(answer.get('require_whole_stripes'), bool):
+        raise InvalidAnswerError("'require_whole_stripes' is not a boolean")
     options: dict[str, dict[str, Any]] = {}
     for option in registry.with_values():
         description = described.get(option.key, _ABSENT)
@@ -71,15 +68,13 @@ def limits_of(answer: Mapping[str, Any]) -> dict[str, str]:
 
     :raises InvalidAnswerError: for an invalid description
     """
-    described = answer.get(wire.QOS_LIMITS)
+    described = answer.get('qos_limits')
     if described is None:
         return {}
     try:
         jsonschema.validate(described, published.QOS_LIMITS)
     except jsonschema.ValidationError as error:
-        raise InvalidAnswerError(
-            f'{wire.QOS_LIMITS!r}: {error.message}'
-        ) from error
+        raise InvalidAnswerError(f"'qos_limits': {error.message}") from error
     return dict(described['limits'])
 
 
@@ -100,16 +95,16 @@ def _problem(option: definitions.Option, text: str) -> str | None:
     """Return what is wrong with a description; None if it is valid."""
     description = json.loads(text)
     schema = published.option_schema(option)
-    unchecked = ('summary', 'type', wire.FIXED_AT_CREATION)
-    required = [wire.SETTABLE]
+    unchecked = ('summary', 'type', 'fixed_at_creation')
+    required = ['settable']
     if option.value_type in _NUMBERS and (
-        isinstance(description, dict) and description.get(wire.SETTABLE)
+        isinstance(description, dict) and description.get('settable')
     ):
         required += ['minimum', 'maximum']
     properties = {
         **schema['properties'],
         # Releases can have other origins.
-        wire.DEFAULT_FROM: {'type': ['string', 'null']},
+        'default_from': {'type': ['string', 'null']},
     }
     validator = jsonschema.Draft202012Validator(
         {

@@ -24,7 +24,7 @@ from horizon_volume_opts import compression
 from horizon_volume_opts import conf
 from horizon_volume_opts import failures
 from horizon_volume_opts import offers
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 
 LOG = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ def _ask(request: Any) -> Any:
     """Return the types in the response; `_DOWN` without a valid response."""
     try:
         client = _client(request)
-        _response, body = client.get(wire.ROUTE)
+        _response, body = client.get(definitions.ROUTE)
         types = body['volume_types']
         # An invalid response must fail here, not where it is used.
         for offer in _read(types).values():

@@ -24,7 +24,6 @@ from rbd_volume_options import options as options_module
 from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_options.families import rate_limits as limit_options
 
 Answer = Mapping[str, Any]
@@ -73,7 +72,7 @@ class UserOffer:
         name = answer['name']
         try:
             reason = answers.reason_of(answer)
-            if not answer.get(wire.SUPPORTED):
+            if not answer.get('supported'):
                 return cls(name, wording.reason(reason))
             options = answers.options_of(answer)
             limits_on_use = answers.limits_of(answer)
@@ -84,7 +83,7 @@ class UserOffer:
             name,
             None,
             {key: _coded(each) for key, each in options.items()},
-            answer[wire.REQUIRE_WHOLE_STRIPES],
+            answer['require_whole_stripes'],
             ident=str(answer.get('id', '')),
             limits_on_use=limits_on_use,
         )
@@ -96,7 +95,7 @@ class UserOffer:
         Only administrators know them.
         """
         pools: Sequence[str] | None = self.options.get(keys.DATA_POOL, {}).get(
-            wire.CANDIDATES
+            'candidates'
         )
         return pools
 
@@ -104,7 +103,7 @@ class UserOffer:
     def settable(self) -> frozenset[str]:
         """The keys that the user may set."""
         return frozenset(
-            key for key, each in self.options.items() if each[wire.SETTABLE]
+            key for key, each in self.options.items() if each['settable']
         )
 
     def default(self, key: str) -> Any:
@@ -113,7 +112,7 @@ class UserOffer:
 
     def origin(self, key: str) -> errors.Origin | None:
         """Return where the default of a key was set; None if unknown."""
-        code = self.options.get(key, {}).get(wire.DEFAULT_FROM)
+        code = self.options.get(key, {}).get('default_from')
         return next((each for each in Origin if each.code == code), None)
 
     def choices(self, key: str) -> list[tuple[str, str]]:
@@ -136,9 +135,7 @@ class UserOffer:
             ),
             require_whole_stripes=self.require_whole_stripes,
             min_object_size=object_size.get('minimum', layout.MIN_OBJECT_SIZE),
-            max_objects=object_size.get(
-                wire.MAXIMUM_OBJECTS, _UNKNOWN_MAXIMUM
-            ),
+            max_objects=object_size.get('maximum_objects', _UNKNOWN_MAXIMUM),
             tenant_options=self.settable,
         )
 
@@ -165,8 +162,8 @@ class UserOffer:
             if self.origin(each.limit) is Origin.VOLUME_TYPE:
                 yield '', self.default(each.limit)
             else:
-                yield '_per_gb', limit.get(wire.PER_GIB)
-                yield '_per_gb_min', limit.get(wire.PER_GIB_MINIMUM)
+                yield '_per_gb', limit.get('per_gib')
+                yield '_per_gb_min', limit.get('per_gib_minimum')
                 largest = limit.get('maximum', each.largest)
                 yield '_per_gb_max', largest < each.largest and largest
         if self.origin(each.burst) is Origin.VOLUME_TYPE:
@@ -273,7 +270,7 @@ class UserOffer:
     def _over(self, key: str, source: options_module.Values | None) -> Any:
         """Return the default that overrides a source, or None."""
         option = self.options.get(key, {})
-        if source and option.get(wire.DEFAULT_FROM) != Origin.VOLUME_TYPE.code:
+        if source and option.get('default_from') != Origin.VOLUME_TYPE.code:
             # Layout and features of a source override those of the back end.
             return None
         return option.get('default')
@@ -284,5 +281,5 @@ def _coded(option: Answer) -> Answer:
 
     The code is None for an unknown origin.
     """
-    words = option.get(wire.DEFAULT_FROM)
-    return {**option, wire.DEFAULT_FROM: _CODES.get(words)}
+    words = option.get('default_from')
+    return {**option, 'default_from': _CODES.get(words)}

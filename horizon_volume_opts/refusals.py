@@ -11,13 +11,13 @@ from django.utils.translation import gettext
 from horizon_volume_opts import layouts
 from horizon_volume_opts import phrasing
 from horizon_volume_opts import qos
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 _BAD = re.compile(
-    re.escape(wire.REFUSED) + r'(?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
+    re.escape(errors.REFUSED) + r'(?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
 )
 _UNAVAILABLE = 503
 #: A value in bytes, as a message of Cinder has it.
@@ -32,8 +32,8 @@ _NUMBER = re.compile(
 )
 _SIZES = (keys.OBJECT_SIZE, keys.STRIPE_UNIT)
 _FORBIDDEN = re.compile(
-    wire.FORBIDDEN_KEY.format(
-        policy=rf'{wire.POLICY}:\w+', key=r'(?P<key>rbd:\w+)'
+    errors.FORBIDDEN_KEY.format(
+        policy=rf'{definitions.POLICY}:\w+', key=r'(?P<key>rbd:\w+)'
     )
 )
 

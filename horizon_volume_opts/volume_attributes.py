@@ -8,13 +8,14 @@ import dataclasses
 import enum
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 
 class Step(enum.Enum):
@@ -78,10 +79,10 @@ def of_volume(volume: Any) -> Made:
 
     return Made(
         _state(shown),
-        modes(wire.ATTRIBUTE_CACHE_MODES),
-        _origins(_mapping(shown.get(wire.ATTRIBUTE_ORIGINS))),
+        modes(definitions.ATTRIBUTE_CACHE_MODES),
+        _origins(_mapping(shown.get(image_record.ATTRIBUTE_ORIGINS))),
         tuple(_refusals(shown)),
-        modes(wire.ATTRIBUTE_CACHE_MODES_IN_FORCE),
+        modes(image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE),
         dict(_configuration(shown)),
     )
 
@@ -101,14 +102,14 @@ def _state(shown: Mapping[str, Any]) -> options.Values | None:
     The attributes cross a network and can come from another release. A volume
     with an invalid one must not prevent a page with other volumes.
     """
-    object_size = shown.get(wire.ATTRIBUTE_OBJECT_SIZE)
+    object_size = shown.get(definitions.ATTRIBUTE_OBJECT_SIZE)
     numbers: list[Any] = [
         object_size,
-        shown.get(wire.ATTRIBUTE_STRIPE_UNIT) or object_size,
-        shown.get(wire.ATTRIBUTE_STRIPE_COUNT) or 1,
+        shown.get(definitions.ATTRIBUTE_STRIPE_UNIT) or object_size,
+        shown.get(definitions.ATTRIBUTE_STRIPE_COUNT) or 1,
     ]
-    names = shown.get(wire.ATTRIBUTE_FEATURES) or []
-    pool = shown.get(wire.ATTRIBUTE_DATA_POOL)
+    names = shown.get(definitions.ATTRIBUTE_FEATURES) or []
+    pool = shown.get(definitions.ATTRIBUTE_DATA_POOL)
     if not all(map(_is_positive, numbers)):
         return None
     if not isinstance(names, list) or not all(map(_text, names)):
@@ -134,14 +135,14 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
-    if reason := _text(shown.get(wire.ATTRIBUTE_REFUSED)):
+    if reason := _text(shown.get(image_record.ATTRIBUTE_REFUSED)):
         yield Refusal(Step.CREATION, reason)
-    attaching = _mapping(shown.get(wire.ATTRIBUTE_ATTACH_REFUSED))
-    if reason := _text(attaching.get(wire.ATTACH_REFUSED_REASON)):
-        at = _text(attaching.get(wire.ATTACH_REFUSED_AT))
+    attaching = _mapping(shown.get(image_record.ATTRIBUTE_ATTACH_REFUSED))
+    if reason := _text(attaching.get('reason')):
+        at = _text(attaching.get('at'))
         yield Refusal(Step.ATTACHMENT, reason, at)
-    converting = _mapping(shown.get(wire.ATTRIBUTE_CONVERSION))
-    if reason := _text(converting.get(wire.CONVERSION_REASON)):
+    converting = _mapping(shown.get(image_record.ATTRIBUTE_CONVERSION))
+    if reason := _text(converting.get('reason')):
         yield Refusal(Step.CONVERSION, reason)
 
 

@@ -38,7 +38,6 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 _NAME = 'rbd_options'
 _TITLE = _('RBD Options')
@@ -246,7 +245,7 @@ def _save(
         gone: set[str | None] = set()
         for key in removed:
             if key not in gone:
-                client.delete(f'{path}/{key}?{wire.WITH_PARTNER}=true')
+                client.delete(f'{path}/{key}?with_partner=true')
                 gone.add(registry.partner(key))
 
     try:

@@ -15,8 +15,8 @@ from horizon_volume_opts import qos
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import offers
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 UNAVAILABLE = _(
     'RBD volume options are currently not available, because Cinder did not '
@@ -51,14 +51,14 @@ NO_OPTIONS = _('no RBD volume options')
 
 #: The reasons of Cinder's extension why a volume type has no options.
 _REASONS: dict[str, Any] = {
-    wire.NO_BACKEND: _(
+    offers.NO_BACKEND: _(
         'no back end that has reported its capabilities matches this volume '
         'type'
     ),
-    wire.NOT_RBD: _(
+    offers.NOT_RBD: _(
         'no back end of this volume type supports RBD volume options'
     ),
-    wire.MIXED: _(
+    offers.MIXED: _(
         'this volume type can also use back ends that do not support RBD '
         'volume options'
     ),

@@ -25,7 +25,6 @@ from rbd_volume_options import compute_hosts
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 
 #: The entry point, as in setup.cfg.
@@ -167,7 +166,7 @@ def connector(conf: Any) -> dict[str, Any]:
     properties: dict[str, Any] = compute_driver.STOCK.get_volume_connector(
         None, None
     )
-    properties[wire.CONNECTOR_HOST] = of_host(conf).item
+    properties[compute_hosts.CONNECTOR_ITEM] = of_host(conf).item
     return properties
 
 

@@ -11,15 +11,16 @@ from typing import Any
 from nova_rbd_cache import guests
 from nova_rbd_cache import settings
 from rbd_volume_options import compute_hosts
-from rbd_volume_options import wire
+from rbd_volume_options.families import cache_modes
+from rbd_volume_options.families import discard
 
 State = compute_hosts.State
 _BROKEN = State.PROMISE_BROKEN
 
 _BLOCK_IO = (
-    wire.CONNECTION_LOGICAL_BLOCK_SIZE,
-    wire.CONNECTION_PHYSICAL_BLOCK_SIZE,
-    wire.CONNECTION_DISCARD_GRANULARITY,
+    'logical_block_size',
+    'physical_block_size',
+    discard.ITEM_GRANULARITY,
 )
 
 
@@ -58,7 +59,7 @@ def compare(
             requested = ''
             differences = ['Cinder has no such attachment']
         else:
-            requested = str(connection.get(wire.CONNECTION_CACHE_MODE) or '')
+            requested = str(connection.get(cache_modes.ITEM) or '')
             differences = [
                 *_of_mode(mode, requested, host_settings),
                 *_of_items(disk, connection),
@@ -88,12 +89,10 @@ def _of_items(
 ) -> Iterator[str]:
     """Yield the differences of the items other than the mode."""
     discards = disk.attributes.get('discard') == 'unmap'
-    if wire.CONNECTION_DISCARD in connection and discards is not bool(
-        connection[wire.CONNECTION_DISCARD]
-    ):
+    if 'discard' in connection and discards is not bool(connection['discard']):
         yield f'discard: {disk.attributes.get("discard", "default")}'
     zeroes = disk.attributes.get('detect_zeroes', 'off')
-    wanted = connection.get(wire.CONNECTION_DETECT_ZEROES) or 'off'
+    wanted = connection.get(discard.ITEM_ZEROES) or 'off'
     if zeroes != wanted:
         yield f'detect_zeroes: {zeroes}, {wanted} is requested'
     for name in _BLOCK_IO:

@@ -22,7 +22,6 @@ from nova_rbd_cache import settings
 from nova_rbd_cache import volume
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 
 STOCK = libvirt.driver.LibvirtDriver
@@ -82,7 +81,7 @@ class RBDCacheDriver(WithoutModes):
         connector = super().get_volume_connector(instance)
         ours = self._rbd_driver()
         if ours is not None:
-            connector[wire.CONNECTOR_HOST] = ours.abilities.item
+            connector[compute_hosts.CONNECTOR_ITEM] = ours.abilities.item
         return connector
 
     def check_can_live_migrate_destination(  # type: ignore[no-untyped-def]

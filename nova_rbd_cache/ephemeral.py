@@ -16,7 +16,6 @@ from oslo_log import log as logging
 from nova_rbd_cache import settings
 from rbd_volume_options import features
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -84,10 +83,10 @@ class EphemeralRBDDriver(STOCK):  # type: ignore[misc,valid-type]
         """Connect, with our features as the default of the connection."""
         client, ioctx = self._connect_to_rados(pool)
         # Stock Nova treats unset and 0 as layering.
-        mask = int(client.conf_get(wire.RBD_DEFAULT_FEATURES) or 0)
+        mask = int(client.conf_get('rbd_default_features') or 0)
         stock = features.from_mask(mask) or frozenset({features.LAYERING})
         wanted = features.to_mask(self._ephemeral.features(stock))
-        client.conf_set(wire.RBD_DEFAULT_FEATURES, str(wanted))
+        client.conf_set('rbd_default_features', str(wanted))
         return client, ioctx
 
     def _import_features(self) -> features.Features:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rbd_volume_options import compute_hosts
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_options.families import cache_modes
 
 COLUMNS = (
@@ -36,7 +36,9 @@ def rows(compute: Any, storage: Any) -> Iterator[tuple[str, ...]]:
     )['services']
     told = {
         host['host']: host
-        for host in _answer(storage.get(wire.HOSTS_ROUTE))[wire.HOSTS]
+        for host in _answer(storage.get(definitions.HOSTS_ROUTE))[
+            'compute_hosts'
+        ]
     }
     for service in sorted(services, key=lambda service: service['host']):
         status = f'{service["status"]}, {service["state"]}'

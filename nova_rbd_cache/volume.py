@@ -29,8 +29,8 @@ from rbd_volume_options import compute_hosts
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
+from rbd_volume_options.families import discard
 
 LOG = logging.getLogger(__name__)
 
@@ -87,8 +87,8 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         """Write what this host does with an attachment into it."""
         data = connection_info['data']
         volume = _volume_id(connection_info)
-        data.pop(wire.CONNECTION_CACHE_MODE_IN_FORCE, None)
-        data.pop(wire.CONNECTION_NOT_APPLIED, None)
+        data.pop('cache_mode_in_force', None)
+        data.pop('rbd_not_applied', None)
         ignored = sorted(
             key
             for key in compute_hosts.keys_with_requirements()
@@ -96,7 +96,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
             and key not in self.abilities.keys
         )
         if ignored:
-            data[wire.CONNECTION_NOT_APPLIED] = ignored
+            data['rbd_not_applied'] = ignored
             LOG.warning(
                 'Volume %(id)s is attached without %(keys)s, which this host '
                 'cannot apply: it has %(software)s',
@@ -112,7 +112,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
         is_shared = connection_info.get('multiattach')
         mode = None if is_shared else _parsed(str(word))
         mode = self.abilities.in_force(mode or cache_modes.CacheMode.NONE)
-        data[wire.CONNECTION_CACHE_MODE_IN_FORCE] = mode.value
+        data['cache_mode_in_force'] = mode.value
         if mode.value != word and not is_shared:
             LOG.warning(
                 'Volume %(id)s is attached with cache mode %(mode)s, not with '
@@ -169,7 +169,7 @@ class RBDCacheVolumeDriver(net.LibvirtNetVolumeDriver):
 
 def requested(connection_info: Any) -> str | None:
     """Return the mode that Cinder recorded with an attachment, if any."""
-    word: str | None = connection_info['data'].get(wire.CONNECTION_CACHE_MODE)
+    word: str | None = connection_info['data'].get(cache_modes.ITEM)
     return word
 
 
@@ -181,7 +181,7 @@ def in_force(connection_info: Any) -> cache_modes.CacheMode | None:
     A live migration in mode unsafe loses writes, so that mode is not kept.
     """
     data = connection_info['data']
-    chosen = data.get(wire.CONNECTION_CACHE_MODE_IN_FORCE)
+    chosen = data.get('cache_mode_in_force')
     if chosen is not None:
         return _parsed(str(chosen))
     mode = _parsed(str(requested(connection_info)))
@@ -199,9 +199,9 @@ def _parsed(word: str) -> cache_modes.CacheMode | None:
 def granularity(connection_info: Any) -> int | None:
     """Return the discard granularity of a disk, if it has one."""
     data = connection_info['data']
-    if keys.DISCARD_GRANULARITY in data.get(wire.CONNECTION_NOT_APPLIED, ()):
+    if keys.DISCARD_GRANULARITY in data.get('rbd_not_applied', ()):
         return None
-    size: int | None = data.get(wire.CONNECTION_DISCARD_GRANULARITY)
+    size: int | None = data.get(discard.ITEM_GRANULARITY)
     return size
 
 
@@ -210,7 +210,7 @@ def _detect_zeroes(connection_info: Any) -> str | None:
 
     An unknown word does not prevent the attachment.
     """
-    word = connection_info['data'].get(wire.CONNECTION_DETECT_ZEROES)
+    word = connection_info['data'].get(discard.ITEM_ZEROES)
     if word is None:
         return None
     try:

@@ -12,23 +12,23 @@ from typing import Any
 
 from tempest.lib.services.volume.v3 import volumes_client
 
+from rbd_volume_options import image_record
 from rbd_volume_options import published
-from rbd_volume_options import wire
 
 #: Each attribute of a volume, and the schema of its value.
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     **published.attribute_schemas(),
-    wire.ATTRIBUTE_ORIGINS: {
+    image_record.ATTRIBUTE_ORIGINS: {
         'type': ['object', 'null'],
         'additionalProperties': {'type': 'string'},
     },
-    wire.ATTRIBUTE_REFUSED: {'type': ['string', 'null']},
-    wire.ATTRIBUTE_ATTACH_REFUSED: {'type': ['object', 'null']},
-    wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: {
+    image_record.ATTRIBUTE_REFUSED: {'type': ['string', 'null']},
+    image_record.ATTRIBUTE_ATTACH_REFUSED: {'type': ['object', 'null']},
+    image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE: {
         'type': 'object',
         'additionalProperties': {'type': ['string', 'null']},
     },
-    wire.ATTRIBUTE_CONVERSION: {'type': ['object', 'null']},
+    image_record.ATTRIBUTE_CONVERSION: {'type': ['object', 'null']},
 }
 
 

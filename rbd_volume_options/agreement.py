@@ -29,7 +29,6 @@ from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import registry
 from rbd_volume_options import request
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 
 #: What an operator can do about a host that cannot do what is requested.
@@ -112,8 +111,8 @@ class Move:
         return {
             item: self.connection[item]
             for item in (
-                wire.CONNECTION_LOGICAL_BLOCK_SIZE,
-                wire.CONNECTION_PHYSICAL_BLOCK_SIZE,
+                'logical_block_size',
+                'physical_block_size',
             )
             if item in self.connection
         }
@@ -193,7 +192,7 @@ def mode_of(
     connection_info: Mapping[str, Any],
 ) -> cache_modes.CacheMode | None:
     """Return the requested mode of a connection; None for an unknown one."""
-    return _KNOWN.get(str(connection_info.get(wire.CONNECTION_CACHE_MODE)))
+    return _KNOWN.get(str(connection_info.get(cache_modes.ITEM)))
 
 
 def host_of(connector: Mapping[str, Any]) -> str:

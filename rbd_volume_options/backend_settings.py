@@ -19,13 +19,25 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import operator_limits
 from rbd_volume_options import options
+from rbd_volume_options import ownership
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 # Names in the report; the last two are also options of Ceph.
+#: True for a back end with our driver. Operators match it in extra specs:
+#: ``capabilities:rbd_volume_options='<is> True'``.
+CAPABILITY = 'rbd_volume_options'
+#: The stock driver's capability for driver-assisted migrations: cluster,
+#: ceph.conf, fsid, user and pool, separated by colons.
+LOCATION_INFO = 'location_info'
+#: The same of a back end with a data pool. The stock driver does not read it:
+#: it would copy an image without its data pool.
+RBD_LOCATION_INFO = 'rbd_location_info'
+CACHE_MODE_ENFORCEMENT = 'rbd_cache_mode_enforcement'
+STRICT = 'strict'
+LENIENT = 'lenient'
 #: The pools that can be data pools, as a list of names; None if unknown.
 RBD_DATA_POOLS = 'rbd_data_pools'
 RBD_VOLUME_OBJECT_SIZE = 'rbd_volume_object_size'
@@ -118,10 +130,9 @@ class BackendSettings:
                 configuration.rbd_store_chunk_size, errors.Origin.BACKEND
             ),
             strict_cache_mode=(
-                configuration.safe_get(wire.RBD_CACHE_MODE_ENFORCEMENT)
-                != wire.LENIENT
+                configuration.safe_get(CACHE_MODE_ENFORCEMENT) != LENIENT
             ),
-            cloud_id=configuration.safe_get(wire.RBD_CLOUD_ID) or '',
+            cloud_id=configuration.safe_get(ownership.CLOUD_ID) or '',
         )
 
 
@@ -167,11 +178,11 @@ def reported(settings: BackendSettings) -> dict[str, Any]:
     defaults, striping = settings.ceph_features, settings.ceph_striping
     values, pools = settings.options.by_option(), settings.data_pools
     return {
-        wire.RBD_VOLUME_OPTIONS: True,
-        wire.RBD_CACHE_MODE_ENFORCEMENT: (
-            wire.STRICT if settings.strict_cache_mode else wire.LENIENT
+        CAPABILITY: True,
+        CACHE_MODE_ENFORCEMENT: (
+            STRICT if settings.strict_cache_mode else LENIENT
         ),
-        wire.RBD_CLOUD_ID: settings.cloud_id or None,
+        ownership.CLOUD_ID: settings.cloud_id or None,
         **{
             option.allowed.option: [
                 definitions.as_json(value)
@@ -184,7 +195,7 @@ def reported(settings: BackendSettings) -> dict[str, Any]:
             option.name: getattr(settings.limits, option.limit)
             for option in operator_limits.CONF_OPTIONS
         },
-        wire.RBD_TENANT_OPTIONS: sorted(settings.limits.tenant_options),
+        'rbd_tenant_options': sorted(settings.limits.tenant_options),
         **{
             option.conf_name: definitions.as_capability(values.get(option.key))
             for option in registry.with_defaults()
@@ -195,7 +206,7 @@ def reported(settings: BackendSettings) -> dict[str, Any]:
             keys.OBJECT_SIZE, settings.chunk_size
         ),
         RBD_DATA_POOLS: None if pools is None else [*pools],
-        wire.RBD_DEFAULT_FEATURES: (
+        'rbd_default_features': (
             None if defaults is None else features.joined(defaults)
         ),
         RBD_DEFAULT_STRIPE_UNIT: striping.unit if striping else None,
@@ -211,29 +222,35 @@ def location_of(
     The stock driver ignores the data pool of a destination on RBD. Without
     ``location_info`` it lets the destination create the image.
     """
-    location: str = report[wire.LOCATION_INFO]
+    location: str = report[LOCATION_INFO]
     if settings.options.data_pool is None:
-        return {wire.LOCATION_INFO: location}
-    return {wire.LOCATION_INFO: None, wire.RBD_LOCATION_INFO: location}
+        return {LOCATION_INFO: location}
+    return {LOCATION_INFO: None, RBD_LOCATION_INFO: location}
+
+
+def location_in(report: Mapping[str, Any]) -> str:
+    """Return the location in any back end's report; empty without one."""
+    ours = report.get(RBD_LOCATION_INFO)
+    return str(ours or report.get(LOCATION_INFO) or '')
 
 
 def location(host: Mapping[str, Any]) -> list[str]:
     """Return the location of a destination: fsid, user and pool, if on RBD."""
-    return wire.location_in(host['capabilities']).split(':')
+    return location_in(host['capabilities']).split(':')
 
 
 def with_location(host: dict[str, Any]) -> dict[str, Any]:
     """Return the destination of a migration as the stock driver reads it."""
     report = host['capabilities']
-    location = report.get(wire.RBD_LOCATION_INFO)
+    location = report.get(RBD_LOCATION_INFO)
     if not location:
         return host
-    return {**host, 'capabilities': {**report, wire.LOCATION_INFO: location}}
+    return {**host, 'capabilities': {**report, LOCATION_INFO: location}}
 
 
 def is_ours(report: Mapping[str, Any]) -> bool:
     """Return whether a report is from a back end with our driver."""
-    return report.get(wire.RBD_VOLUME_OPTIONS) is True
+    return report.get(CAPABILITY) is True
 
 
 def settings_of(
@@ -252,7 +269,7 @@ def settings_of(
         for option in registry.with_defaults()
         if (value := report.get(option.conf_name)) is not None
     }
-    names = report.get(wire.RBD_DEFAULT_FEATURES)
+    names = report.get('rbd_default_features')
     pools = report.get(RBD_DATA_POOLS)
     try:
         parsed = options.parse(
@@ -267,8 +284,7 @@ def settings_of(
         options=parsed,
         limits=bounds,
         chunk_size=parsed.get(keys.OBJECT_SIZE, layout.MAX_OBJECT_SIZE),
-        strict_cache_mode=report.get(wire.RBD_CACHE_MODE_ENFORCEMENT)
-        == wire.STRICT,
+        strict_cache_mode=report.get(CACHE_MODE_ENFORCEMENT) == STRICT,
         # Those that this release knows.
         ceph_features=(
             frozenset(names.split(',')) & features.CHOOSABLE
@@ -292,7 +308,7 @@ def _limits_in(report: Mapping[str, Any]) -> operator_limits.Limits:
             for option in registry.OPTIONS.values()
             if option.allowed and option.allowed.option in report
         },
-        tenant_options=frozenset(report.get(wire.RBD_TENANT_OPTIONS, ())),
+        tenant_options=frozenset(report.get('rbd_tenant_options', ())),
     )
 
 

@@ -22,7 +22,6 @@ from rbd_volume_options import phrases
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 Items = Mapping[str, str]
@@ -269,7 +268,7 @@ def check_specs(offer: offers.TypeOffer) -> None:
     """
     items = options.ours(offer.specs)
     check_syntax(items, keys.Scope.TYPE)
-    if offer.reason == wire.NO_BACKEND:
+    if offer.reason == offers.NO_BACKEND:
         # Types may be created before their back end exists.
         return
     offer.check_offered(items, errors.Origin.VOLUME_TYPE)

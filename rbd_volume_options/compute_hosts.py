@@ -14,10 +14,12 @@ from typing import Any
 
 from rbd_volume_options import errors
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 
 _MODES = {mode.value: mode for mode in cache_modes.CacheMode}
+#: Item of a connector: what the compute host can do. A host without this item
+#: ignores cache modes.
+CONNECTOR_ITEM = 'rbd_host'
 #: Names of the programs in the versions of a host.
 _PROGRAMS = {'libvirt': 'libvirt', 'qemu': 'QEMU'}
 
@@ -86,7 +88,7 @@ def host_in_connector(
 
     What a newer plug-in may add is ignored.
     """
-    item = (connector or {}).get(wire.CONNECTOR_HOST)
+    item = (connector or {}).get(CONNECTOR_ITEM)
     if not isinstance(item, Mapping):
         return None
     versions = item.get('versions')
@@ -125,13 +127,13 @@ class Heard:
 
 
 def heard(told: Mapping[str, Any]) -> Heard:
-    """Return what a host told, in the response to :data:`.wire.HOSTS_ROUTE`.
+    """Return what a host told, in the response to the route of hosts.
 
     A connector without the item could also be that of a tenant.
     """
     described = host_in_connector(told)
-    at = told.get(wire.HOSTS_HEARD) or ''
-    without = told.get(wire.HOSTS_HEARD_WITHOUT) or ''
+    at = told.get('heard_at') or ''
+    without = told.get('heard_without_plug_in_at') or ''
     if described is None or without > at:
         return Heard(None, without)
     return Heard(described, at)

@@ -24,6 +24,27 @@ from rbd_volume_options import sizes
 Phrase = phrases.Phrase
 Scope = keys.Scope
 
+#: Alias of the API extension; prefix of its route and of its attributes.
+ALIAS = 'os-rbd-volume-options'
+#: Route of the API extension, below the project.
+ROUTE = f'/{ALIAS}'
+#: Its route for administrators: what the compute hosts said in connectors.
+HOSTS_ROUTE = '/os-rbd-compute-hosts'
+#: Prefix of its policies.
+POLICY = 'volume_extension:rbd_volume_options'
+
+# Attributes of a volume. Sizes are in bytes; null if there is no record.
+ATTRIBUTE_OBJECT_SIZE = f'{ALIAS}:object_size'
+ATTRIBUTE_STRIPE_UNIT = f'{ALIAS}:stripe_unit'
+ATTRIBUTE_STRIPE_COUNT = f'{ALIAS}:stripe_count'
+ATTRIBUTE_FEATURES = f'{ALIAS}:features'
+ATTRIBUTE_DATA_POOL = f'{ALIAS}:data_pool'
+#: The limits on reads and writes that are in force, by key without prefix.
+ATTRIBUTE_LIMITS = f'{ALIAS}:limits'
+ATTRIBUTE_SECTOR_SIZE = f'{ALIAS}:sector_size'
+#: The requested cache mode of each attachment, by the attachment's ID.
+ATTRIBUTE_CACHE_MODES = f'{ALIAS}:cache_modes'
+
 
 class Kind(enum.Enum):
     """What an option acts on.

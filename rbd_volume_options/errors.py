@@ -11,6 +11,12 @@ from rbd_volume_options import keys
 #: up to 255 characters, and extra specs of a volume type can be longer.
 MAX_SHOWN = 64
 
+# Horizon recognizes refusals of the API extension by these texts.
+#: Start of each HTTP 400 message; key, value and reason follow.
+REFUSED = 'RBD volume option refused: '
+#: HTTP 403 message for a key.
+FORBIDDEN_KEY = 'Policy does not allow {policy}, which {key} needs.'
+
 
 class Origin(enum.IntEnum):
     """Where a value was set, highest precedence first.

@@ -16,6 +16,11 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import sizes
 
+#: Suffixes of Cinder: of a clone's name for the snapshot of its source, and of
+#: the name of a source that was deleted before its clones.
+CLONE_SNAPSHOT = '.clone_snap'
+DELETED_SOURCE = '.deleted'
+
 #: Number of objects from which on a removal is slow: one of 64 GiB with
 #: objects of 4 MiB takes two to four seconds.
 MANY = 16384

@@ -40,7 +40,6 @@ from rbd_volume_options import options
 from rbd_volume_options import rate_limits
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_options.families import data_pool as data_pools
 
 _VERSION = 1
@@ -61,6 +60,51 @@ RECORD_REASON = ('rbd:reason', *(f'rbd:reason_{n}' for n in range(2, 5)))
 RECORD_ACCEPTED = 'rbd:accepted_'
 #: During a restore: prefix of the name of each copy; the key follows.
 RECORD_BEFORE_RESTORE = 'rbd:before_restore:'
+
+#: Indicates that the configuration of the image is being changed, or that this
+#: was interrupted. The record may differ from the image.
+RECORD_CONFIGURING = 'rbd:configuring'
+#: During a restore: indicates that the keys of the volume were copied.
+RECORD_RESTORING = 'rbd:restoring'
+#: The marker of a retype: its progress, and what is required to complete it.
+#: Removed at its end.
+RECORD_CONVERSION = 'rbd:conversion'
+#: Its text, which can be longer than the value of an item.
+MARKER_TEXTS = (RECORD_CONVERSION, *(f'rbd:conversion_{n}' for n in range(4)))
+#: Indicates that a volume has a marker. Its value is the same for all retypes,
+#: and the former back end for a migration, because Cinder finds volumes by the
+#: value of an item only.
+RECORD_MARKED = 'rbd:marked'
+MARKED = 'marked'
+#: The new type of a retype that may need a migration, from the API extension:
+#: Cinder does not pass it to the driver.
+RECORD_NEW_TYPE = 'rbd:new_type'
+#: All items of a marker.
+MARKER_RECORDS = (*MARKER_TEXTS, RECORD_MARKED, RECORD_NEW_TYPE)
+
+# Operations of a reason that attributes of a volume show.
+REASON_CREATION = 'creation'
+REASON_ATTACHMENT = 'attachment'
+REASON_RETYPE = 'retype'
+REASON_LAYOUT = 'change of layout'
+#: Operation of a notice: nothing was refused.
+REASON_PROPERTY = 'property'
+
+# Attributes of a volume, beside those of options.
+#: The cache mode that the host of each attachment gives, by the attachment's
+#: ID: null if the host decides, because it has no plug-in or no mode is
+#: requested. After a live migration or a swap, it is in force at the next
+#: start.
+ATTRIBUTE_CACHE_MODES_IN_FORCE = f'{definitions.ALIAS}:cache_modes_in_force'
+#: Where object size, striping and features were set, by these names.
+ATTRIBUTE_ORIGINS = f'{definitions.ALIAS}:origins'
+#: The reason why the volume could not be created.
+ATTRIBUTE_REFUSED = f'{definitions.ALIAS}:refused'
+#: The reason and the time of the last refused attachment.
+ATTRIBUTE_ATTACH_REFUSED = f'{definitions.ALIAS}:attach_refused'
+#: The progress of a conversion of the image by a retype, or the reason why the
+#: last one was not possible. Items that do not apply are null.
+ATTRIBUTE_CONVERSION = f'{definitions.ALIAS}:conversion'
 
 # How a record writes an origin. Unknown ones count as volume metadata.
 _LETTERS = {
@@ -487,7 +531,7 @@ def configuration_items(configuration: Mapping[str, Any]) -> Update:
     """Return the record of what the driver set on an image, by key."""
     entries = as_texts(configuration)
     stale = {
-        wire.RECORD_CONFIGURING,
+        RECORD_CONFIGURING,
         *registry.keys_of_kind(definitions.Kind.IMAGE_CONFIGURATION),
     }
     return Update(entries, frozenset(stale - entries.keys()))
@@ -542,7 +586,7 @@ def items_before_restore(metadata: Mapping[str, str]) -> dict[str, str]:
             for key, value in metadata.items()
             if key in registry.volume_keys()
         },
-        wire.RECORD_RESTORING: 'True',
+        RECORD_RESTORING: 'True',
     }
 
 
@@ -573,7 +617,7 @@ def _names_accepted(of_keys: Iterable[str]) -> set[str]:
 
 def families_set(items: Mapping[str, str]) -> set[str]:
     """Return the families that the driver may have set, or begun to."""
-    changing = items.get(wire.RECORD_CONFIGURING, '')
+    changing = items.get(RECORD_CONFIGURING, '')
     return {
         registry.OPTIONS[key].family for key in configuration_in(items)
     }.union(filter(None, changing.split(',')))
@@ -596,7 +640,7 @@ def is_accepted(items: Mapping[str, str], key: str, value: str) -> bool:
 class Reason(NamedTuple):
     """Why the last refused operation on a volume was refused.
 
-    :ivar operation: one of ``wire.REASON_``, or another word for people
+    :ivar operation: one of ``REASON_``, or another word for people
     :ivar at: time in ISO 8601, UTC
     :ivar request: the id of the request
     :ivar text: for tenants
@@ -646,7 +690,7 @@ def message(
     stored = reason(admin_metadata)
     if not stored or not stored.request or stored.request != request_id:
         return text
-    if stored.operation == wire.REASON_PROPERTY:
+    if stored.operation == REASON_PROPERTY:
         return stored.text
     return f'{text} {stored.operation} refused: {stored.text}'.lstrip()
 
@@ -655,12 +699,12 @@ def refused_attachment(
     admin_metadata: Mapping[str, str],
 ) -> dict[str, str] | None:
     """Return the reason and the time (ISO 8601, UTC) of the last refusal."""
-    stored = reason(admin_metadata, wire.REASON_ATTACHMENT)
+    stored = reason(admin_metadata, REASON_ATTACHMENT)
     if stored is None:
         return None
     return {
-        wire.ATTACH_REFUSED_REASON: stored.text,
-        wire.ATTACH_REFUSED_AT: stored.at,
+        'reason': stored.text,
+        'at': stored.at,
     }
 
 
@@ -716,12 +760,12 @@ def _attributes(
             value = None
         shown[option.attribute] = definitions.as_json(value)
     by_part = recorded.state.origins if recorded else None
-    creation = reason(admin_metadata, wire.REASON_CREATION)
+    creation = reason(admin_metadata, REASON_CREATION)
     return {
         **shown,
-        wire.ATTRIBUTE_ORIGINS: None if by_part is None else _labels(by_part),
-        wire.ATTRIBUTE_REFUSED: creation.text if creation else None,
-        wire.ATTRIBUTE_ATTACH_REFUSED: refused_attachment(admin_metadata),
+        ATTRIBUTE_ORIGINS: None if by_part is None else _labels(by_part),
+        ATTRIBUTE_REFUSED: creation.text if creation else None,
+        ATTRIBUTE_ATTACH_REFUSED: refused_attachment(admin_metadata),
     }
 
 

@@ -16,7 +16,16 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import request
-from rbd_volume_options import wire
+
+# Why a volume type has no options.
+NO_BACKEND = (
+    'no back end that has reported its capabilities matches the volume type'
+)
+NOT_RBD = 'no back end of the volume type supports RBD volume options'
+MIXED = (
+    'the volume type can also use back ends that do not support RBD volume '
+    'options'
+)
 
 
 class Pool(Protocol):
@@ -52,11 +61,11 @@ class TypeOffer:
         reported = [pool.settings for pool in matching]
         ours = tuple(settings for settings in reported if settings is not None)
         if not reported:
-            return cls(specs, reason=wire.NO_BACKEND)
+            return cls(specs, reason=NO_BACKEND)
         if not ours:
-            return cls(specs, reason=wire.NOT_RBD)
+            return cls(specs, reason=NOT_RBD)
         if len(ours) < len(reported):
-            return cls(specs, reason=wire.MIXED)
+            return cls(specs, reason=MIXED)
         return cls(specs, ours)
 
     def check_offered(
@@ -113,7 +122,7 @@ class TypeOffer:
         answer: dict[str, Any] = {
             'id': volume_type['id'],
             'name': volume_type['name'],
-            wire.SUPPORTED: False,
+            'supported': False,
             'reason': self.reason,
             'options': {},
         }
@@ -131,8 +140,8 @@ class TypeOffer:
                 error if shows_pools else error.for_tenants()
             )
             return answer
-        answer[wire.SUPPORTED] = True
-        answer[wire.REQUIRE_WHOLE_STRIPES] = any(
+        answer['supported'] = True
+        answer['require_whole_stripes'] = any(
             each.limits.require_whole_stripes for each in self.settings
         )
         backends = [each.limits for each in self.settings]
@@ -145,12 +154,12 @@ class TypeOffer:
             answer['options'][option.key] = described = {
                 'summary': str(option.summary),
                 'type': option.value_type.value,
-                wire.SETTABLE: option.key in allowed,
-                wire.FIXED_AT_CREATION: option.fixed,
+                'settable': option.key in allowed,
+                'fixed_at_creation': option.fixed,
                 'default': definitions.as_json(choice.value)
                 if choice
                 else None,
-                wire.DEFAULT_FROM: choice.origin.label if choice else None,
+                'default_from': choice.origin.label if choice else None,
                 **option.bounds_of(backends, is_shared),
             }
             for field, key in option.rules.items():
@@ -161,7 +170,7 @@ class TypeOffer:
                     described['minimum'], described['maximum']
                 )
             if is_pool and shows_pools:
-                described[wire.CANDIDATES] = self.data_pools
+                described['candidates'] = self.data_pools
         return answer
 
 

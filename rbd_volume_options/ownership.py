@@ -25,7 +25,8 @@ RELEASED = 'released'
 #: Ceph's number of the head of an image, which is not a snapshot.
 NO_SNAPSHOT = struct.pack('<Q', 2**64 - 2)
 
-#: Help text of the options with the id of the cloud.
+#: The option with the id of the cloud, and its help text.
+CLOUD_ID = 'rbd_cloud_id'
 HELP = (
     'ID of this cloud, a UUID, which is written to the metadata of each new '
     'RBD image. cinder-rbd-ext clean removes leftovers only if it can prove '

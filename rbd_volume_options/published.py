@@ -16,11 +16,13 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 Document = dict[str, Any]
 
-_ROUTE = f'/v3/{{project_id}}{wire.ROUTE}'
+_ROUTE = f'/v3/{{project_id}}{definitions.ROUTE}'
+#: The header of a response: the driver has compared the image with the keys.
+#: An API service without the extension does not send it.
+HEADER_COMPARED = 'OpenStack-RBD-Compared'
 _TEXT = {'type': 'string'}
 _FLAG = {'type': 'boolean'}
 # Scripts cannot represent larger numbers exactly.
@@ -35,7 +37,7 @@ VALUES: dict[definitions.ValueType, tuple[Document, Document]] = {
     definitions.ValueType.SIZE: (
         _POSITIVE,
         {
-            wire.POWER_OF_TWO: {'const': True},
+            'power_of_two': {'const': True},
             'minimum': _POWER_OF_TWO,
             'maximum': _POWER_OF_TWO,
         },
@@ -61,12 +63,12 @@ VALUES: dict[definitions.ValueType, tuple[Document, Document]] = {
 }
 _OPTIONAL: dict[definitions.ValueType, Document] = {
     definitions.ValueType.SIZE: {
-        wire.MAXIMUM_OBJECTS: _LIMIT,
-        wire.TOGETHER_WITH: _WORDS,
+        'maximum_objects': _LIMIT,
+        'together_with': _WORDS,
     },
-    definitions.ValueType.COUNT: {wire.TOGETHER_WITH: _WORDS},
+    definitions.ValueType.COUNT: {'together_with': _WORDS},
     definitions.ValueType.POOL: {
-        wire.CANDIDATES: {
+        'candidates': {
             'description': (
                 'The other pools with the application rbd in the clusters of '
                 'all back ends of the type; null if they are not known. '
@@ -97,10 +99,10 @@ def option_schema(option: definitions.Option) -> Document:
     required = {
         'summary': _TEXT,
         'type': {'const': option.value_type.value},
-        wire.SETTABLE: settable,
-        wire.FIXED_AT_CREATION: {'const': option.fixed},
+        'settable': settable,
+        'fixed_at_creation': {'const': option.fixed},
         'default': _or_null(value),
-        wire.DEFAULT_FROM: {
+        'default_from': {
             'enum': [
                 errors.Origin.VOLUME_TYPE.label,
                 errors.Origin.BACKEND.label,
@@ -164,7 +166,7 @@ def volume_type_schema() -> Document:
         'properties': {
             'id': {'type': 'string', 'format': 'uuid'},
             'name': _TEXT,
-            wire.SUPPORTED: {
+            'supported': {
                 'type': 'boolean',
                 'description': (
                     'Whether every back end that the type may use supports '
@@ -177,14 +179,14 @@ def volume_type_schema() -> Document:
                     'Why the type is not supported; null if it is.'
                 ),
             },
-            wire.REQUIRE_WHOLE_STRIPES: {
+            'require_whole_stripes': {
                 'type': 'boolean',
                 'description': (
                     'Whether the size of a striped volume must be a multiple '
                     'of stripe unit x stripe count.'
                 ),
             },
-            wire.QOS_LIMITS: {
+            'qos_limits': {
                 'description': (
                     'The limits on reads and writes of the QoS specs that are '
                     'associated with the type; null without limits. Absent '
@@ -198,11 +200,11 @@ def volume_type_schema() -> Document:
                 'additionalProperties': False,
             },
         },
-        'required': ['id', 'name', wire.SUPPORTED, 'reason', 'options'],
+        'required': ['id', 'name', 'supported', 'reason', 'options'],
         'additionalProperties': False,
-        'if': {'properties': {wire.SUPPORTED: {'const': True}}},
+        'if': {'properties': {'supported': {'const': True}}},
         'then': {
-            'required': [wire.REQUIRE_WHOLE_STRIPES],
+            'required': ['require_whole_stripes'],
             'properties': {
                 'reason': {'type': 'null'},
                 'options': {'required': list(options)},
@@ -352,7 +354,7 @@ def metadefs() -> Document:
             'Layout, image features and cache mode of volumes on Ceph RBD. '
             'The API of Cinder shows the options that a tenant may set on '
             'volumes of each type, with their limits (GET '
-            f'{wire.ROUTE}).'
+            f'{definitions.ROUTE}).'
         ),
         'visibility': 'public',
         'protected': True,

@@ -16,7 +16,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 from rbd_volume_options.families import compression
 from rbd_volume_options.families import data_pool
@@ -122,7 +121,7 @@ _TENANT_OPTIONS = definitions.Option(
         'with rbd:tenant_options. If empty, tenants may set no keys.'
     ),
     scopes=frozenset({keys.Scope.TYPE}),
-    conf_name=wire.RBD_TENANT_OPTIONS,
+    conf_name='rbd_tenant_options',
     fixed=False,
     takes_effect=Phrase('at once'),
 )

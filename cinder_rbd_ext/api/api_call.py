@@ -14,7 +14,6 @@ from cinder_rbd_ext import type_specs
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
 from rbd_volume_options import offers
-from rbd_volume_options import wire
 
 
 def part_of(body: object, name: str) -> dict[str, Any]:
@@ -75,6 +74,6 @@ class ApiCall:
         """Return what a type offers to a volume with some keys."""
         specs = type_specs.with_maxima(volume_type, names)
         offer = offers.TypeOffer.of_pools(specs, self.reported.matching(specs))
-        if offer.reason == wire.NO_BACKEND:
+        if offer.reason == offers.NO_BACKEND:
             raise refusals.no_backend(volume_type['name'])
         return offer

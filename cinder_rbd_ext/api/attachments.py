@@ -29,7 +29,6 @@ from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
 from rbd_volume_options import agreement
 from rbd_volume_options import compute_hosts
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -42,16 +41,18 @@ Move = Callable[[], agreement.Move | None]
 def _connector(call: api_call.ApiCall) -> dict[str, Any]:
     """Return the connector of a request; our item only of a service."""
     connector = api_call.part_of(call.part, 'connector')
-    if wire.CONNECTOR_HOST in connector and not _is_service(call.context):
+    if compute_hosts.CONNECTOR_ITEM in connector and not _is_service(
+        call.context
+    ):
         LOG.debug(
             'Ignored %(key)s in a connector: the request has no service '
             'token, and policy %(policy)s does not allow it',
             {
-                'key': wire.CONNECTOR_HOST,
-                'policy': wire.POLICY_OFFER_CACHE_MODES,
+                'key': compute_hosts.CONNECTOR_ITEM,
+                'policy': policies.OFFER_CACHE_MODES,
             },
         )
-        del connector[wire.CONNECTOR_HOST]
+        del connector[compute_hosts.CONNECTOR_ITEM]
     return connector
 
 
@@ -196,10 +197,10 @@ def check_terminate(call: api_call.ApiCall) -> None:
 
 
 def _is_certain(connector: dict[str, Any], for_server: bool) -> bool:
-    return for_server or wire.CONNECTOR_HOST in connector
+    return for_server or compute_hosts.CONNECTOR_ITEM in connector
 
 
 def _is_service(context: protocols.Context) -> bool:
     return cinder_volume.API().is_service_request(context) or policies.allows(
-        context, wire.POLICY_OFFER_CACHE_MODES
+        context, policies.OFFER_CACHE_MODES
     )

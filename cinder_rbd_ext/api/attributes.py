@@ -17,7 +17,6 @@ from rbd_volume_options import agreement
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import image_record
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 
 def show_volume(req: protocols.Request, shown: dict[str, Any]) -> None:
@@ -29,8 +28,8 @@ def show_volumes(req: protocols.Request, shown: list[dict[str, Any]]) -> None:
     """Add the attributes of the RBD images to volumes of a response."""
     # The caller may see all these volumes, so one check is sufficient.
     context = req.environ['cinder.context']
-    if policies.allows(context, wire.POLICY_GET):
-        shows_pools = policies.allows(context, wire.POLICY_GET_POOLS)
+    if policies.allows(context, policies.GET):
+        shows_pools = policies.allows(context, policies.GET_POOLS)
         for each in shown:
             volume = req.get_db_volume(each['id'])
             each.update(of_volume(volume, shows_pools))
@@ -51,10 +50,12 @@ def of_volume(
             attribute: _of_attachments(volume, item)
             for attribute, item in registry.attributes_of_connections().items()
         },
-        wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: _in_force(volume),
-        wire.ATTRIBUTE_CONVERSION: _conversion(volume, recorded, shows_pools),
+        image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE: _in_force(volume),
+        image_record.ATTRIBUTE_CONVERSION: _conversion(
+            volume, recorded, shows_pools
+        ),
         # The refusal of a migration leaves a volume attached to its server.
-        **({wire.ATTRIBUTE_ATTACH_REFUSED: None} if attached else {}),
+        **({image_record.ATTRIBUTE_ATTACH_REFUSED: None} if attached else {}),
     }
 
 
@@ -68,23 +69,23 @@ def _conversion(
     """
     shown: dict[str, Any] = dict.fromkeys(
         (
-            wire.CONVERSION_PERCENT,
-            wire.CONVERSION_AT,
-            wire.CONVERSION_REASON,
-            wire.CONVERSION_NEW_TYPE,
+            'percent',
+            'at',
+            'reason',
+            'new_type_id',
         )
     )
     running = marker.read(recorded)
     if running is not None and volume.status == marker.RETYPING:
-        shown[wire.CONVERSION_PERCENT] = running.percent
-        shown[wire.CONVERSION_AT] = running.at
+        shown['percent'] = running.percent
+        shown['at'] = running.at
         if shows_type:
-            shown[wire.CONVERSION_NEW_TYPE] = running.type_id
+            shown['new_type_id'] = running.type_id
         return shown
     refused = image_record.reason(
-        recorded, wire.REASON_RETYPE, wire.REASON_LAYOUT
+        recorded, image_record.REASON_RETYPE, image_record.REASON_LAYOUT
     )
-    return {**shown, wire.CONVERSION_REASON: refused.text} if refused else None
+    return {**shown, 'reason': refused.text} if refused else None
 
 
 def _of_attachments(volume: protocols.Volume, item: str) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import snapshots
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
+from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import offers
 from rbd_volume_options import rate_limits
-from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 #: Of a re-image, a backup or a restore, because of limits of the owner.
@@ -33,7 +33,7 @@ def check_quick(slow: list[str], instead: str = '') -> None:
     if slow:
         reason = SLOW.format(', '.join(slow))
         raise webob.exc.HTTPBadRequest(
-            explanation=f'{wire.REFUSED}{reason}{instead}.'
+            explanation=f'{errors.REFUSED}{reason}{instead}.'
         )
 
 

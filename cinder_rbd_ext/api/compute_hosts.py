@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
-from rbd_volume_options import wire
+from rbd_volume_options import compute_hosts
 
 _DB = releases.database()
 _ROW = _DB.models.VolumeAttachment
@@ -29,8 +29,8 @@ class HostsController(wsgi.Controller):
     def index(self, req: protocols.Request) -> dict[str, Any]:
         """Return the hosts of all attachments, also of deleted ones."""
         context = req.environ['cinder.context']
-        policies.check(context, wire.POLICY_GET_HOSTS)
-        return {wire.HOSTS: list(_hosts(context))}
+        policies.check(context, policies.GET_HOSTS)
+        return {'compute_hosts': list(_hosts(context))}
 
 
 def _hosts(context: protocols.Context) -> Iterator[dict[str, Any]]:
@@ -43,14 +43,14 @@ def _hosts(context: protocols.Context) -> Iterator[dict[str, Any]]:
                 item = _item(context, host, heard[host])
             yield {
                 'host': host,
-                wire.CONNECTOR_HOST: item,
-                wire.HOSTS_HEARD: _shown(heard.get(host)),
-                wire.HOSTS_HEARD_WITHOUT: _shown(without.get(host)),
+                compute_hosts.CONNECTOR_ITEM: item,
+                'heard_at': _shown(heard.get(host)),
+                'heard_without_plug_in_at': _shown(without.get(host)),
             }
 
 
 def _is_with_item() -> Any:
-    return _ROW.connector.like(f'%"{wire.CONNECTOR_HOST}"%')
+    return _ROW.connector.like(f'%"{compute_hosts.CONNECTOR_ITEM}"%')
 
 
 def _latest(context: Any, has_item: bool) -> Any:
@@ -75,7 +75,11 @@ def _item(context: Any, host: str, when: Any) -> Any:
         .limit(1)
     )
     text = context.session.execute(query).scalar()
-    return jsonutils.loads(text).get(wire.CONNECTOR_HOST) if text else None
+    return (
+        jsonutils.loads(text).get(compute_hosts.CONNECTOR_ITEM)
+        if text
+        else None
+    )
 
 
 def _shown(when: Any) -> str | None:

@@ -14,14 +14,14 @@ from cinder_rbd_ext.api import options
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 
 
 class RBDVolumeOptions(extensions.ExtensionDescriptor):
     """Layout, image features and cache mode of volumes on Ceph RBD."""
 
     name = 'RBDVolumeOptions'
-    alias = wire.ALIAS
+    alias = definitions.ALIAS
     updated = '2026-11-21T00:00:00+00:00'
 
     def __init__(self, ext_mgr: Any) -> None:
@@ -37,12 +37,12 @@ class RBDVolumeOptions(extensions.ExtensionDescriptor):
         """Return the routes of the extension."""
         return [
             extensions.ResourceExtension(
-                wire.ALIAS,
+                definitions.ALIAS,
                 options.OptionsController(self._reported),
                 custom_routes_fn=self._route,
             ),
             extensions.ResourceExtension(
-                wire.HOSTS_ROUTE.removeprefix('/'),
+                definitions.HOSTS_ROUTE.removeprefix('/'),
                 compute_hosts.HostsController(),
             ),
         ]

@@ -30,8 +30,8 @@ from rbd_volume_options import definitions
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import offers
+from rbd_volume_options import published
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def check_added(call: api_call.ApiCall) -> After:
         volume = call.volume
         if not call.part:
             is_compared = policies.allows(
-                call.context, wire.POLICY_CORRECT_FIXED_KEYS, volume
+                call.context, policies.CORRECT_FIXED_KEYS, volume
             )
             outcome = Outcome(
                 is_configured=is_compared, is_compared=is_compared
@@ -179,7 +179,7 @@ def _check_fixed(
 ) -> None:
     fixed = frozenset(filter(registry.is_fixed, different))
     if fixed and policies.allows(
-        call.context, wire.POLICY_CORRECT_FIXED_KEYS, call.volume
+        call.context, policies.CORRECT_FIXED_KEYS, call.volume
     ):
         checks.check_fixed(different - fixed, before, after)
         corrected = fixed & after.keys()
@@ -204,7 +204,7 @@ def _offer_for(
     here = call.reported.holding(call.volume)
     matching = (here,) if here else call.reported.matching(specs)
     offer = offers.TypeOffer.of_pools(specs, matching)
-    if offer.reason == wire.NO_BACKEND:
+    if offer.reason == offers.NO_BACKEND:
         raise refusals.unavailable(refusals.NOT_REPORTED)
     return offer
 
@@ -226,7 +226,7 @@ def complete(call: api_call.ApiCall, outcome: Outcome, response: Any) -> None:
     if outcome.is_configured:
         ignored = _configured(call, outcome.is_compared)
         if outcome.is_compared and ignored is not None:
-            response[wire.HEADER_COMPARED] = 'true'
+            response[published.HEADER_COMPARED] = 'true'
         if ignored is None:
             call.notice = (
                 'The change of the keys is stored, but not in force yet; '
@@ -273,7 +273,8 @@ def _configured(
             )
             # The driver may have other settings than it last reported.
             is_in_force = (
-                wire.RECORD_CONFIGURING not in target.volume.admin_metadata
+                image_record.RECORD_CONFIGURING
+                not in target.volume.admin_metadata
                 if is_compared
                 else target.difference(here.settings) is None
             )

@@ -22,10 +22,10 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import type_specs
 from cinder_rbd_ext.api import pools
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import offers
 from rbd_volume_options import published
-from rbd_volume_options import wire
 
 CONF = cfg.CONF
 
@@ -42,7 +42,7 @@ class OptionsController(wsgi.Controller):
     def index(self, req: protocols.Request) -> Answer:
         """Return the options of each type that is visible to the caller."""
         context = req.environ['cinder.context']
-        policies.check(context, wire.POLICY_GET)
+        policies.check(context, policies.GET)
         read = functools.cache(type_specs.read_qos)
         types = sorted(_visible(context), key=lambda each: str(each['name']))
         return {
@@ -55,10 +55,10 @@ class OptionsController(wsgi.Controller):
         """Return the options of a type, named by its id or name."""
         # The router splits names at a slash and at the last dot, and the
         # server passes the bytes of a path as Latin-1 (PEP 3333).
-        path = req.environ['PATH_INFO'].partition(f'{wire.ROUTE}/')[2]
+        path = req.environ['PATH_INFO'].partition(f'{definitions.ROUTE}/')[2]
         wanted = path.encode('latin-1').decode('utf-8', 'replace')
         context = req.environ['cinder.context']
-        policies.check(context, wire.POLICY_GET)
+        policies.check(context, policies.GET)
         seen = _visible(context)
         # The id first, because the name of a type can be the id of another.
         for key in ('id', 'name'):
@@ -93,14 +93,14 @@ class OptionsController(wsgi.Controller):
         answer = offer.answer(
             volume_type,
             policies.settable(context),
-            shows_pools=policies.allows(context, wire.POLICY_GET_POOLS),
+            shows_pools=policies.allows(context, policies.GET_POOLS),
         )
-        if answer[wire.SUPPORTED] and policies.allows(
-            context, wire.POLICY_GET_QOS_LIMITS
+        if answer['supported'] and policies.allows(
+            context, policies.GET_QOS_LIMITS
         ):
             ident = volume_type.get('qos_specs_id')
             limits = read(ident) if ident else None
-            answer[wire.QOS_LIMITS] = limits and published.qos_limits(
+            answer['qos_limits'] = limits and published.qos_limits(
                 str(limits.consumer), limits.specs or {}
             )
         return answer
@@ -110,8 +110,8 @@ def route_all_names(mapper: Any, resource: Any) -> None:
     """Route names with a slash to :meth:`OptionsController.show`."""
     for prefix in (f'/{{project_id:{CONF.project_id_regex}}}', ''):
         mapper.connect(
-            wire.ALIAS,
-            f'{prefix}{wire.ROUTE}/{{id:.+}}',
+            definitions.ALIAS,
+            f'{prefix}{definitions.ROUTE}/{{id:.+}}',
             controller=resource,
             action='show',
             conditions={'method': ['GET']},

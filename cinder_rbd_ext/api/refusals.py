@@ -13,7 +13,6 @@ from cinder.volume import rpcapi
 import webob.exc
 
 from rbd_volume_options import errors
-from rbd_volume_options import wire
 
 #: Reason of :func:`unavailable`.
 NOT_REPORTED = (
@@ -59,7 +58,7 @@ def bad_request(hint: str = '', shows_pools: bool = False) -> Iterator[None]:
             error = error.for_tenants()
         text = f'{error}; {hint}' if hint else str(error)
         raise webob.exc.HTTPBadRequest(
-            explanation=f'{wire.REFUSED}{text}'
+            explanation=f'{errors.REFUSED}{text}'
         ) from error
 
 

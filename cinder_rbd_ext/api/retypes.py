@@ -22,7 +22,6 @@ from rbd_volume_options import image_record
 from rbd_volume_options import options
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
-from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 _ON_DEMAND = 'set migration_policy to on-demand'
@@ -41,7 +40,7 @@ def check_retype(call: api_call.ApiCall) -> None:
     new_type = known_types.visible(call.context, call.part['new_type'])
     may_migrate = (call.part.get('migration_policy') or 'never') != 'never'
     if may_migrate and reported.may_be_ours(volume):
-        record.write(volume.id, {wire.RECORD_NEW_TYPE: new_type['id']})
+        record.write(volume.id, {image_record.RECORD_NEW_TYPE: new_type['id']})
     metadata = request.metadata_of(volume)
     specs = type_specs.with_maxima(new_type, metadata)
     former = request.specs_of(volume.volume_type)
@@ -133,7 +132,7 @@ def _check_here(
 ) -> str | None:
     """Check a retype for which the scheduler chooses the same back end."""
     volume = call.volume
-    shows_pools = policies.allows(call.context, wire.POLICY_GET_POOLS)
+    shows_pools = policies.allows(call.context, policies.GET_POOLS)
     source = volume_source.of_row(call.stored)
     with refusals.bad_request(source.hint, shows_pools):
         decided = retype.make_plan(source.state)

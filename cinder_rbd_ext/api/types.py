@@ -23,7 +23,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import offers
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -58,7 +57,7 @@ def check_create(call: api_call.ApiCall) -> After:
         api_call.part_of(call.part, 'volume_type'), 'extra_specs'
     )
     if _names_ours(specs):
-        policies.check(call.context, wire.POLICY_SET_EXTRA_SPECS)
+        policies.check(call.context, policies.SET_EXTRA_SPECS)
         with refusals.bad_request(shows_pools=True):
             _check(call, _strings(specs))
     return functools.partial(_forget, call)
@@ -130,7 +129,7 @@ def _check_rest(
 
 
 def _authorize(call: api_call.ApiCall) -> None:
-    policies.check(call.context, wire.POLICY_SET_EXTRA_SPECS)
+    policies.check(call.context, policies.SET_EXTRA_SPECS)
     call.context.authorize(call.policy)
 
 
@@ -143,11 +142,11 @@ def _existing(call: api_call.ApiCall) -> dict[str, str]:
 
 def _with_partner(req: protocols.Request) -> bool:
     try:
-        text = req.GET.get(wire.WITH_PARTNER, 'false')
+        text = req.GET.get('with_partner', 'false')
         return bool(strutils.bool_from_string(text, strict=True))
     except ValueError as error:
         raise webob.exc.HTTPBadRequest(
-            explanation=f'{wire.WITH_PARTNER}: not a boolean'
+            explanation='with_partner: not a boolean'
         ) from error
 
 

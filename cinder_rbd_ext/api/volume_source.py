@@ -24,7 +24,6 @@ from rbd_volume_options import checks
 from rbd_volume_options import image_record
 from rbd_volume_options import inheritance
 from rbd_volume_options import layout
-from rbd_volume_options import wire
 
 #: What happens to a volume in the statuses in which its image is replaced.
 _OPERATIONS = {
@@ -130,7 +129,7 @@ def _check_usable(stored: record.Row, name: str) -> None:
         return
     # A retype in place does not affect others, nor does another driver.
     if (
-        wire.RECORD_CONVERSION in stored.admin_metadata
+        image_record.RECORD_CONVERSION in stored.admin_metadata
         if stored.status == marker.RETYPING
         else image_record.state_here(stored)
     ):

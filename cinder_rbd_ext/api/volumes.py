@@ -41,7 +41,6 @@ from rbd_volume_options import options
 from rbd_volume_options import plan
 from rbd_volume_options import rate_limits
 from rbd_volume_options import request
-from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 # For a volume with another driver or no requested layout.
@@ -104,8 +103,8 @@ def _check_empty(source: checks.VolumeSource) -> None:
     """
     if source.is_empty:
         raise webob.exc.HTTPBadRequest(
-            explanation=f'{wire.REFUSED}the Glance image has 0 bytes. Create '
-            'the volume from an image with data, or without an image.'
+            explanation=f'{errors.REFUSED}the Glance image has 0 bytes. '
+            'Create the volume from an image with data, or without an image.'
         )
 
 
@@ -359,4 +358,6 @@ def _check_keeps_data(call: api_call.ApiCall, items: dict[str, str]) -> None:
     elif slow := image_record.delaying(rate_limits.REIMAGE, volume, items):
         reason = backups.SLOW.format(', '.join(slow))
     if reason and call.reported.may_be_ours(volume):
-        raise webob.exc.HTTPBadRequest(explanation=f'{wire.REFUSED}{reason}.')
+        raise webob.exc.HTTPBadRequest(
+            explanation=f'{errors.REFUSED}{reason}.'
+        )

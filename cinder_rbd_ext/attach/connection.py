@@ -26,7 +26,6 @@ from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 
 LOG = logging.getLogger(__name__)
@@ -67,9 +66,9 @@ def items(
             override = _cache_override(driver, volume)
             attempt.check_override(agreed.requested, agreed.strict, override)
         if image_record.refused_attachment(current.admin_metadata):
-            record.forget_reason(volume.id, wire.REASON_ATTACHMENT)
+            record.forget_reason(volume.id, image_record.REASON_ATTACHMENT)
         if mode is not None:
-            result[wire.CONNECTION_CACHE_MODE] = mode.value
+            result[cache_modes.ITEM] = mode.value
     recorded = image_record.read(current)
     image_layout = recorded.state.layout if recorded else None
     for key, value in (agreed.values | _disk(current, move)).items():

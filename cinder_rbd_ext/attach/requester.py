@@ -21,7 +21,7 @@ from cinder.objects import fields
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import moves
-from rbd_volume_options import wire
+from rbd_volume_options import compute_hosts
 
 # Statuses of a volume that may be attached to servers. In all others, Cinder
 # itself works on the volume.
@@ -77,7 +77,7 @@ def of_connection(
     """
     if is_own(connector):
         return Consumer.OTHER
-    if wire.CONNECTOR_HOST in connector:
+    if compute_hosts.CONNECTOR_ITEM in connector:
         return Consumer.SERVER
     if not any(map(moves.is_waiting, volume.volume_attachment)):
         return Consumer.OTHER

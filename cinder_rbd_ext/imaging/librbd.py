@@ -23,10 +23,10 @@ from rbd_volume_options import backend_settings
 from rbd_volume_options import bindings
 from rbd_volume_options import features
 from rbd_volume_options import image_arguments
+from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import plan
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 # Arguments of librbd's functions are named features.
@@ -102,9 +102,11 @@ class Librbd(open_image.Delegate):
     def clone_of(self, snapshot: object) -> creations.Creation | None:
         """Return the creation of a clone, by its snapshot on the source."""
         name = str(snapshot)
-        if not name.endswith(wire.CLONE_SNAPSHOT):
+        if not name.endswith(image_handles.CLONE_SNAPSHOT):
             return None
-        return self.creations.get(name.removesuffix(wire.CLONE_SNAPSHOT))
+        return self.creations.get(
+            name.removesuffix(image_handles.CLONE_SNAPSHOT)
+        )
 
     def read_parent(
         self, ioctx: bindings.Ioctx, name: str

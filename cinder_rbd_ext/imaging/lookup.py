@@ -16,7 +16,6 @@ from rbd_volume_options import image_handles
 from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import plan
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -112,7 +111,7 @@ class ImageLookup:
 
     def discard_clone_snapshot(self, source: str, clone: str) -> None:
         """Remove the snapshot of the source for a clone that failed."""
-        snapshot = clone + wire.CLONE_SNAPSHOT
+        snapshot = clone + image_handles.CLONE_SNAPSHOT
         with self.opened(source) as image:
             if any(s['name'] == snapshot for s in image.list_snaps()):
                 image_handles.remove_snapshot(image, snapshot)

@@ -47,7 +47,6 @@ from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options import trash_mark
-from rbd_volume_options import wire
 
 CONF = cfg.CONF
 LOG = logging.getLogger(__name__)
@@ -131,13 +130,13 @@ class Deletions:
             self._complete(client, volume.name)
         with self._clean_up(volume.name):
             if deletion.is_kept:
-                sources.settle(volume.name + wire.DELETED_SOURCE)
+                sources.settle(volume.name + image_handles.DELETED_SOURCE)
                 return
             # The image does not name its source if the clone was flattened.
             # There is no image if its creation was interrupted early.
             for parent in deletion.parents or _recorded(volume):
                 sources.release(parent)
-                kept = parent.source + wire.DELETED_SOURCE
+                kept = parent.source + image_handles.DELETED_SOURCE
                 if deletion.parents is None and not sources.is_there(kept):
                     # The deletion of its last clone removes the source, too.
                     self._complete(client, kept)
@@ -165,7 +164,7 @@ class Deletions:
         needs = relatives.needs_of(driver.rbd, image, pool)
         deletion.parents = needs.parents
         deletion.is_kept = any(
-            snapshot.endswith(wire.CLONE_SNAPSHOT)
+            snapshot.endswith(image_handles.CLONE_SNAPSHOT)
             for snapshot in needs.snapshots
         )
         deletion.is_moved = not deletion.is_kept and (
@@ -307,4 +306,6 @@ def _recorded(volume: protocols.Volume) -> tuple[relatives.Parent, ...]:
         ).name
     except exception.VolumeNotFound:
         source = CONF.volume_name_template % volume.source_volid
-    return (relatives.Parent(source, volume.name + wire.CLONE_SNAPSHOT),)
+    return (
+        relatives.Parent(source, volume.name + image_handles.CLONE_SNAPSHOT),
+    )

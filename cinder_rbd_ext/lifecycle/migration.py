@@ -75,7 +75,6 @@ from rbd_volume_options import options
 from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
-from rbd_volume_options import wire
 from rbd_volume_options.families import data_pool as data_pools
 from rbd_volume_options.families import sector_size
 
@@ -545,7 +544,7 @@ def _new_type_of(volume: protocols.Volume) -> str:
     """Return the type that a volume gets when it moves; empty for none."""
     if volume.status != marker.RETYPING:
         return ''
-    return record.items_of(volume.id).get(wire.RECORD_NEW_TYPE, '')
+    return record.items_of(volume.id).get(image_record.RECORD_NEW_TYPE, '')
 
 
 def _log_left(volume: protocols.Volume, reason: str) -> None:
@@ -572,7 +571,7 @@ def copied_state(
     """
     pool = request.specs_of(volume.volume_type).get(keys.DATA_POOL)
     if pool is None:
-        pool = host['capabilities'].get(wire.RBD_VOLUME_DATA_POOL)
+        pool = host['capabilities'].get('rbd_volume_data_pool')
     if not pool:
         return state.without([keys.DATA_POOL])
     return state.with_values({keys.DATA_POOL: data_pools.parse_pool(pool)})

@@ -27,7 +27,6 @@ from rbd_volume_options import image_record
 from rbd_volume_options import plan
 from rbd_volume_options import registry
 from rbd_volume_options import request
-from rbd_volume_options import wire
 from rbd_volume_options.families import sector_size
 
 LOG = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ def connected(
         return None
     if current.status in requester.RESTORING:
         remember(current.id)
-    elif wire.RECORD_RESTORING in current.admin_metadata:
+    elif image_record.RECORD_RESTORING in current.admin_metadata:
         # The restore was interrupted, and the volume is in use again.
         repair_keys(driver, current)
         return requester.current(current)
@@ -107,7 +106,7 @@ def remember(volume_id: str) -> None:
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
-    if wire.RECORD_RESTORING in recorded:
+    if image_record.RECORD_RESTORING in recorded:
         return
     copy = image_record.items_before_restore(
         db.volume_metadata_get(admin, volume_id)
@@ -122,7 +121,7 @@ def repair(volume_id: str, check: accepted_keys.Check) -> bool:
     """
     admin = context.get_admin_context()
     recorded = db.volume_admin_metadata_get(admin, volume_id)
-    if wire.RECORD_RESTORING not in recorded:
+    if image_record.RECORD_RESTORING not in recorded:
         return False
     own = image_record.before_restore(recorded)
     current = db.volume_metadata_get(admin, volume_id)

@@ -28,7 +28,6 @@ from rbd_volume_options import image_configuration
 from rbd_volume_options import image_handles
 from rbd_volume_options import options
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 
 # The share of the progress that the copy takes, if a comparison follows.
 _COPY_SHARE = 60
@@ -95,7 +94,7 @@ class Copy:
 
     def _is_temporary(self, parent: tuple[str, str, str]) -> bool:
         pool, name, snapshot = parent
-        if snapshot.endswith(wire.CLONE_SNAPSHOT):
+        if snapshot.endswith(image_handles.CLONE_SNAPSHOT):
             return True
         try:
             with self._driver.images.opened(

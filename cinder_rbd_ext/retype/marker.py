@@ -21,7 +21,6 @@ from oslo_utils import timeutils
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import image_record
-from rbd_volume_options import wire
 
 #: Status of a volume in a retype.
 RETYPING = 'retyping'
@@ -117,7 +116,9 @@ def read(admin_metadata: Mapping[str, str]) -> Marker | None:
 
     An invalid marker is ignored.
     """
-    text = ''.join(admin_metadata.get(key, '') for key in wire.MARKER_TEXTS)
+    text = ''.join(
+        admin_metadata.get(key, '') for key in image_record.MARKER_TEXTS
+    )
     if not text:
         return None
     try:
@@ -141,8 +142,8 @@ def write(volume_id: str, mark: Marker) -> Marker:
     mark = dataclasses.replace(mark, at=now)
     fields = {k: v for k, v in dataclasses.asdict(mark).items() if v}
     text = json.dumps(fields, separators=(',', ':'))
-    items = image_record.in_rows(wire.MARKER_TEXTS, text)
-    items[wire.RECORD_MARKED] = mark.left or wire.MARKED
+    items = image_record.in_rows(image_record.MARKER_TEXTS, text)
+    items[image_record.RECORD_MARKED] = mark.left or image_record.MARKED
 
     def written(rows: Mapping[str, str]) -> dict[str, str]:
         current = read(rows)
@@ -168,7 +169,9 @@ def forget(volume_id: str, mark: Marker) -> None:
 
 
 def _without(rows: Mapping[str, str]) -> dict[str, str]:
-    return {k: v for k, v in rows.items() if k not in wire.MARKER_RECORDS}
+    return {
+        k: v for k, v in rows.items() if k not in image_record.MARKER_RECORDS
+    }
 
 
 def of_deleted_volumes(driver: protocols.Driver) -> list[tuple[str, Marker]]:
@@ -176,7 +179,9 @@ def of_deleted_volumes(driver: protocols.Driver) -> list[tuple[str, Marker]]:
 
     Only those that have left the back end of the driver, with their markers.
     """
-    found = record.items_of_deleted(wire.RECORD_MARKED, back_end_of(driver))
+    found = record.items_of_deleted(
+        image_record.RECORD_MARKED, back_end_of(driver)
+    )
     return [
         (volume_id, mark)
         for volume_id, items in found.items()
@@ -186,7 +191,7 @@ def of_deleted_volumes(driver: protocols.Driver) -> list[tuple[str, Marker]]:
 
 def forget_deleted(volume_id: str) -> None:
     """Have a deleted volume not be found any more by its marker."""
-    record.clear_of_deleted(volume_id, wire.RECORD_MARKED)
+    record.clear_of_deleted(volume_id, image_record.RECORD_MARKED)
 
 
 def is_migrating(volume: protocols.Volume | record.Row) -> bool:
@@ -263,10 +268,10 @@ def marked_volumes(driver: protocols.Driver) -> list[str]:
         volume.id
         for filters in (
             {
-                'metadata': {wire.RECORD_MARKED: wire.MARKED},
+                'metadata': {image_record.RECORD_MARKED: image_record.MARKED},
                 **place_of(driver),
             },
-            {'metadata': {wire.RECORD_MARKED: back_end_of(driver)}},
+            {'metadata': {image_record.RECORD_MARKED: back_end_of(driver)}},
         )
         for volume in objects.VolumeList.get_all(admin, filters=filters)
     ]

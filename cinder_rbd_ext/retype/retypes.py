@@ -67,7 +67,6 @@ from rbd_volume_options import options
 from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -121,7 +120,9 @@ class Retypes:
             volume, mark, lock, ('status', 'name_id')
         ) as held:
             record.forget_reason(
-                volume.id, wire.REASON_RETYPE, wire.REASON_LAYOUT
+                volume.id,
+                image_record.REASON_RETYPE,
+                image_record.REASON_LAYOUT,
             )
             marker.write(volume.id, mark)
             done = self._retype(volume, new_type, stock, mark, held)

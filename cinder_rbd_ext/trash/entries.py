@@ -29,7 +29,6 @@ from rbd_volume_options import bindings
 from rbd_volume_options import image_handles
 from rbd_volume_options import ownership
 from rbd_volume_options import trash_mark
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -288,7 +287,8 @@ def _removable(image: bindings.Image, kind: str) -> list[str]:
     return [
         name
         for name in image_handles.snapshot_names(image)
-        if kind != trash_mark.DELETED or name.endswith(wire.CLONE_SNAPSHOT)
+        if kind != trash_mark.DELETED
+        or name.endswith(image_handles.CLONE_SNAPSHOT)
     ]
 
 

@@ -30,7 +30,6 @@ from cinder_rbd_ext.trash import entries
 from rbd_volume_options import bindings
 from rbd_volume_options import image_handles
 from rbd_volume_options import trash_mark
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -97,7 +96,7 @@ def _parents_of(
             except librbd.ImageNotFound:
                 continue
         if parent_pool == pool:
-            source = source.removesuffix(wire.DELETED_SOURCE)
+            source = source.removesuffix(image_handles.DELETED_SOURCE)
             parents.append(Parent(source, name))
     return tuple(dict.fromkeys(parents))
 
@@ -109,7 +108,7 @@ def drop_unneeded(driver: protocols.Driver, image: bindings.Image) -> None:
     can no longer be cloned.
     """
     for name in image_handles.snapshot_names(image):
-        clone = name.removesuffix(wire.CLONE_SNAPSHOT)
+        clone = name.removesuffix(image_handles.CLONE_SNAPSHOT)
         if name != clone and not driver.librbd.creations.get(clone):
             _drop(driver, image, name)
 
@@ -147,7 +146,7 @@ def let_go(driver: protocols.Driver, snapshot: protocols.Snapshot) -> None:
         try:
             image.unprotect_snap(snapshot.name)
         except driver.rbd.ImageBusy:
-            name = children[0]['image'] + wire.CLONE_SNAPSHOT
+            name = children[0]['image'] + image_handles.CLONE_SNAPSHOT
             image.rename_snap(snapshot.name, name)
             LOG.info(
                 'Snapshot %(old)s is %(new)s until its clones in the trash '
@@ -172,7 +171,7 @@ class Relatives:
 
     def release(self, parent: Parent) -> None:
         """Remove a clone's snapshot and the sources that it required."""
-        if parent.snapshot.endswith(wire.CLONE_SNAPSHOT):
+        if parent.snapshot.endswith(image_handles.CLONE_SNAPSHOT):
             try:
                 with self._opened(parent.source) as image:
                     if parent.snapshot in image_handles.snapshot_names(image):
@@ -185,7 +184,7 @@ class Relatives:
                 LOG.info('Source image %s is locked', parent.source)
                 self._driver.purger.parents.add(parent)
         # This runs in all cases, because the source may have been renamed.
-        self.settle(parent.source + wire.DELETED_SOURCE)
+        self.settle(parent.source + image_handles.DELETED_SOURCE)
 
     def settle_marked(self) -> None:
         """Settle the deleted sources whose clones ended unseen.
@@ -195,7 +194,7 @@ class Relatives:
         """
         ioctx = self._client.ioctx
         for name in self._driver.RBDProxy().list(ioctx):
-            if name.endswith(wire.DELETED_SOURCE) and entries.mark_of(
+            if name.endswith(image_handles.DELETED_SOURCE) and entries.mark_of(
                 self._driver, ioctx, name
             ):
                 self.settle(name)

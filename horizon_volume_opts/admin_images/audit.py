@@ -17,17 +17,16 @@ import pathlib
 from typing import Any
 
 from horizon_volume_opts import conf
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
 _VOLUMES = 'volume-'
 _SHOWN = (
-    wire.AUDIT_KIND,
-    wire.AUDIT_POOL,
-    wire.AUDIT_IMAGE,
-    wire.AUDIT_DETAIL,
-    wire.AUDIT_VOLUME,
+    'kind',
+    'pool',
+    'image',
+    'detail',
+    'volume',
 )
 
 Finding = dict[str, str]
@@ -36,12 +35,12 @@ Finding = dict[str, str]
 class MapState(str, enum.Enum):
     """The known state of the object map of an image."""
 
-    VALID = wire.AUDIT_MAP_VALID
+    VALID = 'valid'
     #: The image has a map; only Ceph knows whether it is valid.
     UNCHECKED = 'unchecked'
-    NONE = wire.AUDIT_MAP_NONE
+    NONE = 'none'
     #: librbd ignores the map until it is rebuilt.
-    INVALID = wire.AUDIT_MAP_INVALID
+    INVALID = 'invalid'
     #: There is no record of the image.
     UNKNOWN = 'unknown'
 
@@ -98,18 +97,18 @@ def _of(values: Any) -> Report:
 
     :raises LookupError, TypeError, ValueError: for another document
     """
-    version = values[wire.AUDIT_VERSION]
-    if version != wire.AUDIT_THIS_VERSION:
+    version = values['version']
+    if version != 1:
         raise ValueError(f'unknown version {version}')
     return Report(
-        str(values[wire.AUDIT_TAKEN]),
+        str(values['taken']),
         {
-            each[wire.AUDIT_NAME]: MapState(each[wire.AUDIT_OBJECT_MAP])
-            for each in values[wire.AUDIT_IMAGES]
-            if each[wire.AUDIT_NAME].startswith(_VOLUMES)
+            each['name']: MapState(each['object_map'])
+            for each in values['images']
+            if each['name'].startswith(_VOLUMES)
         },
         [
             {name: str(each[name]) for name in _SHOWN}
-            for each in values[wire.AUDIT_FINDINGS]
+            for each in values['findings']
         ],
     )

@@ -30,7 +30,6 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -229,7 +228,7 @@ class InstanceForm(ModeForm):
 class Modes(rest.Fragment):
     """The cache modes of a volume."""
 
-    url_regex = rf'{wire.DASHBOARD_ROUTE}cache-modes/$'
+    url_regex = r'rbd_volume_options/cache-modes/$'
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return the field, or nothing if no mode can be selected."""

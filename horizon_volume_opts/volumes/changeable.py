@@ -15,7 +15,6 @@ from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
-from rbd_volume_options import wire
 
 _SHARED = _('Not available: %(reason)s.')
 _NOT_ALLOWED = _('not allowed for volumes of this type')
@@ -146,7 +145,7 @@ def choices(
     value = described.get('default')
     blank = wording.default(
         in_force if value is None else value,
-        described.get(wire.DEFAULT_FROM),
+        described.get('default_from'),
         option.key,
     )
     if option.value_type is definitions.ValueType.BOOLEAN:

@@ -25,7 +25,6 @@ from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import new_volume
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -218,7 +217,7 @@ class Group(rest.Fragment):
     the request with the metadata in the response.
     """
 
-    url_regex = rf'{wire.DASHBOARD_ROUTE}new-volume/$'
+    url_regex = r'rbd_volume_options/new-volume/$'
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return the content as HTML, the metadata and whether it is valid."""

@@ -30,7 +30,6 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -311,11 +310,11 @@ class NewVolume:
         unlimited = option.bounds.get('maximum')
         smallest = described.get('minimum') or 1
         largest = described.get('maximum')
-        if described.get(wire.PER_GIB) and largest == unlimited and self.size:
+        if described.get('per_gib') and largest == unlimited and self.size:
             # At most the limit that follows from the size.
             largest = max(
-                described[wire.PER_GIB] * self.size,
-                described.get(wire.PER_GIB_MINIMUM) or 0,
+                described['per_gib'] * self.size,
+                described.get('per_gib_minimum') or 0,
             )
         if largest is None or (largest == unlimited and smallest <= 1):
             return ''

@@ -25,7 +25,6 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import options
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 _TYPE = 'volume_type'
 _POLICY = 'migration_policy'
@@ -99,7 +98,7 @@ class RetypeForm(group.GroupedForm):
 class Effects(rest.Fragment):
     """The effect of a volume type on a volume."""
 
-    url_regex = rf'{wire.DASHBOARD_ROUTE}effects/$'
+    url_regex = r'rbd_volume_options/effects/$'
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return a line, or nothing without a type."""

@@ -8,7 +8,7 @@ from typing import Any
 from tempest.lib.common import rest_client
 from tempest.lib.services.volume import base_client
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 
 
 class OptionsClient(base_client.BaseClient):
@@ -16,7 +16,7 @@ class OptionsClient(base_client.BaseClient):
 
     def list_options(self) -> Any:
         """Return the options of each type that is visible to the caller."""
-        return self._get(wire.ALIAS)
+        return self._get(definitions.ALIAS)
 
     def show_options(self, volume_type: str) -> Any:
         """Return the options of a volume type, by id or name.
@@ -24,7 +24,7 @@ class OptionsClient(base_client.BaseClient):
         :raises tempest.lib.exceptions.NotFound: if no such type is visible to
             the caller
         """
-        return self._get(f'{wire.ALIAS}/{volume_type}')
+        return self._get(f'{definitions.ALIAS}/{volume_type}')
 
     def _get(self, url: str) -> Any:
         response, text = self.get(url)

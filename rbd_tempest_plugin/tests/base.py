@@ -7,9 +7,9 @@ from typing import Any
 from tempest import config
 from tempest.api.volume import base
 
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 CONF = config.CONF
 
@@ -128,7 +128,7 @@ class RBDVolumeTest(base.BaseVolumeAdminTest):
 
 def strip(volume: Record) -> Record:
     """Return the API extension's attributes of a volume, without prefix."""
-    prefix = f'{wire.ALIAS}:'
+    prefix = f'{definitions.ALIAS}:'
     return {
         key.removeprefix(prefix): value
         for key, value in volume.items()

@@ -9,7 +9,11 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
+
+#: Item of ``connection_info['data']``: the requested cache mode. Nova stores
+#: it with the block device mapping, so that it persists across restarts and is
+#: used again after a migration.
+ITEM = 'cache_mode'
 
 
 class CacheMode(enum.Enum):
@@ -112,7 +116,7 @@ def librbd_caches(setting: str) -> bool:
 Phrase = phrases.Phrase
 
 SET_CACHE_MODE = definitions.Policy(
-    f'{wire.POLICY}:set_cache_mode',
+    f'{definitions.POLICY}:set_cache_mode',
     'Set or change the cache mode of the attachments of a volume',
 )
 
@@ -141,16 +145,16 @@ OPTIONS = (
             '([libvirt] disk_cachemodes).'
         ),
         policy=SET_CACHE_MODE,
-        attribute=wire.ATTRIBUTE_CACHE_MODES,
+        attribute=definitions.ATTRIBUTE_CACHE_MODES,
         unset=Phrase('Default: set by the compute host'),
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
-        item=wire.CONNECTION_CACHE_MODE,
+        item=ITEM,
         offered=True,
         choices={mode.value: words for mode, words in EXPLANATIONS.items()},
         suggestions=tuple(m.value for m in SAFE_CACHE_MODES),
         allowed=definitions.AllowedValues(
-            option=wire.RBD_ALLOWED_CACHE_MODES,
+            option='rbd_allowed_cache_modes',
             default=SAFE_CACHE_MODES,
             parse=parse_cache_modes,
             conf_help=(

@@ -5,12 +5,11 @@
 from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
 
 Phrase = phrases.Phrase
 
 SET_COMPRESSION_HINT = definitions.Policy(
-    f'{wire.POLICY}:set_compression_hint',
+    f'{definitions.POLICY}:set_compression_hint',
     'Set or change the compression hint of a volume',
 )
 
@@ -54,7 +53,7 @@ OPTIONS = (
             'aggressive. If unset, images have no hint.'
         ),
         policy=SET_COMPRESSION_HINT,
-        attribute=f'{wire.ALIAS}:compression_hint',
+        attribute=f'{definitions.ALIAS}:compression_hint',
         fixed=False,
         takes_effect=Phrase(
             'within seconds, for data that is written afterwards'

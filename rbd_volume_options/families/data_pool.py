@@ -12,7 +12,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
 
 Phrase = phrases.Phrase
 
@@ -71,7 +70,7 @@ OPTIONS = (
             'in rbd_pool.'
         ),
         scopes=frozenset({keys.Scope.TYPE}),
-        attribute=wire.ATTRIBUTE_DATA_POOL,
+        attribute=definitions.ATTRIBUTE_DATA_POOL,
     ),
 )
 

@@ -19,7 +19,11 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
+
+#: Items of ``connection_info['data']`` that only the Nova plug-in applies.
+ITEM_ZEROES = 'detect_zeroes'
+#: In bytes.
+ITEM_GRANULARITY = 'discard_granularity'
 
 #: The smallest size that frees an object of the image.
 OF_LAYOUT = 'layout'
@@ -84,17 +88,17 @@ def granularity_in_bytes(
 Phrase = phrases.Phrase
 
 SET_DISCARD = definitions.Policy(
-    f'{wire.POLICY}:set_discard',
+    f'{definitions.POLICY}:set_discard',
     'Set or change whether a volume accepts discards',
 )
 
 SET_DISCARD_GRANULARITY = definitions.Policy(
-    f'{wire.POLICY}:set_discard_granularity',
+    f'{definitions.POLICY}:set_discard_granularity',
     'Set or change the discard granularity of a volume',
 )
 
 SET_DETECT_ZEROES = definitions.Policy(
-    f'{wire.POLICY}:set_detect_zeroes',
+    f'{definitions.POLICY}:set_detect_zeroes',
     'Set or change how writes of zeros to a volume are treated',
 )
 
@@ -128,11 +132,11 @@ OPTIONS = (
             'with rbd:discard. If unset, they do.'
         ),
         policy=SET_DISCARD,
-        attribute=f'{wire.ALIAS}:discard',
+        attribute=f'{definitions.ALIAS}:discard',
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
-        item=wire.CONNECTION_DISCARD,
-        connection_items=lambda value: {wire.CONNECTION_DISCARD: value},
+        item='discard',
+        connection_items=lambda value: {'discard': value},
         bounds={'allowed': [False, True]},
         suggestions=('true', 'false'),
     ),
@@ -164,15 +168,13 @@ OPTIONS = (
             'with an older libvirt than 9.7. If unset, QEMU decides.'
         ),
         policy=SET_DISCARD_GRANULARITY,
-        attribute=f'{wire.ALIAS}:discard_granularity',
+        attribute=f'{definitions.ALIAS}:discard_granularity',
         unset=Phrase('Default: set by QEMU'),
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
-        item=wire.CONNECTION_DISCARD_GRANULARITY,
+        item=ITEM_GRANULARITY,
         for_layout=granularity_in_bytes,
-        connection_items=lambda value: {
-            wire.CONNECTION_DISCARD_GRANULARITY: value
-        },
+        connection_items=lambda value: {ITEM_GRANULARITY: value},
         requires=(f'the Nova plug-in and libvirt {OLDEST_LIBVIRT}'),
         choices=GRANULARITIES,
         suggestions=(OF_LAYOUT, '32KiB', '4MiB'),
@@ -208,11 +210,11 @@ OPTIONS = (
             'zeros are written like other data.'
         ),
         policy=SET_DETECT_ZEROES,
-        attribute=f'{wire.ALIAS}:detect_zeroes',
+        attribute=f'{definitions.ALIAS}:detect_zeroes',
         fixed=False,
         takes_effect=Phrase('at the next attachment'),
-        item=wire.CONNECTION_DETECT_ZEROES,
-        connection_items=lambda value: {wire.CONNECTION_DETECT_ZEROES: value},
+        item=ITEM_ZEROES,
+        connection_items=lambda value: {ITEM_ZEROES: value},
         requires='the Nova plug-in',
         without_plug_in='off',
         choices=_ZEROES,

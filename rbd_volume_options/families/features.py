@@ -10,12 +10,11 @@ from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import operator_limits
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
 
 Phrase = phrases.Phrase
 
 SET_FEATURES = definitions.Policy(
-    f'{wire.POLICY}:set_features', 'Set the image features of a volume'
+    f'{definitions.POLICY}:set_features', 'Set the image features of a volume'
 )
 
 
@@ -99,7 +98,7 @@ OPTIONS = (
             'ceph.conf applies.'
         ),
         policy=SET_FEATURES,
-        attribute=wire.ATTRIBUTE_FEATURES,
+        attribute=definitions.ATTRIBUTE_FEATURES,
         family='features',
         inherited=True,
         bounds={'required': [features.LAYERING]},

@@ -11,18 +11,17 @@ from rbd_volume_options import layout
 from rbd_volume_options import operator_limits
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 Phrase = phrases.Phrase
 
 SET_LAYOUT = definitions.Policy(
-    f'{wire.POLICY}:set_layout', 'Set the layout of a volume'
+    f'{definitions.POLICY}:set_layout', 'Set the layout of a volume'
 )
 
 
 def _size_bounds(smallest: int) -> dict[str, Any]:
     return {
-        wire.POWER_OF_TWO: True,
+        'power_of_two': True,
         'minimum': smallest,
         'maximum': layout.MAX_OBJECT_SIZE,
     }
@@ -33,7 +32,7 @@ def _object_size_bounds(
 ) -> dict[str, Any]:
     return {
         'minimum': max(limits.min_object_size for limits in backends),
-        wire.MAXIMUM_OBJECTS: min(limits.max_objects for limits in backends),
+        'maximum_objects': min(limits.max_objects for limits in backends),
     }
 
 
@@ -69,7 +68,7 @@ OPTIONS = (
             'bytes or with a unit. If unset, rbd_store_chunk_size applies.'
         ),
         policy=SET_LAYOUT,
-        attribute=wire.ATTRIBUTE_OBJECT_SIZE,
+        attribute=definitions.ATTRIBUTE_OBJECT_SIZE,
         inherited=True,
         bounds=_size_bounds(layout.MIN_OBJECT_SIZE),
         narrowed=_object_size_bounds,
@@ -106,13 +105,13 @@ OPTIONS = (
             'of ceph.conf or of the pool applies.'
         ),
         policy=SET_LAYOUT,
-        attribute=wire.ATTRIBUTE_STRIPE_UNIT,
+        attribute=definitions.ATTRIBUTE_STRIPE_UNIT,
         partner=keys.STRIPE_COUNT,
         family='striping',
         inherited=True,
         bounds={
             **_size_bounds(layout.MIN_STRIPE_UNIT),
-            wire.TOGETHER_WITH: [keys.STRIPE_COUNT],
+            'together_with': [keys.STRIPE_COUNT],
         },
         suggestions=definitions.powers(4 * sizes.KIB, 4 * sizes.MIB),
         invalid='3',
@@ -139,11 +138,11 @@ OPTIONS = (
             'rbd_volume_stripe_unit.'
         ),
         policy=SET_LAYOUT,
-        attribute=wire.ATTRIBUTE_STRIPE_COUNT,
+        attribute=definitions.ATTRIBUTE_STRIPE_COUNT,
         partner=keys.STRIPE_UNIT,
         family='striping',
         inherited=True,
-        bounds={'minimum': 1, wire.TOGETHER_WITH: [keys.STRIPE_UNIT]},
+        bounds={'minimum': 1, 'together_with': [keys.STRIPE_UNIT]},
         narrowed=_stripe_count_bounds,
         suggestions=tuple(str(2**n) for n in range(7)),
     ),

@@ -11,12 +11,11 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 
 Phrase = phrases.Phrase
 
 SET_LIMITS = definitions.Policy(
-    f'{wire.POLICY}:set_limits',
+    f'{definitions.POLICY}:set_limits',
     'Set or change the limits on reads and writes of a volume',
 )
 
@@ -83,7 +82,7 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[definitions.Option]:
     of_volume: dict[str, Any] = {
         'kind': definitions.Kind.IMAGE_CONFIGURATION,
         'policy': SET_LIMITS,
-        'attribute': wire.ATTRIBUTE_LIMITS,
+        'attribute': definitions.ATTRIBUTE_LIMITS,
         'is_item': True,
     }
     of_type: dict[str, Any] = {
@@ -115,8 +114,8 @@ def _limit_options(each: keys.LimitKeys) -> Iterator[definitions.Option]:
         rules={
             'minimum': each.minimum,
             'maximum': each.maximum,
-            wire.PER_GIB: each.per_gib,
-            wire.PER_GIB_MINIMUM: each.minimum,
+            'per_gib': each.per_gib,
+            'per_gib_minimum': each.minimum,
         },
         **of_volume,
     )

@@ -18,7 +18,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import phrases
-from rbd_volume_options import wire
 
 #: The only size that not all firmware can boot from.
 LARGE = '4096'
@@ -54,8 +53,8 @@ def connection_items(sector_size: str) -> dict[str, Any]:
     """Return the items of the connection; Nova expects texts."""
     logical, physical = _LOGICAL_AND_PHYSICAL[sector_size]
     return {
-        wire.CONNECTION_LOGICAL_BLOCK_SIZE: logical,
-        wire.CONNECTION_PHYSICAL_BLOCK_SIZE: physical,
+        'logical_block_size': logical,
+        'physical_block_size': physical,
     }
 
 
@@ -160,7 +159,7 @@ def check_bootable(
 Phrase = phrases.Phrase
 
 SET_SECTOR_SIZE = definitions.Policy(
-    f'{wire.POLICY}:set_sector_size', 'Set the sector size of a volume'
+    f'{definitions.POLICY}:set_sector_size', 'Set the sector size of a volume'
 )
 
 OPTIONS = (
@@ -196,7 +195,7 @@ OPTIONS = (
             'size of their source. If unset, disk_geometry applies.'
         ),
         policy=SET_SECTOR_SIZE,
-        attribute=wire.ATTRIBUTE_SECTOR_SIZE,
+        attribute=definitions.ATTRIBUTE_SECTOR_SIZE,
         inherited=True,
         connection_items=connection_items,
         choices=EXPLANATIONS,

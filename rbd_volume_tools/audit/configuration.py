@@ -17,7 +17,6 @@ from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import records
 
@@ -81,7 +80,7 @@ def contradictions(
     image: images.Image, volume: records.Volume
 ) -> Iterator[str]:
     """Yield the differences between an image and the record of its volume."""
-    has_record = wire.ATTRIBUTE_OBJECT_SIZE in volume.made
+    has_record = definitions.ATTRIBUTE_OBJECT_SIZE in volume.made
     if has_record and is_settled(volume):
         yield from _differences(image.overrides, volume).values()
 

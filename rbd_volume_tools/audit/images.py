@@ -19,7 +19,6 @@ from typing import Any
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import use
 
@@ -30,10 +29,10 @@ OVERRIDE = 'conf_'
 class MapState(enum.Enum):
     """State of the object map of an image or a snapshot."""
 
-    VALID = wire.AUDIT_MAP_VALID
+    VALID = 'valid'
     #: librbd ignores the map until it is rebuilt.
-    INVALID = wire.AUDIT_MAP_INVALID
-    NONE = wire.AUDIT_MAP_NONE
+    INVALID = 'invalid'
+    NONE = 'none'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import dataclasses
 import enum
 import re
 
-from rbd_volume_options import wire
+from rbd_volume_options import image_handles
 
 _UUID = r'[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}'
-_DELETED = re.escape(wire.DELETED_SOURCE)
-_CLONE = re.escape(wire.CLONE_SNAPSHOT)
+_DELETED = re.escape(image_handles.DELETED_SOURCE)
+_CLONE = re.escape(image_handles.CLONE_SNAPSHOT)
 # Nova's disks, and no copies with a suffix of an administrator.
 _DISK = r'_disk(?:\.(?:config|local|swap|eph\d+))?(?:\.rescue)?'
 

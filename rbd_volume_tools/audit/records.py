@@ -11,7 +11,9 @@ import functools
 from typing import Any
 from urllib import parse
 
-from rbd_volume_options import wire
+from rbd_volume_options import backend_settings
+from rbd_volume_options import definitions
+from rbd_volume_options import ownership
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import databases
@@ -195,7 +197,7 @@ def of_cloud(cloud: Any, cluster: str) -> Records:
         frozenset(
             pool['name']
             for pool in pools
-            if pool['capabilities'].get(wire.RBD_VOLUME_OPTIONS)
+            if pool['capabilities'].get(backend_settings.CAPABILITY)
         ),
         frozenset(_elsewhere(pools, cluster)),
         incomplete,
@@ -346,7 +348,7 @@ def _get(cinder: Any, path: str) -> Body:
 
 def of_body(body: Body) -> Volume:
     """Return a volume as the API shows it."""
-    prefix = f'{wire.ALIAS}:'
+    prefix = f'{definitions.ALIAS}:'
     ident = body['id']
     migration = body.get('migration_status')
     return Volume(
@@ -375,7 +377,7 @@ def _types(cinder: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
 def _cloud_id(pools: Iterable[Body]) -> str:
     """Return the id of the cloud that the back ends report."""
     idents = {
-        pool['capabilities'].get(wire.RBD_CLOUD_ID) for pool in pools
+        pool['capabilities'].get(ownership.CLOUD_ID) for pool in pools
     } - {None}
     if len(idents) > 1:
         raise ValueError(
@@ -418,7 +420,7 @@ def clusters(pools: Iterable[Body]) -> frozenset[str]:
 def _place(report: Body) -> tuple[str, str] | None:
     """Return the cluster and the Ceph pool of a back end, if it has one."""
     # The stock driver reports ceph:<conf>:<fsid>:<user>:<pool>.
-    location = wire.location_in(report)
+    location = backend_settings.location_in(report)
     if not location.startswith('ceph:'):
         return None
     _, fsid, _, rbd_pool = location.rsplit(':', 3)

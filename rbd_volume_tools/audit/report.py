@@ -9,7 +9,7 @@ import datetime
 import json
 from typing import Any
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
@@ -98,7 +98,7 @@ class Report:
         yield '{\n'
         for name, value in self._plain().items():
             yield f'"{name}": {json.dumps(value, indent=1)},\n'
-        yield f'"{wire.AUDIT_IMAGES}": [\n'
+        yield '"images": [\n'
         separator = ''
         for each in self.scans:
             for image in each.found:
@@ -110,8 +110,8 @@ class Report:
     def _plain(self) -> dict[str, Any]:
         """Return the report as plain values, without the images."""
         return {
-            wire.AUDIT_VERSION: wire.AUDIT_THIS_VERSION,
-            wire.AUDIT_TAKEN: self.taken.isoformat(),
+            'version': 1,
+            'taken': self.taken.isoformat(),
             'seconds': round(self.seconds, 3),
             'counts': [
                 {
@@ -121,7 +121,7 @@ class Report:
                 }
                 for each in self.counts
             ],
-            wire.AUDIT_FINDINGS: [_plain_finding(each) for each in self.found],
+            'findings': [_plain_finding(each) for each in self.found],
         }
 
 
@@ -200,12 +200,12 @@ def _used(group: Iterable[images.Image]) -> int | None:
 
 def _plain_finding(finding: findings.Finding) -> dict[str, Any]:
     return {
-        wire.AUDIT_KIND: finding.kind.code,
+        'kind': finding.kind.code,
         'severity': finding.kind.severity.name.lower(),
-        wire.AUDIT_POOL: finding.pool,
-        wire.AUDIT_IMAGE: finding.image,
-        wire.AUDIT_DETAIL: finding.detail,
-        wire.AUDIT_VOLUME: finding.volume,
+        'pool': finding.pool,
+        'image': finding.image,
+        'detail': finding.detail,
+        'volume': finding.volume,
         'project': finding.project,
         'remedy': finding.kind.remedy,
     }
@@ -217,25 +217,25 @@ def _plain_image(
     made = image.image_layout
     attributes = volume.made if volume else {}
     return {
-        wire.AUDIT_POOL: image.pool,
-        wire.AUDIT_NAME: image.name,
-        wire.AUDIT_VOLUME: volume.ident if volume else '',
-        'sector_size': attributes.get(wire.ATTRIBUTE_SECTOR_SIZE),
+        'pool': image.pool,
+        'name': image.name,
+        'volume': volume.ident if volume else '',
+        'sector_size': attributes.get(definitions.ATTRIBUTE_SECTOR_SIZE),
         'id': image.ident,
         'size': image.size,
-        wire.AUDIT_USED: image.used,
+        'used': image.used,
         'object_size': made.object_size,
         'stripe_unit': made.stripe_unit,
         'stripe_count': made.stripe_count,
         'features': sorted(image.image_features),
         'data_pool': image.data_pool,
-        wire.AUDIT_OBJECT_MAP: image.map_state.value,
+        'object_map': image.map_state.value,
         'parent': image.parent,
         'snapshots': [
             {
-                wire.AUDIT_NAME: each.name,
+                'name': each.name,
                 'namespace': each.namespace,
-                wire.AUDIT_OBJECT_MAP: each.map_state.value,
+                'object_map': each.map_state.value,
                 'children': len(each.children),
             }
             for each in image.snapshots

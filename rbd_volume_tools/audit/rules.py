@@ -10,10 +10,11 @@ import datetime
 import functools
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import ownership
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import configuration
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
@@ -30,7 +31,7 @@ MANY_OBJECTS = 1_000_000
 # the retype is reported. A running service updates the progress every minute.
 _RETYPING = 'retyping'
 # Prefix of the names of attributes, which findings leave out.
-_PREFIX = f'{wire.ALIAS}:'
+_PREFIX = f'{definitions.ALIAS}:'
 _STALLED = datetime.timedelta(minutes=10)
 # Time without a write after which an upload to Glance is reported.
 _ABANDONED = datetime.timedelta(days=1)
@@ -204,9 +205,9 @@ def _is_being_converted(
     )
     if volume is None or volume.status != _RETYPING:
         return False
-    conversion = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
+    conversion = volume.made.get(image_record.ATTRIBUTE_CONVERSION) or {}
     try:
-        at = records.utc(str(conversion.get(wire.CONVERSION_AT)))
+        at = records.utc(str(conversion.get('at')))
     except ValueError:
         return False
     return now - at < _STALLED
@@ -420,9 +421,9 @@ def _of_volume(
 def _actual(image: images.Image) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an image, as the API shows them."""
     made = image.image_layout
-    yield wire.ATTRIBUTE_OBJECT_SIZE, made.object_size
-    yield wire.ATTRIBUTE_STRIPE_UNIT, made.stripe_unit
-    yield wire.ATTRIBUTE_STRIPE_COUNT, made.stripe_count
-    yield wire.ATTRIBUTE_FEATURES, sorted(image.image_features)
+    yield definitions.ATTRIBUTE_OBJECT_SIZE, made.object_size
+    yield definitions.ATTRIBUTE_STRIPE_UNIT, made.stripe_unit
+    yield definitions.ATTRIBUTE_STRIPE_COUNT, made.stripe_count
+    yield definitions.ATTRIBUTE_FEATURES, sorted(image.image_features)
     if image.data_pool:
-        yield wire.ATTRIBUTE_DATA_POOL, image.data_pool
+        yield definitions.ATTRIBUTE_DATA_POOL, image.data_pool

@@ -9,7 +9,6 @@ import json
 import pathlib
 from typing import Any
 
-from rbd_volume_options import wire
 from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import servers
 from rbd_volume_tools.bench import servers_report
@@ -92,7 +91,7 @@ def run(
     ioctx = target.cluster.open_ioctx(target.pool)
     try:
         features = images.default_features(
-            target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
+            target.cluster.conf_get('rbd_default_features')
         )
         own = images.Images(
             *(target.librbd, ioctx, features, _MARK),

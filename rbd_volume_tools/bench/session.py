@@ -14,7 +14,6 @@ from typing import Any
 from typing import NoReturn
 
 from rbd_volume_options import errors
-from rbd_volume_options import wire
 from rbd_volume_tools.bench import facts
 from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import matrix
@@ -301,7 +300,7 @@ def _swept(
 ) -> images.Images:
     """Return the images of a benchmark, without those of earlier runs."""
     features = images.default_features(
-        target.cluster.conf_get(wire.RBD_DEFAULT_FEATURES)
+        target.cluster.conf_get('rbd_default_features')
     )
     own_images = images.Images(
         *(target.librbd, ioctx, features, target.limit),

@@ -11,8 +11,9 @@ import openstack.exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
 
+from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
@@ -155,9 +156,9 @@ class Attachment:
 
 def _reason(volume: Record, refused_before: Record | None) -> str:
     """Return why a volume was not attached, if the reason is known."""
-    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+    refused = volume.get(image_record.ATTRIBUTE_ATTACH_REFUSED)
     if refused and refused != refused_before:
-        reason = printable.text(refused[wire.ATTACH_REFUSED_REASON])
+        reason = printable.text(refused['reason'])
         return f'Volume {volume["id"]} was not attached: {reason}'
     return (
         f'Volume {volume["id"]} was not attached, but Cinder did not refuse '
@@ -238,7 +239,8 @@ def attach(
         volume = before
         if parsed_args.wait and not attachment.is_offloaded():
             volume = attachment.wait(
-                parsed_args.timeout, before.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+                parsed_args.timeout,
+                before.get(image_record.ATTRIBUTE_ATTACH_REFUSED),
             )
     except NotAttached as error:
         if changes:
@@ -252,7 +254,7 @@ def attach(
         made.get('device'),
         ident,
         mode or asked_before,
-        (volume.get(wire.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
+        (volume.get(definitions.ATTRIBUTE_CACHE_MODES) or {}).get(ident),
     )
 
 

@@ -14,11 +14,11 @@ from osc_lib.command import command
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_tools.client import metadata
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import columns
@@ -58,11 +58,11 @@ def _row(type_name: str, key: str, told: Record, is_whole: bool) -> Row:
         columns.value(key),
         columns.allowed(told, key),
         columns.value(told['default'], key),
-        columns.value(told[wire.DEFAULT_FROM]),
+        columns.value(told['default_from']),
         bool(option and not option.fixed),
         option.sentence if option else '',
     )
-    return (*row, told[wire.SETTABLE]) if is_whole else row
+    return (*row, told['settable']) if is_whole else row
 
 
 def _summary(row: Row, is_settable: bool) -> list[str]:
@@ -108,9 +108,9 @@ class RBDOptions(columns.SafeCells, command.Lister):
         if parsed_args.type:
             told = [_type(api, parsed_args.type)]
         else:
-            told = answers.record(api.get(wire.ROUTE))['volume_types']
+            told = answers.record(api.get(definitions.ROUTE))['volume_types']
         for each in told:
-            if not each[wire.SUPPORTED]:
+            if not each['supported']:
                 self.log.warning(
                     '%s offers no RBD volume options: %s',
                     printable.text(each['name']),
@@ -120,7 +120,7 @@ class RBDOptions(columns.SafeCells, command.Lister):
             (_row(each['name'], key, option, parsed_args.all), option)
             for each in told
             for key, option in each['options'].items()
-            if parsed_args.all or option[wire.SETTABLE]
+            if parsed_args.all or option['settable']
         ]
         if parsed_args.formatter != 'table':
             headers = _HEADERS if parsed_args.all else _HEADERS[:-1]
@@ -133,7 +133,7 @@ class RBDOptions(columns.SafeCells, command.Lister):
         return (*_HEADERS[shown], 'Description'), [
             (
                 *name,
-                _Summary((width, _summary(row, option[wire.SETTABLE]))),
+                _Summary((width, _summary(row, option['settable']))),
             )
             for name, (row, option) in zip(names, rows, strict=True)
         ]
@@ -167,7 +167,7 @@ def _type_of_volume(api: Any, name: str) -> Record | None:
 
 
 def _answer(api: Any, name: str) -> Any:
-    return api.get(f'{wire.ROUTE}/{parse.quote(name, safe="")}')
+    return api.get(f'{definitions.ROUTE}/{parse.quote(name, safe="")}')
 
 
 class ShowRBDVolume(columns.SafeCells, command.Lister):
@@ -269,20 +269,20 @@ def rows_of_volume(volume: Record, told: Record | None) -> Iterator[Row]:
         yield from _rows_of_attachments(option, volume, told)
     # The image metadata is not used, because tenants can write it and images
     # pass it on to volumes.
-    failed = volume.get(wire.ATTRIBUTE_REFUSED)
+    failed = volume.get(image_record.ATTRIBUTE_REFUSED)
     if failed:
         yield 'creation', failed, 'refused by the driver'
-    refused = volume.get(wire.ATTRIBUTE_ATTACH_REFUSED)
+    refused = volume.get(image_record.ATTRIBUTE_ATTACH_REFUSED)
     if refused:
-        reason = refused[wire.ATTACH_REFUSED_REASON]
-        yield 'last attachment', reason, refused[wire.ATTACH_REFUSED_AT]
-    conversion = volume.get(wire.ATTRIBUTE_CONVERSION)
-    if conversion and conversion[wire.CONVERSION_REASON]:
-        reason = conversion[wire.CONVERSION_REASON]
+        reason = refused['reason']
+        yield 'last attachment', reason, refused['at']
+    conversion = volume.get(image_record.ATTRIBUTE_CONVERSION)
+    if conversion and conversion['reason']:
+        reason = conversion['reason']
         yield 'last retype', reason, 'refused by the driver'
     elif conversion:
-        done = conversion[wire.CONVERSION_PERCENT]
-        yield 'retype', f'{done} %', conversion[wire.CONVERSION_AT]
+        done = conversion['percent']
+        yield 'retype', f'{done} %', conversion['at']
 
 
 def _why_unset(volume: Record) -> str | None:
@@ -290,7 +290,7 @@ def _why_unset(volume: Record) -> str | None:
 
     The driver records all values of an image that it created or took over.
     """
-    if volume.get(wire.ATTRIBUTE_OBJECT_SIZE) is not None:
+    if volume.get(definitions.ATTRIBUTE_OBJECT_SIZE) is not None:
         return None
     if volume.get('status') in _WITHOUT_IMAGE:
         return 'unknown (no image was recorded)'
@@ -303,8 +303,8 @@ def _discard(volume: Record) -> Iterator[Row]:
     An object holds every n-th stripe unit, so only the discard of a whole
     object set does. Smaller ones free space in the objects.
     """
-    object_size = volume.get(wire.ATTRIBUTE_OBJECT_SIZE)
-    stripe_count = volume.get(wire.ATTRIBUTE_STRIPE_COUNT)
+    object_size = volume.get(definitions.ATTRIBUTE_OBJECT_SIZE)
+    stripe_count = volume.get(definitions.ATTRIBUTE_STRIPE_COUNT)
     if object_size and stripe_count and stripe_count > 1:
         removed = sizes.format_size(object_size * stripe_count)
         yield 'discards', f'remove objects in pieces of {removed}', 'RBD image'
@@ -324,7 +324,7 @@ def _rows_of_attachments(
     elif not next_one and told:
         offered = told['options'].get(option.key) or {}
         next_one = offered.get('default')
-        origin = offered.get(wire.DEFAULT_FROM) or 'compute host'
+        origin = offered.get('default_from') or 'compute host'
     if next_one is None and option.is_rarely_set:
         # The attachments have the default of the stock driver.
         return
@@ -342,7 +342,7 @@ def _rows_of_attachments(
 
 def _in_force(volume: Record, ident: str, requested: object) -> str:
     """Return what the host of an attachment gives instead, if it does."""
-    modes = volume.get(wire.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
+    modes = volume.get(image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
     if requested is None or ident not in modes:
         return ''
     mode = modes[ident]
@@ -360,7 +360,7 @@ def _origin_of_features(volume: Record, told: Record | None) -> str:
     striping follows from the layout.
     """
     items = volume['metadata']
-    recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
+    recorded = volume.get(image_record.ATTRIBUTE_ORIGINS) or {}
     name = keys.FEATURES.removeprefix(keys.PREFIX)
     requested = str(recorded.get(name) or errors.Origin.VOLUME_METADATA.label)
     if keys.FEATURES in items:
@@ -368,13 +368,13 @@ def _origin_of_features(volume: Record, told: Record | None) -> str:
     parts = []
     if keys.OBJECT_MAP in items:
         parts.append(f'object map: {requested}')
-    has = volume.get(wire.ATTRIBUTE_FEATURES) or ()
+    has = volume.get(definitions.ATTRIBUTE_FEATURES) or ()
     striping = recorded.get(keys.STRIPING)
     if features.STRIPING in has and striping:
         parts.append(f'striping: {striping}')
     if keys.OBJECT_MAP in items or told is None:
         offered = (told or {'options': {}})['options'].get(keys.FEATURES, {})
-        other = offered.get(wire.DEFAULT_FROM)
+        other = offered.get('default_from')
         other = other or (_HIDDEN if told is None else _CEPH)
     else:
         other = recorded.get(name)
@@ -387,7 +387,7 @@ _CEPH = errors.Origin.CLUSTER.label
 
 def _default_origin(volume: Record, key: str, told: Record) -> str:
     offered = told['options'].get(key) or {}
-    origin: str | None = offered.get(wire.DEFAULT_FROM)
+    origin: str | None = offered.get('default_from')
     if origin == errors.Origin.VOLUME_TYPE.label:
         return origin
     if volume.get('source_volid') or volume.get('snapshot_id'):
@@ -406,7 +406,7 @@ def _origin(
     key = option.key
     if key == keys.FEATURES:
         return _origin_of_features(volume, told)
-    recorded = volume.get(wire.ATTRIBUTE_ORIGINS) or {}
+    recorded = volume.get(image_record.ATTRIBUTE_ORIGINS) or {}
     for part, names in options.PARTS.items():
         name = part.removeprefix(keys.PREFIX)
         if key in names and name in recorded:
@@ -420,6 +420,6 @@ def _origin(
         # A limit that follows from the size, or the largest one. A volume does
         # not have the limits of its source.
         offered = told['options'].get(key) or {}
-        origin: str | None = offered.get(wire.DEFAULT_FROM)
+        origin: str | None = offered.get('default_from')
         return origin or errors.Origin.VOLUME_TYPE.label
     return _default_origin(volume, key, told)

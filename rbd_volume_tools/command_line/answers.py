@@ -8,7 +8,7 @@ from typing import Any
 
 from osc_lib import exceptions
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.command_line import printable
 
 Record = dict[str, Any]
@@ -82,7 +82,7 @@ def has_extension(storage: Any) -> bool:
     :param storage: Cinder's API
     :raises CommandError: if the API does not say so
     """
-    response = storage.get(f'/extensions/{wire.ALIAS}')
+    response = storage.get(f'/extensions/{definitions.ALIAS}')
     if response.status_code == 404:
         return False
     record(response)
@@ -99,5 +99,5 @@ def need_extension(storage: Any, instead: str = '') -> None:
     if not has_extension(storage):
         raise exceptions.CommandError(
             f'{NOT_LOADED}: cinder-api of this cloud does not have '
-            f'{wire.ALIAS}.{instead and " "}{instead}'
+            f'{definitions.ALIAS}.{instead and " "}{instead}'
         )

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import datetime
 from typing import Any
 
+from rbd_volume_options import backend_settings
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import findings
@@ -51,7 +52,7 @@ def check(cinder: Any, nodes: Sequence[str] = ()) -> Iterator[Finding]:
         report = pool['capabilities']
         if report.get('storage_protocol') != 'ceph':
             continue
-        ours = report.get(wire.RBD_VOLUME_OPTIONS) is True
+        ours = report.get(backend_settings.CAPABILITY) is True
         yield Finding(
             f'running back end {pool["name"]}',
             'our driver' if ours else 'another RBD driver',
@@ -72,7 +73,7 @@ def _check_limits(cinder: Any, pools: Any) -> Iterator[Finding]:
     default = {
         key
         for pool in pools
-        for key in pool['capabilities'].get(wire.RBD_TENANT_OPTIONS) or ()
+        for key in pool['capabilities'].get('rbd_tenant_options') or ()
     }
     limited, permitted = {}, {}
     for each in answers.volume_types(cinder):
@@ -228,11 +229,13 @@ def _check_extension(cinder: Any, url: str) -> Finding:
             '--api-endpoint must contain the version, such as '
             'http://192.0.2.11:8776/v3.',
         )
-    if wire.ALIAS in {each['alias'] for each in extensions['extensions']}:
-        return Finding(subject, wire.ALIAS)
+    if definitions.ALIAS in {
+        each['alias'] for each in extensions['extensions']
+    }:
+        return Finding(subject, definitions.ALIAS)
     return Finding(
         subject,
-        f'{wire.ALIAS} is not among the extensions of this cinder-api',
+        f'{definitions.ALIAS} is not among the extensions of this cinder-api',
         Severity.ERROR,
         'Set osapi_volume_extension in every cinder-api service and restart '
         'it. Until then, tenants can store keys that were not checked.',

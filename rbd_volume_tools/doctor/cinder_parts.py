@@ -12,7 +12,6 @@ import pathlib
 import re
 import uuid
 
-from rbd_volume_options import wire
 from rbd_volume_tools.command_line import configuration
 from rbd_volume_tools.command_line import findings
 
@@ -67,7 +66,7 @@ def accesses(
     """
     for section in back_ends(conf):
         name = conf.get(section, 'volume_backend_name', section)
-        own = conf.get(section, wire.RBD_VOLUME_DATA_POOL)
+        own = conf.get(section, 'rbd_volume_data_pool')
         extra = data_pools.get(name, set()) | ({own} if own else set())
         yield Access(
             f'Cinder [{section}]',

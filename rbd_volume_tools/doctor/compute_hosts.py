@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rbd_volume_options import compute_hosts
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.command_line import findings
 
@@ -27,7 +27,7 @@ def check(compute: Any, cinder: Any) -> Iterator[Finding]:
     """
     told = {
         host['host']: compute_hosts.heard(host)
-        for host in _get(cinder, wire.HOSTS_ROUTE)[wire.HOSTS]
+        for host in _get(cinder, definitions.HOSTS_ROUTE)['compute_hosts']
     }
     hosts = {
         name: told.get(name, compute_hosts.Heard())

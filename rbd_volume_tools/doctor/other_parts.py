@@ -9,7 +9,6 @@ import json
 import pathlib
 from typing import Any
 
-from rbd_volume_options import wire
 from rbd_volume_options.families import cache_modes
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import configuration
@@ -18,9 +17,9 @@ from rbd_volume_tools.doctor import api_parts
 from rbd_volume_tools.doctor import cinder_parts
 from rbd_volume_tools.doctor import pools
 
-STORE = wire.STORE_TYPE
+STORE = 'rbd_objmap'
 _STOCK_STORE = 'rbd'
-ENABLED = wire.DASHBOARD_ENABLED
+ENABLED = '_3110_rbd_volume_options.py'
 #: Folders of Horizon in distributions and virtual environments.
 ENABLED_FOLDERS = (
     'etc/openstack-dashboard/enabled',
@@ -211,8 +210,7 @@ def check_modes(
             mode
             for section in cinder_parts.back_ends(cinder)
             if cinder.get(section, 'volume_driver') == cinder_parts.OURS
-            for mode in cinder.list(section, wire.RBD_ALLOWED_CACHE_MODES)
-            or safe
+            for mode in cinder.list(section, 'rbd_allowed_cache_modes') or safe
         )
     known = {each.value for each in cache_modes.CacheMode}
     missing = sorted(allowed & known - offered)

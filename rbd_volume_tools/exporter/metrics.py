@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import dataclasses
 
 from rbd_volume_options import compute_hosts
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_tools.audit import configuration
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
@@ -354,8 +355,10 @@ def _of_attachments(audited: report.Report) -> Iterator[Sample]:
         return
     numbers: collections.Counter[compute_hosts.State] = collections.Counter()
     for volume in audited.known.volumes.values():
-        in_force = volume.made.get(wire.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
-        requested = volume.made.get(wire.ATTRIBUTE_CACHE_MODES) or {}
+        in_force = (
+            volume.made.get(image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
+        )
+        requested = volume.made.get(definitions.ATTRIBUTE_CACHE_MODES) or {}
         for attachment, mode in requested.items():
             if mode:
                 state = compute_hosts.compare_modes(

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 BACKEND_NAME = 'volume_backend_name'
 
@@ -86,7 +86,7 @@ def _reports(
 
 
 def _is_ours(report: Record) -> bool:
-    return report.get(wire.RBD_VOLUME_OPTIONS) is True
+    return report.get(backend_settings.CAPABILITY) is True
 
 
 def plan_named(
@@ -140,8 +140,8 @@ def _specs(backend: str, report: Record) -> dict[str, str]:
     specs = {BACKEND_NAME: backend}
     if (
         _is_ours(report)
-        and report.get(wire.RBD_VOLUME_OBJECT_MAP) is None
-        and report.get(wire.RBD_VOLUME_FEATURES) is None
+        and report.get('rbd_volume_object_map') is None
+        and report.get('rbd_volume_features') is None
     ):
         specs[keys.OBJECT_MAP] = 'true'
     return specs

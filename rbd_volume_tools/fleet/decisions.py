@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import dataclasses
 import enum
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
@@ -215,7 +215,7 @@ def obstacle(
             return NO_MAP, ''
     elif (
         volume
-        and wire.ATTRIBUTE_FEATURES in volume.made
+        and definitions.ATTRIBUTE_FEATURES in volume.made
         and plan(action, target).change
     ):
         return RECORDED, ''

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import outcomes
 
@@ -18,12 +19,12 @@ _RETYPING = 'retyping'
 
 #: Keys and the attributes that show what an image has.
 _ATTRIBUTES = {
-    keys.OBJECT_SIZE: wire.ATTRIBUTE_OBJECT_SIZE,
-    keys.STRIPE_UNIT: wire.ATTRIBUTE_STRIPE_UNIT,
-    keys.STRIPE_COUNT: wire.ATTRIBUTE_STRIPE_COUNT,
-    keys.OBJECT_MAP: wire.ATTRIBUTE_FEATURES,
-    keys.FEATURES: wire.ATTRIBUTE_FEATURES,
-    keys.DATA_POOL: wire.ATTRIBUTE_DATA_POOL,
+    keys.OBJECT_SIZE: definitions.ATTRIBUTE_OBJECT_SIZE,
+    keys.STRIPE_UNIT: definitions.ATTRIBUTE_STRIPE_UNIT,
+    keys.STRIPE_COUNT: definitions.ATTRIBUTE_STRIPE_COUNT,
+    keys.OBJECT_MAP: definitions.ATTRIBUTE_FEATURES,
+    keys.FEATURES: definitions.ATTRIBUTE_FEATURES,
+    keys.DATA_POOL: definitions.ATTRIBUTE_DATA_POOL,
 }
 #: Statuses in which Cinder accepts a retype. For an attached volume, the API
 #: extension refuses a change of more than the image features.
@@ -58,7 +59,7 @@ def is_running(volume: records.Volume) -> bool:
 
 def percent(volume: records.Volume) -> int | None:
     """Return the progress of a conversion; None if it is unknown."""
-    number: int | None = _conversion(volume).get(wire.CONVERSION_PERCENT)
+    number: int | None = _conversion(volume).get('percent')
     return number
 
 
@@ -92,9 +93,12 @@ def kept(
 
 
 def _shown(attribute: str, value: Any) -> str:
-    if attribute in (wire.ATTRIBUTE_OBJECT_SIZE, wire.ATTRIBUTE_STRIPE_UNIT):
+    if attribute in (
+        definitions.ATTRIBUTE_OBJECT_SIZE,
+        definitions.ATTRIBUTE_STRIPE_UNIT,
+    ):
         return sizes.format_size(value)
-    if attribute == wire.ATTRIBUTE_FEATURES:
+    if attribute == definitions.ATTRIBUTE_FEATURES:
         return features.joined(value)
     return str(value)
 
@@ -113,7 +117,7 @@ def check(volume: records.Volume, former: str) -> None:
 
 def unchanged(volume: records.Volume) -> Exception:
     """Return the error of a retype that did not change the type."""
-    reason = _conversion(volume).get(wire.CONVERSION_REASON)
+    reason = _conversion(volume).get('reason')
     if reason:
         return outcomes.Refused(NOT_CONVERTED, reason)
     return outcomes.NotVerified(
@@ -132,5 +136,7 @@ def stalled(seconds: float) -> outcomes.NotVerified:
 
 
 def _conversion(volume: records.Volume) -> dict[str, Any]:
-    shown: dict[str, Any] = volume.made.get(wire.ATTRIBUTE_CONVERSION) or {}
+    shown: dict[str, Any] = (
+        volume.made.get(image_record.ATTRIBUTE_CONVERSION) or {}
+    )
     return shown

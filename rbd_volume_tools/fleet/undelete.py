@@ -32,9 +32,9 @@ from typing import Any
 
 from osc_lib import exceptions
 
+from rbd_volume_options import image_handles
 from rbd_volume_options import sizes
 from rbd_volume_options import trash_mark
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import scan
@@ -283,7 +283,7 @@ class Undelete(exit_status.StatusLister):
         volumes: list[Kept],
     ) -> str:
         if not volumes:
-            name = f'volume-{parsed_args.volume}{wire.DELETED_SOURCE}'
+            name = f'volume-{parsed_args.volume}{image_handles.DELETED_SOURCE}'
             for pool in parsed_args.pool or cluster.pools():
                 with cluster.connected(pool) as (_, ioctx):
                     if objects.id_of(cluster.librados, ioctx, name):

@@ -8,7 +8,7 @@ from typing import Any
 from keystoneauth1 import exceptions as keystone
 from osc_lib import exceptions
 
-from rbd_volume_options import wire
+from rbd_volume_options import published
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.fleet import retypes
@@ -134,7 +134,7 @@ class VolumeService:
         if response.status_code == _NOT_FOUND:
             return ''
         warning = _warning(response)
-        if not warning and wire.HEADER_COMPARED not in response.headers:
+        if not warning and published.HEADER_COMPARED not in response.headers:
             raise retypes.Refusal(
                 'a cinder-api without the extension answered; repeat the '
                 'command when all of them have it'

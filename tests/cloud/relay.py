@@ -20,7 +20,7 @@ import threading
 import time
 from typing import Any
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 
 _CINDER = '127.0.0.1:8776'
 _TYPES = ('volumev3', 'block-storage')
@@ -31,7 +31,7 @@ _PATIENCE = 10
 _OF_CONNECTION = {'connection', 'keep-alive', 'transfer-encoding'}
 
 #: Part of the path of the request for the options of volume types.
-OFFERS = wire.ROUTE
+OFFERS = definitions.ROUTE
 
 
 @dataclasses.dataclass

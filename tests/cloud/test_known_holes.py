@@ -11,7 +11,7 @@ import subprocess
 from typing import Any
 import uuid
 
-from rbd_volume_options import wire
+from rbd_volume_options import compute_hosts
 from tests import hostile_images
 from tests import runs
 from tests.cloud import base
@@ -63,7 +63,7 @@ class AttachmentTest(servers.ServerTestCase):
         """
         connector = {
             'host': servers.FIRST,
-            wire.CONNECTOR_HOST: {'modes': ['none', 'writeback']},
+            compute_hosts.CONNECTOR_ITEM: {'modes': ['none', 'writeback']},
         }
         request = {'volume_uuid': volume, 'instance_uuid': server}
         responses = [

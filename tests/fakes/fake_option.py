@@ -12,7 +12,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 
 KEY = 'rbd:pace_hint'
 
@@ -47,8 +46,10 @@ OPTION = definitions.Option(
     parse=_parse,
     conf_type='pace',
     conf_help='Default pace of volumes.',
-    policy=definitions.Policy(f'{wire.POLICY}:set_pace', 'Set the pace'),
-    attribute=f'{wire.ALIAS}:pace_hint',
+    policy=definitions.Policy(
+        f'{definitions.POLICY}:set_pace', 'Set the pace'
+    ),
+    attribute=f'{definitions.ALIAS}:pace_hint',
     fixed=False,
     takes_effect='within seconds',
     item='rbd_pace_hint',

@@ -23,10 +23,11 @@ import fixtures
 import requests
 import sqlalchemy
 
+from rbd_volume_options import backend_settings
 from rbd_volume_options import image_record
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import wire
+from rbd_volume_options import ownership
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import marks
@@ -45,8 +46,8 @@ _CLOUD = '2c9d7f4e-6a51-4d0c-9f43-0a5a3f1f8b11'
 _REPORT = {
     'volume_backend_name': 'rbd',
     'location_info': 'ceph:/etc/ceph/ceph.conf:fsid:cinder:volumes',
-    wire.RBD_VOLUME_OPTIONS: True,
-    wire.RBD_CLOUD_ID: _CLOUD,
+    backend_settings.CAPABILITY: True,
+    ownership.CLOUD_ID: _CLOUD,
     'free_capacity_gb': 1,
     'total_capacity_gb': 1,
 }

@@ -18,9 +18,9 @@ from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext.api import attributes
 from rbd_tempest_plugin import schemas
+from rbd_volume_options import definitions
 from rbd_volume_options import published
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_tools.client import metadata
 from rbd_volume_tools.client import volume_rbd
 from tests.fakes import fake_option
@@ -30,7 +30,7 @@ from tests.unit.cinder_rbd_ext import creation_paths
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
 _KEY = fake_option.KEY
-_ATTRIBUTE = f'{wire.ALIAS}:pace_hint'
+_ATTRIBUTE = f'{definitions.ALIAS}:pace_hint'
 _ENTRY = 'conf_rbd_pace_hint'
 
 
@@ -44,7 +44,7 @@ class ApiTest(api_base.ApiTestCase):
         self.get_pools.return_value = [api_base.pool('rbd', settings)]
 
     def _told(self, **how: Any) -> Any:
-        answer = self.ok('GET', f'{wire.ROUTE}/rbd', **how)
+        answer = self.ok('GET', f'{definitions.ROUTE}/rbd', **how)
         jsonschema.validate(answer, published.response_schema())
         return answer['volume_type']['options'][_KEY]
 
@@ -71,7 +71,7 @@ class ApiTest(api_base.ApiTestCase):
 
     def test_its_policy_decides_who_may_set_it(self) -> None:
         rule = {rule.name: rule for rule in policies.list_rules()}[
-            f'{wire.POLICY}:set_pace'
+            f'{definitions.POLICY}:set_pace'
         ]
         self.assertEqual(f'Set the pace: {_KEY}.', rule.description)
         told = self._told(app=self.make_app('reader'))
@@ -151,7 +151,7 @@ class OtherLayersTest(unit_base.TestCase):
         schema = published.attribute_schemas()[_ATTRIBUTE]
         jsonschema.validate('fast', schema)
         jsonschema.validate(None, schema)
-        self.assertIn(wire.ATTRIBUTE_CACHE_MODES, schemas.ATTRIBUTES)
+        self.assertIn(definitions.ATTRIBUTE_CACHE_MODES, schemas.ATTRIBUTES)
 
     def test_metadata_definitions_describe_it(self) -> None:
         told = published.metadefs()['properties']['pace_hint']

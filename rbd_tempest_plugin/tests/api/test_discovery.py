@@ -8,8 +8,8 @@ from tempest.lib import exceptions
 from tempest.lib.common.utils import data_utils
 
 from rbd_tempest_plugin.tests import base
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 
 CONF = config.CONF
 
@@ -23,7 +23,7 @@ class DiscoveryTest(base.RBDVolumeTest):
         """Cinder lists the API extension."""
         listed = self.volumes_extension_client.list_extensions()
         aliases = {each['alias'] for each in listed['extensions']}
-        self.assertIn(wire.ALIAS, aliases)
+        self.assertIn(definitions.ALIAS, aliases)
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('bf44d317-da8c-43fa-9020-eeb78acfff8e')

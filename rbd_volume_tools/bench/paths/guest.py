@@ -9,9 +9,9 @@ import pathlib
 import time
 from typing import Any
 
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import sizes
-from rbd_volume_options import wire
 from rbd_volume_tools.bench import fio
 from rbd_volume_tools.bench import images
 from rbd_volume_tools.bench import matrix
@@ -246,7 +246,7 @@ class Guest:
 
         :raises processes.EngineError: if it is not that of the combination
         """
-        recorded = volume.get(wire.ATTRIBUTE_CACHE_MODES)
+        recorded = volume.get(definitions.ATTRIBUTE_CACHE_MODES)
         if not recorded:
             if plan.CACHE_MODE not in self._facts:
                 self._around.say(_UNVERIFIED)

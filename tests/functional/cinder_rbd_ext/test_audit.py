@@ -15,8 +15,8 @@ import rados
 import rbd
 import testtools
 
+from rbd_volume_options import definitions
 from rbd_volume_options import features
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import names
@@ -124,7 +124,9 @@ class HealthyTest(AuditTestCase):
     """No findings in a healthy pool."""
 
     def test_nothing_is_found(self) -> None:
-        source = self.volume(made={wire.ATTRIBUTE_OBJECT_SIZE: 4 * _MIB})
+        source = self.volume(
+            made={definitions.ATTRIBUTE_OBJECT_SIZE: 4 * _MIB}
+        )
         clone = f'volume-{uuid.uuid4()}'
         self.record(clone.removeprefix('volume-'))
         self.snapshot(source, f'{clone}.clone_snap')
@@ -424,7 +426,7 @@ class PlantedTest(AuditTestCase):
         self.check(findings.MULTIATTACH, name)
 
     def test_reports_attributes_that_contradict_the_image(self) -> None:
-        name = self.volume(made={wire.ATTRIBUTE_OBJECT_SIZE: 8 * _MIB})
+        name = self.volume(made={definitions.ATTRIBUTE_OBJECT_SIZE: 8 * _MIB})
         self.check(findings.CONTRADICTION, name)
 
     def test_no_deep_flatten(self) -> None:

@@ -15,8 +15,8 @@ from oslo_utils import units
 
 from cinder_rbd_ext import record
 from rbd_volume_options import image_configuration
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests import runs
 from tests.functional.cinder_rbd_ext import base
 from tests.functional.cinder_rbd_ext import creation_paths
@@ -161,7 +161,9 @@ class ImageConfigurationTest(ConfigurationTestCase):
             image_configuration.change(image, _HINT)
         self.driver.remove_export(self.context, volume)
         self.assertEqual({}, self.entries(volume))
-        self.assertNotIn(wire.RECORD_CONFIGURING, self.recorded(volume))
+        self.assertNotIn(
+            image_record.RECORD_CONFIGURING, self.recorded(volume)
+        )
 
     def test_failure_does_not_fail_a_detachment(self) -> None:
         volume = self.available(self.made_volume())

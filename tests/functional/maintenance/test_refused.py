@@ -8,7 +8,7 @@ import time
 import rados
 import rbd
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.command_line import outcomes
@@ -135,7 +135,8 @@ class RefusedTest(object_map_case.ObjectMapTestCase):
             object_map_case.PLAIN, metadata={'rbd:object_map': 'false'}
         )
         recorded = self.volume(
-            object_map_case.PLAIN, made={wire.ATTRIBUTE_FEATURES: ['layering']}
+            object_map_case.PLAIN,
+            made={definitions.ATTRIBUTE_FEATURES: ['layering']},
         )
         self.types['plain'] = {'rbd:features': 'layering'}
         typed = self.volume(object_map_case.PLAIN, volume_type='plain')

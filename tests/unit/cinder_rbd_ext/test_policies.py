@@ -7,10 +7,10 @@ from oslo_policy import generator
 from oslo_policy import policy
 
 from cinder_rbd_ext import policies
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options import request
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import cinder_objects
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -47,7 +47,7 @@ class PoliciesTest(base.ApiTestCase):
             self.refused(403, 'volume:create', 'POST', '/volumes', body)
 
     def test_names_of_pools(self) -> None:
-        rules = {wire.POLICY_GET_POOLS.replace(':', '__'): ''}
+        rules = {policies.GET_POOLS.replace(':', '__'): ''}
         self.override_policies(**rules)
         volume = self.volume(made={**base.MADE, 'rbd:data_pool': 'ec'})
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
@@ -55,18 +55,20 @@ class PoliciesTest(base.ApiTestCase):
 
     def test_operator_overrides(self) -> None:
         rules = {
-            f'{wire.POLICY}:set_layout'.replace(':', '__'): 'role:admin',
-            wire.POLICY_GET.replace(':', '__'): 'role:auditor',
+            f'{definitions.POLICY}:set_layout'.replace(
+                ':', '__'
+            ): 'role:admin',
+            policies.GET.replace(':', '__'): 'role:auditor',
         }
         self.override_policies(**rules)
         body = self.create({'rbd:object_size': '1M'})
         self.refused(
-            403, f'{wire.POLICY}:set_layout', 'POST', '/volumes', body
+            403, f'{definitions.POLICY}:set_layout', 'POST', '/volumes', body
         )
         self.ok('POST', '/volumes', body, app=self.admin)
         self.ok('POST', '/volumes', self.create({'rbd:object_map': 'true'}))
         path = '/os-rbd-volume-options'
-        self.refused(403, wire.POLICY_GET, 'GET', path)
+        self.refused(403, policies.GET, 'GET', path)
         volume = self.volume(made=base.MADE)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
         self.assertEqual([], [k for k in shown if k.startswith('os-rbd')])
@@ -95,7 +97,7 @@ class SettableTest(test.TestCase):
 
     def test_policy_of_the_service(self) -> None:
         policies.register()
-        self.override_policy(f'{wire.POLICY}:set_layout', 'role:admin')
+        self.override_policy(f'{definitions.POLICY}:set_layout', 'role:admin')
         self.assertEqual({keys.CACHE_MODE}, self._settable('member'))
 
     def override_policy(self, name: str, rule: str) -> None:

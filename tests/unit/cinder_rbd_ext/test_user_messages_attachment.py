@@ -10,7 +10,6 @@ from cinder_rbd_ext.attach import requester
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import test_record
 
 
@@ -25,7 +24,9 @@ class AttachRefusedTest(test_record.RecordTestCase):
 
     def _refusal(self) -> str:
         volume = record.stored_volume(self.volume.id)
-        refusal = attributes.of_volume(volume)[wire.ATTRIBUTE_ATTACH_REFUSED]
+        refusal = attributes.of_volume(volume)[
+            image_record.ATTRIBUTE_ATTACH_REFUSED
+        ]
         return refusal['reason'] if refusal else ''
 
     def test_last_reason_is_recorded_until_forgotten(self) -> None:

@@ -13,7 +13,6 @@ from horizon_volume_opts import answers
 from horizon_volume_opts import qos
 from rbd_volume_options import keys
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from tests.unit import untrusted
 from tests.unit.horizon_volume_opts import fake_cloud
 
@@ -46,7 +45,7 @@ class AnswersTestCase(untrusted.TestCase):
     )
     def test_any_limits_are_shown_or_invalid(self, described: Any) -> None:
         with contextlib.suppress(answers.InvalidAnswerError):
-            qos.text(answers.limits_of({wire.QOS_LIMITS: described}))
+            qos.text(answers.limits_of({'qos_limits': described}))
 
     def test_a_key_that_is_not_described_can_not_be_set(self) -> None:
         self.answer['options'] = {}

@@ -13,7 +13,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit import untrusted
 from tests.unit.horizon_volume_opts import fake_cloud
@@ -25,7 +24,7 @@ class UntrustedTestCase(untrusted.TestCase):
     )
     @hypothesis.example('rbd:bps_limit', "'9999999999999999999'")
     def test_any_message_is_read_and_shown(self, key: str, text: str) -> None:
-        message = f'{wire.REFUSED}{key} = {text}'
+        message = f'{errors.REFUSED}{key} = {text}'
         refusal = refusals.read(exceptions.BadRequest(400, message))
         # A message ends after a value.
         self.assertEqual(key if text else None, refusal and refusal.key)
@@ -40,7 +39,7 @@ class UntrustedTestCase(untrusted.TestCase):
         def read(text: str) -> None:
             refusals.readable(text, 'rbd:bps_limit')
             refusals.readable(text, 'rbd:object_size')
-            refusals.read(exceptions.BadRequest(400, wire.REFUSED + text))
+            refusals.read(exceptions.BadRequest(400, errors.REFUSED + text))
             refusals.read(exceptions.Forbidden(403, text))
 
         self.assertQuick(read)

@@ -16,13 +16,15 @@ from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_options.families import data_pool
 from tests.unit import base
 from tests.unit import untrusted
 
 _IMAGE = str(uuid.UUID(int=1))
-_ITEMS = (wire.RECORD_CONFIGURING, f'{image_record.RECORD_BEFORE_RESTORE}x')
+_ITEMS = (
+    image_record.RECORD_CONFIGURING,
+    f'{image_record.RECORD_BEFORE_RESTORE}x',
+)
 _STRIPED = image_record.Record(
     options.image_values(
         layout.ImageLayout(1 << 20, layout.Striping(4096, 8)),

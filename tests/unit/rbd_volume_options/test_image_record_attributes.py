@@ -2,12 +2,12 @@
 
 import types
 
+from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import wire
 from tests.unit import base
 
 _RECORD = image_record.Record(
@@ -39,21 +39,21 @@ class AttributesOfRecordTest(base.TestCase):
 
     def test_recorded_image_is_shown(self) -> None:
         shown = self._shown()
-        self.assertEqual(1 << 20, shown[wire.ATTRIBUTE_OBJECT_SIZE])
-        self.assertEqual(8, shown[wire.ATTRIBUTE_STRIPE_COUNT])
+        self.assertEqual(1 << 20, shown[definitions.ATTRIBUTE_OBJECT_SIZE])
+        self.assertEqual(8, shown[definitions.ATTRIBUTE_STRIPE_COUNT])
         self.assertEqual(
-            ['layering', 'striping'], shown[wire.ATTRIBUTE_FEATURES]
+            ['layering', 'striping'], shown[definitions.ATTRIBUTE_FEATURES]
         )
-        self.assertEqual('ec', shown[wire.ATTRIBUTE_DATA_POOL])
+        self.assertEqual('ec', shown[definitions.ATTRIBUTE_DATA_POOL])
 
     def test_name_of_pool_is_hidden(self) -> None:
         shown = self._shown(shows_pools=False)
-        self.assertIsNone(shown[wire.ATTRIBUTE_DATA_POOL])
+        self.assertIsNone(shown[definitions.ATTRIBUTE_DATA_POOL])
 
     def test_image_of_another_back_end_is_not_shown(self) -> None:
         shown = self._shown('host@elsewhere#pool')
-        self.assertIsNone(shown[wire.ATTRIBUTE_OBJECT_SIZE])
-        self.assertIsNone(shown[wire.ATTRIBUTE_ORIGINS])
+        self.assertIsNone(shown[definitions.ATTRIBUTE_OBJECT_SIZE])
+        self.assertIsNone(shown[image_record.ATTRIBUTE_ORIGINS])
 
     def test_object_size_that_no_key_sets_is_that_of_the_back_end(
         self,
@@ -64,5 +64,5 @@ class AttributesOfRecordTest(base.TestCase):
                 'striping': 'volume type',
                 'features': 'volume metadata',
             },
-            self._shown()[wire.ATTRIBUTE_ORIGINS],
+            self._shown()[image_record.ATTRIBUTE_ORIGINS],
         )

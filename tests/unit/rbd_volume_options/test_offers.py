@@ -6,7 +6,6 @@ from typing import Any
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import offers
-from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.rbd_volume_options import back_end
 
@@ -25,9 +24,9 @@ class OfferTest(base.TestCase):
     def test_reason_says_why_type_offers_nothing(self) -> None:
         ours = back_end.settings()
         for settings, reason in (
-            ((), wire.NO_BACKEND),
-            ((None,), wire.NOT_RBD),
-            ((None, ours), wire.MIXED),
+            ((), offers.NO_BACKEND),
+            ((None,), offers.NOT_RBD),
+            ((None, ours), offers.MIXED),
             ((ours, ours), None),
         ):
             self.assertEqual(reason, _offer({}, *settings).reason)
@@ -42,7 +41,7 @@ class OfferTest(base.TestCase):
             _ORIGIN,
         )
         self.assertEqual(keys.OBJECT_MAP, error.key)
-        self.assertEqual(wire.NOT_RBD, error.reason)
+        self.assertEqual(offers.NOT_RBD, error.reason)
 
     def test_tenant_options(self) -> None:
         two = (

@@ -7,8 +7,8 @@ from hypothesis import strategies
 from cinder_rbd_ext.api import api_call
 from cinder_rbd_ext.api import volume_source
 from rbd_volume_options import checks
+from rbd_volume_options import compute_hosts
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests.unit import untrusted
 from tests.unit.cinder_rbd_ext.api import base as api_base
 
@@ -24,7 +24,10 @@ class RequestTest(api_base.ApiTestCase):
         volume, of_type = self.volume().id, self.types['rbd']
         text, key = '\x1b[2J=cmd', keys.OBJECT_SIZE
         items, action = {key: text, 'a': text}, f'/volumes/{volume}/action'
-        connector = {'host': text, wire.CONNECTOR_HOST: {'modes': [text]}}
+        connector = {
+            'host': text,
+            compute_hosts.CONNECTOR_ITEM: {'modes': [text]},
+        }
         method, path, body = data.draw(
             strategies.sampled_from(
                 (

@@ -16,10 +16,10 @@ import ddt
 import fixtures
 import oslo_messaging
 
+from cinder_rbd_ext import policies
 from cinder_rbd_ext import record
 from cinder_rbd_ext.attach import moves
 from cinder_rbd_ext.attach import requester
-from rbd_volume_options import wire
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext.api import base
 
@@ -167,7 +167,7 @@ class OfferTest(AttachmentsTestCase):
         self.assertEqual([_connector()], self.seen())
 
     def test_operator_overrides(self) -> None:
-        rule = wire.POLICY_OFFER_CACHE_MODES
+        rule = policies.OFFER_CACHE_MODES
         self.override_policies(**{rule: 'role:member'})
         self.ok(*self.put(self.reserved(self.volume()), 'none'))
         self.assertEqual([_connector('none')], self.seen())

@@ -8,8 +8,8 @@ import uuid
 from cinder import exception
 from cinder.db import api as db
 
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 _KEY = keys.SECTOR_SIZE
@@ -30,7 +30,7 @@ class CreateTest(base.ApiTestCase):
         self.refused(400, words, 'POST', '/backups', body)
 
     def test_snapshot_of_a_volume_whose_image_is_replaced(self) -> None:
-        made = {wire.RECORD_CONVERSION: '{}'}
+        made = {image_record.RECORD_CONVERSION: '{}'}
         for status, words in (
             ('retyping', 'is being retyped'),
             ('available', 'by Cinder'),

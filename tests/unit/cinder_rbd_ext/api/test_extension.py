@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from cinder_rbd_ext import releases
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from tests import runs
 from tests import tree
 from tests.unit.cinder_rbd_ext.api import base
@@ -32,7 +32,7 @@ class LoadedTest(base.ApiTestCase):
     """Tests with the extension in osapi_volume_extension."""
 
     def test_extension_is_listed(self) -> None:
-        path = f'/extensions/{wire.ALIAS}'
+        path = f'/extensions/{definitions.ALIAS}'
         extension = self.ok('GET', path)['extension']
         self.assertEqual('RBDVolumeOptions', extension['name'])
         self.assertIn('Ceph RBD', extension['description'])
@@ -45,7 +45,7 @@ class NotLoadedTest(base.ApiTestCase):
 
     def test_nothing_is_checked_or_shown(self) -> None:
         self.ok('POST', '/volumes', self.create({'rbd:object_size': '3M'}))
-        response = self.call('GET', f'/{wire.ALIAS}')
+        response = self.call('GET', f'/{definitions.ALIAS}')
         self.assertEqual(404, response.status_int)
         volume = self.volume(made=base.MADE)
         shown = self.ok('GET', f'/volumes/{volume.id}')['volume']
@@ -114,7 +114,7 @@ class RoutesTest(base.ApiTestCase):
         self.found = {
             request: modules
             for request, modules in _changing(self.router.map)
-            if wire.ALIAS not in request
+            if definitions.ALIAS not in request
         }
         self.checks = {row[0]: row[1] for row in _rows('routes.csv')}
         self.others = {row[0]: row[1] for row in _rows('other-routes.csv')}

@@ -17,9 +17,10 @@ from cinder_rbd_ext.api import metadata
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import refusals
 from cinder_rbd_ext.api import restrictions
+from rbd_volume_options import backend_settings
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
+from rbd_volume_options import published
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -468,11 +469,11 @@ class ImageConfigurationTest(base.ApiTestCase):
         answer = self.call(*request)
         # Other requests of tenants must not wait for the driver.
         self.assertEqual([], self.called)
-        self.assertNotIn(wire.HEADER_COMPARED, answer.headers)
+        self.assertNotIn(published.HEADER_COMPARED, answer.headers)
         answer = self.call(*request, app=self.make_app('admin'))
         self.assertEqual([self.id], self.called)
         self.assertNotIn('Warning', answer.headers)
-        self.assertIn(wire.HEADER_COMPARED, answer.headers)
+        self.assertIn(published.HEADER_COMPARED, answer.headers)
 
     def test_request_without_items_compares_an_image_with_its_record(
         self,
@@ -488,10 +489,10 @@ class ImageConfigurationTest(base.ApiTestCase):
         answer = self.call(*request, app=self.make_app('admin'))
         self.assertEqual([volume.id], self.called)
         self.assertIn('not in force yet', answer.headers['Warning'])
-        self.assertNotIn(wire.HEADER_COMPARED, answer.headers)
+        self.assertNotIn(published.HEADER_COMPARED, answer.headers)
         # The driver then compares the image and not only the record.
         self.assertEqual(
-            'iops', record.items_of(volume.id)[wire.RECORD_CONFIGURING]
+            'iops', record.items_of(volume.id)[image_record.RECORD_CONFIGURING]
         )
 
     def test_request_without_items_says_that_another_driver_did_nothing(
@@ -501,7 +502,7 @@ class ImageConfigurationTest(base.ApiTestCase):
         body: Any = {'metadata': {}}
         request = 'POST', f'/volumes/{volume.id}/metadata', body
         answer = self.call(*request, app=self.make_app('admin'))
-        self.assertNotIn(wire.HEADER_COMPARED, answer.headers)
+        self.assertNotIn(published.HEADER_COMPARED, answer.headers)
         self.assertIn('not in force yet', answer.headers['Warning'])
         self.assertEqual([], self.called)
 
@@ -512,7 +513,7 @@ class ImageConfigurationTest(base.ApiTestCase):
                 'holding',
                 autospec=True,
                 return_value=pools.Pool(
-                    'host@rbd#rbd', {wire.RBD_VOLUME_OPTIONS: True}, None
+                    'host@rbd#rbd', {backend_settings.CAPABILITY: True}, None
                 ),
             )
         )

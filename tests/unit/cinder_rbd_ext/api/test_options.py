@@ -12,7 +12,6 @@ import oslo_messaging
 
 from cinder_rbd_ext import policies
 from rbd_volume_options import published
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext.api import base
 
 _PATH = '/os-rbd-volume-options'
@@ -264,7 +263,7 @@ class QosLimitsTest(base.ApiTestCase):
         allows = policies.allows
 
         def refuse(context: Any, action: str, target: Any = None) -> bool:
-            return action != wire.POLICY_GET_QOS_LIMITS and allows(
+            return action != policies.GET_QOS_LIMITS and allows(
                 context, action, target
             )
 

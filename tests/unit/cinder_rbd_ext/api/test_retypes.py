@@ -15,7 +15,7 @@ from cinder_rbd_ext.api import known_types
 from cinder_rbd_ext.api import pools
 from cinder_rbd_ext.api import restrictions
 from cinder_rbd_ext.api import retypes
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from tests.unit.cinder_rbd_ext.api import base
 
 
@@ -74,7 +74,7 @@ class RetypesTest(base.ApiTestCase):
         # The driver of a migration does not get it from Cinder.
         self.assertEqual(
             self.types['striped'],
-            record.items_of(volume.id)[wire.RECORD_NEW_TYPE],
+            record.items_of(volume.id)[image_record.RECORD_NEW_TYPE],
         )
         # Ceph converts the image unless a client has it open.
         self.assertIsNotNone(self._check(volume, 'striped'))

@@ -6,11 +6,11 @@ from cinder.db import api as db
 from cinder.tests.unit import utils
 import ddt
 
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from tests.unit.cinder_rbd_ext.api import base
 
 _WORDS = 'not allowed in snapshot metadata'
-_REPLACED = {wire.RECORD_CONVERSION: '{}'}
+_REPLACED = {image_record.RECORD_CONVERSION: '{}'}
 
 
 class SnapshotsTest(base.ApiTestCase):

@@ -8,11 +8,10 @@ from unittest import mock
 
 from cinder_rbd_ext.cluster import statistics
 from rbd_volume_options import backend_settings
-from rbd_volume_options import wire
 from tests.fakes import fake_rados
 from tests.unit.cinder_rbd_ext import base
 
-_LOCATION = {wire.LOCATION_INFO: 'ceph:volumes'}
+_LOCATION = {backend_settings.LOCATION_INFO: 'ceph:volumes'}
 
 
 class StatisticsTest(base.DriverTestCase):
@@ -20,16 +19,18 @@ class StatisticsTest(base.DriverTestCase):
         reported = statistics.added(
             self.driver, {'backend_state': 'up', **_LOCATION}
         )
-        self.assertIs(True, reported[wire.RBD_VOLUME_OPTIONS])
-        self.assertIn('layering', reported[wire.RBD_DEFAULT_FEATURES])
-        self.assertEqual('ceph:volumes', reported[wire.LOCATION_INFO])
+        self.assertIs(True, reported[backend_settings.CAPABILITY])
+        self.assertIn('layering', reported['rbd_default_features'])
+        self.assertEqual(
+            'ceph:volumes', reported[backend_settings.LOCATION_INFO]
+        )
 
     def test_of_a_back_end_that_is_down(self) -> None:
         """The cluster is not queried."""
         reported = statistics.added(
             self.driver, {'backend_state': 'down', **_LOCATION}
         )
-        self.assertIsNone(reported[wire.RBD_DEFAULT_FEATURES])
+        self.assertIsNone(reported['rbd_default_features'])
 
     def test_size_of_the_volumes_follows_the_database(self) -> None:
         """Cinder adds up a number that a migration makes wrong."""
@@ -51,7 +52,7 @@ class StatisticsTest(base.DriverTestCase):
         self.assertIsNone(provisioned())
 
 
-_STOCK = {wire.LOCATION_INFO: 'ceph:volumes'}
+_STOCK = {backend_settings.LOCATION_INFO: 'ceph:volumes'}
 
 
 class DataPoolsTest(base.DriverTestCase):

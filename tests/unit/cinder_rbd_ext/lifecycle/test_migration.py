@@ -29,10 +29,10 @@ from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import layout
 from rbd_volume_options import options
-from rbd_volume_options import wire
 from tests.unit import base as unit_base
 from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext import cinder_objects
@@ -76,7 +76,7 @@ class MigrateTest(copying.CopyingTestCase):
         self.assertEqual({'colour': 'blue'}, volume.metadata)
         # Recovery removes the marker with the former image.
         self.assertLessEqual(
-            self.recorded(volume).keys(), {*wire.MARKER_RECORDS}
+            self.recorded(volume).keys(), {*image_record.MARKER_RECORDS}
         )
         self.assertEqual(base.MADE, self.layout_of(volume.name, 'volumes2'))
 

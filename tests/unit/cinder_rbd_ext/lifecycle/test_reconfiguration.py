@@ -18,10 +18,10 @@ import fixtures
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
 from cinder_rbd_ext.lifecycle import reconfiguration
+from rbd_volume_options import definitions
 from rbd_volume_options import image_configuration
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests.unit.cinder_rbd_ext import base
 
 _ENTRY = 'conf_rbd_compression_hint'
@@ -88,11 +88,13 @@ class ReconfigurationsTest(base.DriverTestCase):
             side_effect=OSError('no'),
         ):
             self.driver.remove_export(self.context, self.volume)
-        self.assertIn(wire.RECORD_CONFIGURING, record.items_of(self.volume.id))
+        self.assertIn(
+            image_record.RECORD_CONFIGURING, record.items_of(self.volume.id)
+        )
         self.driver.initialize_connection(self.volume, {'host': 'a'})
         self.assertEqual('compressible', self._entry())
         self.assertNotIn(
-            wire.RECORD_CONFIGURING, record.items_of(self.volume.id)
+            image_record.RECORD_CONFIGURING, record.items_of(self.volume.id)
         )
 
     @ddt.data('deleting', 'reverting', 'downloading')
@@ -154,7 +156,7 @@ class ReconfigurationsTest(base.DriverTestCase):
                     'read_bps_limit': 5000000,
                     'read_bps_burst': 6000000,
                 },
-                shown[wire.ATTRIBUTE_LIMITS],
+                shown[definitions.ATTRIBUTE_LIMITS],
             )
         self.driver.delete_rbd_image_qos_keys(volume, ['read_bytes_sec'])
         self.assertNotIn('rbd:qos_', str(record.items_of(volume.id)))

@@ -21,7 +21,7 @@ from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import retypes
 from cinder_rbd_ext.trash import entries
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from tests.unit.cinder_rbd_ext.retype import copying
 
 _BOTH = ddt.data(False, True)
@@ -212,7 +212,9 @@ class CommitTest(copying.CopyingTestCase):
         self.save_row(status='retyping', previous_status='available')
         volume = self.row()
         # As the first part of the retype leaves it.
-        record.write(volume.id, {wire.RECORD_NEW_TYPE: self.new_type.id})
+        record.write(
+            volume.id, {image_record.RECORD_NEW_TYPE: self.new_type.id}
+        )
         with mock.patch.object(
             self.driver._migrations,
             '_complete',

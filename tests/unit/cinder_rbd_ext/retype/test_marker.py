@@ -7,7 +7,7 @@ from cinder import exception
 import hypothesis
 
 from cinder_rbd_ext.retype import marker
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from tests.unit import untrusted
 from tests.unit.cinder_rbd_ext import base
 
@@ -65,7 +65,7 @@ class MarkerTest(base.DriverTestCase):
             untrusted.TEXTS | untrusted.altered(items).map(json.dumps)
         )
         def read(text: str) -> None:
-            marker.read({wire.RECORD_CONVERSION: text})
+            marker.read({image_record.RECORD_CONVERSION: text})
 
         read()
 
@@ -92,4 +92,6 @@ class MarkerTest(base.DriverTestCase):
 
     def test_invalid_marker_is_ignored(self) -> None:
         for text in ('', '[]', '{}', json.dumps({'type_id': 'a'})):
-            self.assertIsNone(marker.read({wire.RECORD_CONVERSION: text}))
+            self.assertIsNone(
+                marker.read({image_record.RECORD_CONVERSION: text})
+            )

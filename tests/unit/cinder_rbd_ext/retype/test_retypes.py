@@ -26,7 +26,6 @@ from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from tests import feature_bits
 from tests.unit import recorded
 from tests.unit.cinder_rbd_ext import base
@@ -190,7 +189,7 @@ class RetypeTest(base.DriverTestCase):
         def given_back(*args: Any) -> Any:
             if not is_marked:
                 # Another service has settled the marker.
-                record.write(volume.id, {}, wire.MARKER_RECORDS)
+                record.write(volume.id, {}, image_record.MARKER_RECORDS)
             status = {'status': 'in-use'}
             db.volume_update(self.admin, volume.id, status)
             return replacing(*args)

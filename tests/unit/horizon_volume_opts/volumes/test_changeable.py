@@ -13,7 +13,6 @@ from horizon_volume_opts.volumes import changeable
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from tests.unit import base
 from tests.unit.horizon_volume_opts import fake_cloud
 
@@ -71,7 +70,9 @@ class ChoiceTestCase(base.TestCase):
 
     def test_limit_in_force_is_the_default(self) -> None:
         option = registry.OPTIONS['rbd:iops_limit']
-        limits: dict[str, Any] = {wire.ATTRIBUTE_LIMITS: {'iops_limit': 12000}}
+        limits: dict[str, Any] = {
+            definitions.ATTRIBUTE_LIMITS: {'iops_limit': 12000}
+        }
         for metadata, blank in (
             ({}, 'Default: 12,000'),
             # What the volume would have without it is unknown.

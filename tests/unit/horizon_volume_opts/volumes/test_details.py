@@ -12,7 +12,7 @@ from openstack_dashboard.dashboards.admin.volumes import tabs as admin_tabs
 from openstack_dashboard.dashboards.project.volumes import tabs
 
 from horizon_volume_opts.volumes import details
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from tests.unit.horizon_volume_opts import fake_cloud
 from tests.unit.horizon_volume_opts import horizon_case
 
@@ -54,7 +54,7 @@ class TabTestCase(horizon_case.HorizonTestCase):
             self.assertEqual(value, self.row(name))
 
     def test_configuration_of_the_image(self) -> None:
-        name = f'{wire.ALIAS}:compression_hint'
+        name = f'{definitions.ALIAS}:compression_hint'
         self.cloud.add_volume('v', **{name: None})
         self.assertEqual('', self.row('Compression hint'))
         self.cloud.add_volume('v', **{name: '<compressible>'})
@@ -65,8 +65,8 @@ class TabTestCase(horizon_case.HorizonTestCase):
         self.cloud.add_volume(
             'v',
             **{
-                wire.ATTRIBUTE_LIMITS: limits,
-                f'{wire.ALIAS}:discard': False,
+                definitions.ATTRIBUTE_LIMITS: limits,
+                f'{definitions.ALIAS}:discard': False,
             },
         )
         for label, value in (

@@ -5,7 +5,7 @@ from typing import Any
 import ddt
 import hypothesis
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import configuration
 from rbd_volume_tools.audit import records
 from tests.unit import untrusted
@@ -14,11 +14,13 @@ from tests.unit.rbd_volume_tools.audit import facts
 
 def _volume(made: dict[str, Any], **values: Any) -> records.Volume:
     return facts.volume(
-        made={wire.ATTRIBUTE_OBJECT_SIZE: 2**22, **made}, **values
+        made={definitions.ATTRIBUTE_OBJECT_SIZE: 2**22, **made}, **values
     )
 
 
-_LIMITED = {wire.ATTRIBUTE_LIMITS: {'iops_limit': 100, 'bps_limit': 2**20}}
+_LIMITED = {
+    definitions.ATTRIBUTE_LIMITS: {'iops_limit': 100, 'bps_limit': 2**20}
+}
 _SET = {'rbd_qos_iops_limit': '100', 'rbd_qos_bps_limit': '1048576'}
 _HINT = 'rbd_compression_hint'
 
@@ -34,7 +36,10 @@ class ConfigurationTest(untrusted.TestCase):
 
     def test_options_as_recorded_are_no_finding(self) -> None:
         volume = _volume(
-            {**_LIMITED, f'{wire.ALIAS}:compression_hint': 'compressible'}
+            {
+                **_LIMITED,
+                f'{definitions.ALIAS}:compression_hint': 'compressible',
+            }
         )
         overrides = {**_SET, _HINT: 'compressible'}
         self.assertEqual([], self.differences(volume, overrides))
@@ -58,7 +63,9 @@ class ConfigurationTest(untrusted.TestCase):
         self.assertIn(expected, difference)
 
     def test_contradictory_compression_hint_is_a_finding(self) -> None:
-        volume = _volume({f'{wire.ALIAS}:compression_hint': 'compressible'})
+        volume = _volume(
+            {f'{definitions.ALIAS}:compression_hint': 'compressible'}
+        )
         self.assertEqual(1, len(self.differences(volume, {_HINT: 'none'})))
 
     def test_options_of_other_families_are_left_to_their_owners(self) -> None:
@@ -71,7 +78,7 @@ class ConfigurationTest(untrusted.TestCase):
         self.assertEqual(sorted(others.items()), list(unexplained))
 
     @ddt.data(
-        facts.volume(made={wire.ATTRIBUTE_LIMITS: {}}),
+        facts.volume(made={definitions.ATTRIBUTE_LIMITS: {}}),
         _volume(_LIMITED, status='retyping'),
         _volume(_LIMITED, status='extending'),
         _volume(_LIMITED, migrating=True),

@@ -7,7 +7,7 @@ from unittest import mock
 
 import requests
 
-from rbd_volume_options import wire
+from rbd_volume_options import ownership
 from rbd_volume_tools.audit import names
 from rbd_volume_tools.audit import records
 from tests.unit import base
@@ -258,12 +258,12 @@ class RecordsTest(base.TestCase):
 
     def test_cloud_has_one_id(self) -> None:
         reports = [
-            {'capabilities': {wire.RBD_CLOUD_ID: ident}}
+            {'capabilities': {ownership.CLOUD_ID: ident}}
             for ident in (None, 'one', 'one')
         ]
         self.assertEqual('one', records._cloud_id(reports))
         self.assertEqual('', records._cloud_id(reports[:1]))
-        reports.append({'capabilities': {wire.RBD_CLOUD_ID: 'two'}})
+        reports.append({'capabilities': {ownership.CLOUD_ID: 'two'}})
         error = self.assertRaises(ValueError, records._cloud_id, reports)
         self.assertIn('one, two', str(error))
 

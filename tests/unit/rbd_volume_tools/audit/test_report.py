@@ -3,7 +3,7 @@
 import datetime
 import json
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import report
@@ -61,7 +61,7 @@ class ReportTest(base.TestCase):
         self.assertEqual([], json.loads(''.join(made.as_json()))['images'])
 
     def test_report_has_the_sector_size_of_each_volume(self) -> None:
-        made = {wire.ATTRIBUTE_SECTOR_SIZE: '4096'}
+        made = {definitions.ATTRIBUTE_SECTOR_SIZE: '4096'}
         pool = facts.pool(facts.image(), facts.image('other'))
         known = facts.known(facts.volume(made=made))
         audited = report.make(_TAKEN, 1.5, [pool], (), known)
@@ -74,7 +74,7 @@ class ReportTest(base.TestCase):
     def test_report_is_json(self) -> None:
         finding = findings.Finding(findings.GHOST, 'volumes', 'b')
         plain = json.loads(''.join(self.make(finding).as_json()))
-        self.assertEqual(wire.AUDIT_THIS_VERSION, plain['version'])
+        self.assertEqual(1, plain['version'])
         self.assertEqual('2026-01-02T00:00:00+00:00', plain['taken'])
         self.assertEqual('error', plain['findings'][0]['severity'])
         self.assertEqual(

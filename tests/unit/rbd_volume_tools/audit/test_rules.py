@@ -6,7 +6,8 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import objects
@@ -33,11 +34,11 @@ class RulesTest(base.TestCase):
 
     def test_healthy_image_has_no_finding(self) -> None:
         made = {
-            wire.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
-            wire.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
-            wire.ATTRIBUTE_STRIPE_COUNT: 1,
-            wire.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
-            wire.ATTRIBUTE_CACHE_MODES: {},
+            definitions.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
+            definitions.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
+            definitions.ATTRIBUTE_STRIPE_COUNT: 1,
+            definitions.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
+            definitions.ATTRIBUTE_CACHE_MODES: {},
         }
         pool = facts.pool(facts.image())
         known = facts.known(facts.volume(made=made))
@@ -54,7 +55,7 @@ class RulesTest(base.TestCase):
         self, attribute: str, value: object
     ) -> None:
         known = facts.known(
-            facts.volume(made={f'{wire.ALIAS}:{attribute}': value})
+            facts.volume(made={f'{definitions.ALIAS}:{attribute}': value})
         )
         ((code, detail),) = self.found(facts.pool(facts.image()), known)
         self.assertEqual('attributes-contradict-image', code)
@@ -72,14 +73,14 @@ class RulesTest(base.TestCase):
     def test_stopped_conversion_is_found(
         self, status: str, minutes: int | None, codes: list[str]
     ) -> None:
-        made: dict[str, Any] = {wire.ATTRIBUTE_OBJECT_SIZE: 2**20}
+        made: dict[str, Any] = {definitions.ATTRIBUTE_OBJECT_SIZE: 2**20}
         if minutes is not None:
             at = _NOW - datetime.timedelta(minutes=minutes)
             # Another release may leave out the zone.
             zone = 'Z' if codes else ''
             told = f'{at:%Y-%m-%dT%H:%M:%S}{zone}'
             half = {'percent': 4, 'at': told, 'reason': None}
-            made[wire.ATTRIBUTE_CONVERSION] = half
+            made[image_record.ATTRIBUTE_CONVERSION] = half
         pool = facts.pool(facts.image(migrating=True))
         known = facts.known(facts.volume(made=made, status=status))
         reported = [code for code, _ in self.found(pool, known)]

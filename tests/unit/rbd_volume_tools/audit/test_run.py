@@ -3,7 +3,7 @@
 import errno
 from unittest import mock
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.audit import run
 from rbd_volume_tools.audit import scan
@@ -142,8 +142,8 @@ class RunTest(base.TestCase):
     def test_configuration_that_contradicts_the_record_is_found(self) -> None:
         self.pool.metadata = {'conf_rbd_qos_iops_limit': '5'}
         made = {
-            wire.ATTRIBUTE_OBJECT_SIZE: 2**22,
-            wire.ATTRIBUTE_LIMITS: {'iops_limit': 7},
+            definitions.ATTRIBUTE_OBJECT_SIZE: 2**22,
+            definitions.ATTRIBUTE_LIMITS: {'iops_limit': 7},
         }
         known = facts.known(facts.volume(made=made))
         code = 'configuration-contradicts-record'

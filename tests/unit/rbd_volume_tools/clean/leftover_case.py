@@ -12,8 +12,8 @@ from typing import Any
 from unittest import mock
 import uuid
 
+from rbd_volume_options import image_handles
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import objects
 from rbd_volume_tools.audit import reading
@@ -35,7 +35,7 @@ HOUR = datetime.timedelta(hours=1)
 DELETED = databases.Row(
     True, NOW - HOUR, 'project', (facts.CINDER_POOL,), has_record=True
 )
-CLONE = f'volume-{facts.OTHER}{wire.CLONE_SNAPSHOT}'
+CLONE = f'volume-{facts.OTHER}{image_handles.CLONE_SNAPSHOT}'
 
 
 class Orphan:

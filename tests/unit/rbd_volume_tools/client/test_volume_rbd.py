@@ -12,8 +12,9 @@ import hypothesis
 from hypothesis import strategies
 from osc_lib import exceptions
 
+from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_options import registry
-from rbd_volume_options import wire
 from rbd_volume_tools.client import volume_rbd
 from rbd_volume_tools.command_line import printable
 from tests.unit import base
@@ -76,7 +77,7 @@ class OptionsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.client = fake_cloud.Client()
-        self.client.storage.answers[wire.ROUTE] = {
+        self.client.storage.answers[definitions.ROUTE] = {
             'volume_types': [_RBD, _FAKE]
         }
 
@@ -131,7 +132,9 @@ class OptionsTest(base.TestCase):
                 },
             },
         }
-        self.client.storage.answers[f'{wire.ROUTE}/rbd'] = {'volume_type': rbd}
+        self.client.storage.answers[f'{definitions.ROUTE}/rbd'] = {
+            'volume_type': rbd
+        }
         text = self.client.run(volume_rbd.RBDOptions, 'rbd')
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         self.assertNotIn('rbd:data_pool', text)
@@ -147,7 +150,7 @@ class OptionsTest(base.TestCase):
         self.assertFalse(row['Settable'])
 
     def test_a_type(self) -> None:
-        path = f'{wire.ROUTE}/a%2Fb'
+        path = f'{definitions.ROUTE}/a%2Fb'
         self.client.storage.answers[path] = {'volume_type': _RBD}
         rows = self.client.rows(volume_rbd.RBDOptions, 'a/b')
         self.assertEqual({'rbd'}, {row['Type'] for row in rows})
@@ -180,17 +183,17 @@ class ShowTest(untrusted.TestCase):
             'volume': {'volume_type': 'rbd', 'metadata': {}, **volume}
         }
         if extension:
-            path = f'{wire.ROUTE}/rbd'
+            path = f'{definitions.ROUTE}/rbd'
             client.storage.answers[path] = {'volume_type': _RBD}
         return client
 
     def test_volume_is_shown_in_words(self) -> None:
         client = self._client(
             {
-                wire.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
-                wire.ATTRIBUTE_STRIPE_UNIT: 65536,
-                wire.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
-                wire.ATTRIBUTE_CACHE_MODES: {'1': None},
+                definitions.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
+                definitions.ATTRIBUTE_STRIPE_UNIT: 65536,
+                definitions.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
+                definitions.ATTRIBUTE_CACHE_MODES: {'1': None},
             }
         )
         text = client.run(volume_rbd.ShowRBDVolume, 'v')
@@ -307,10 +310,10 @@ class ShowTest(untrusted.TestCase):
             {
                 'volume_type': 'private',
                 'metadata': {'rbd:object_map': 'true'},
-                wire.ATTRIBUTE_OBJECT_SIZE: 1 << 20,
-                wire.ATTRIBUTE_STRIPE_UNIT: 65536,
-                wire.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
-                wire.ATTRIBUTE_ORIGINS: {'striping': 'volume type'},
+                definitions.ATTRIBUTE_OBJECT_SIZE: 1 << 20,
+                definitions.ATTRIBUTE_STRIPE_UNIT: 65536,
+                definitions.ATTRIBUTE_FEATURES: ['layering', 'object-map'],
+                image_record.ATTRIBUTE_ORIGINS: {'striping': 'volume type'},
             }
         )
         rows = client.rows(volume_rbd.ShowRBDVolume, 'v')
@@ -333,9 +336,9 @@ class ShowTest(untrusted.TestCase):
     def test_features_name_the_origin_of_each_of_them(self) -> None:
         volume = {
             'metadata': {'rbd:stripe_count': '4'},
-            wire.ATTRIBUTE_OBJECT_SIZE: 1 << 20,
-            wire.ATTRIBUTE_FEATURES: ['layering', 'striping'],
-            wire.ATTRIBUTE_ORIGINS: {'striping': 'volume metadata'},
+            definitions.ATTRIBUTE_OBJECT_SIZE: 1 << 20,
+            definitions.ATTRIBUTE_FEATURES: ['layering', 'striping'],
+            image_record.ATTRIBUTE_ORIGINS: {'striping': 'volume metadata'},
             'os-vol-mig-status-attr:name_id': 'another',
         }
         rows = {
@@ -355,8 +358,8 @@ class ShowTest(untrusted.TestCase):
         volume = {
             'source_volid': '1',
             'metadata': {},
-            wire.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
-            f'{wire.ALIAS}:limits': {'iops_limit': 100},
+            definitions.ATTRIBUTE_OBJECT_SIZE: 1 << 22,
+            f'{definitions.ALIAS}:limits': {'iops_limit': 100},
         }
         rows = volume_rbd.rows_of_volume(volume, _RBD)
         self.assertIn(('rbd:iops_limit', 100, 'volume type'), list(rows))
@@ -371,7 +374,7 @@ class ShowTest(untrusted.TestCase):
             volume = {
                 'status': status,
                 'metadata': {'rbd:stripe_count': '4'},
-                wire.ATTRIBUTE_FEATURES: None,
+                definitions.ATTRIBUTE_FEATURES: None,
             }
             of_image = [
                 row[1:]
@@ -526,8 +529,11 @@ class ShowTest(untrusted.TestCase):
             {
                 'metadata': metadata,
                 'status': text,
-                wire.ATTRIBUTE_REFUSED: f'x{text}',
-                wire.ATTRIBUTE_ATTACH_REFUSED: {'reason': text, 'at': text},
+                image_record.ATTRIBUTE_REFUSED: f'x{text}',
+                image_record.ATTRIBUTE_ATTACH_REFUSED: {
+                    'reason': text,
+                    'at': text,
+                },
             }
         )
         command = volume_rbd.ShowRBDVolume
@@ -559,8 +565,10 @@ class ShowTest(untrusted.TestCase):
                 },
             }
         )
-        client.storage.answers[f'{wire.ROUTE}/rbd'] = {'volume_type': told}
-        client.storage.answers[wire.ROUTE] = {'volume_types': [told]}
+        client.storage.answers[f'{definitions.ROUTE}/rbd'] = {
+            'volume_type': told
+        }
+        client.storage.answers[definitions.ROUTE] = {'volume_types': [told]}
         for command, words in (
             (volume_rbd.RBDOptions, ()),
             (volume_rbd.ShowRBDVolume, ('v',)),

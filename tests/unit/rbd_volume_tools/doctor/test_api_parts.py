@@ -2,8 +2,9 @@
 
 import datetime
 
+from rbd_volume_options import backend_settings
+from rbd_volume_options import definitions
 from rbd_volume_options import keys
-from rbd_volume_options import wire
 from rbd_volume_tools.command_line import findings
 from rbd_volume_tools.doctor import api_parts
 from tests.unit import base
@@ -25,7 +26,7 @@ class ApiPartsTest(base.TestCase):
     def setUp(self) -> None:
         super().setUp()
         self.cinder = fake_cloud.Service()
-        self.answer('/extensions', extensions=[{'alias': wire.ALIAS}])
+        self.answer('/extensions', extensions=[{'alias': definitions.ALIAS}])
         self.answer(_RETYPING, volumes=[])
         for status in ('starting', 'migrating', 'completing'):
             self.answer(f'{_MIGRATING}{status}', volumes=[])
@@ -35,7 +36,7 @@ class ApiPartsTest(base.TestCase):
         self.cinder.answers[path] = body
 
     def test_ceph_pool_without_our_driver_is_reported(self) -> None:
-        ours = {wire.RBD_VOLUME_OPTIONS: True}
+        ours = {backend_settings.CAPABILITY: True}
         self.answer(
             _POOLS,
             pools=[
@@ -88,8 +89,8 @@ class ApiPartsTest(base.TestCase):
 
     def test_permission_to_replace_qos_specs_is_named(self) -> None:
         ours = {
-            wire.RBD_VOLUME_OPTIONS: True,
-            wire.RBD_TENANT_OPTIONS: [keys.LIMITS[1].limit],
+            backend_settings.CAPABILITY: True,
+            'rbd_tenant_options': [keys.LIMITS[1].limit],
         }
         self.answer(
             _POOLS, pools=[_pool('h@a#a', storage_protocol='ceph', **ours)]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rbd_volume_options import compute_hosts as described
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.command_line import findings
 from rbd_volume_tools.doctor import compute_hosts
 from tests.unit import base
@@ -17,9 +17,9 @@ _NOW = '2026-11-28T12:00:00Z'
 def _told(host: str, item: Any, at: str | None = _NOW) -> dict[str, Any]:
     return {
         'host': host,
-        wire.CONNECTOR_HOST: item,
-        wire.HOSTS_HEARD: at if item else None,
-        wire.HOSTS_HEARD_WITHOUT: None if item else at,
+        described.CONNECTOR_ITEM: item,
+        'heard_at': at if item else None,
+        'heard_without_plug_in_at': None if item else at,
     }
 
 
@@ -33,7 +33,7 @@ class ComputeHostsTest(base.TestCase):
     def problems(self, *told: Any) -> list[Any]:
         """Return the problems of a cloud with hosts ``a`` to ``d``."""
         cinder, nova = fake_cloud.Service(), fake_cloud.Service()
-        cinder.answers[wire.HOSTS_ROUTE] = {wire.HOSTS: list(told)}
+        cinder.answers[definitions.HOSTS_ROUTE] = {'compute_hosts': list(told)}
         nova.answers['/os-services?binary=nova-compute'] = {
             'services': [
                 {'host': host, 'status': status}

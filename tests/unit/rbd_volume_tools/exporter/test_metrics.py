@@ -5,8 +5,9 @@ import datetime
 from typing import Any
 from unittest import mock
 
+from rbd_volume_options import definitions
+from rbd_volume_options import image_record
 from rbd_volume_options import trash_mark
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import findings
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import objects
@@ -267,8 +268,8 @@ class MetricsTest(base.TestCase):
         in_force = {'a': 'writeback', 'b': 'none', 'c': 'writeback'}
         volume = facts.volume(
             made={
-                wire.ATTRIBUTE_CACHE_MODES: requested,
-                wire.ATTRIBUTE_CACHE_MODES_IN_FORCE: in_force,
+                definitions.ATTRIBUTE_CACHE_MODES: requested,
+                image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE: in_force,
             }
         )
         other = facts.volume(facts.OTHER)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import dataclasses
 from typing import Any
 
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.fleet import retypes
 from tests.unit.rbd_volume_tools.audit import facts
@@ -56,7 +56,9 @@ class Cinder:
                 self._finish(ident)
             elif self._left[ident] == 1:
                 half = {'percent': 50, 'at': 'now', 'reason': None}
-                self.change(ident, made={wire.ATTRIBUTE_CONVERSION: half})
+                self.change(
+                    ident, made={image_record.ATTRIBUTE_CONVERSION: half}
+                )
         return self.volumes.get(ident)
 
     def retype(self, ident: str, wanted: retypes.Wanted) -> str:
@@ -91,7 +93,7 @@ class Cinder:
         if ident in self.failed:
             reason = self.failed[ident]
             told = {'percent': None, 'reason': reason}
-            made = {wire.ATTRIBUTE_CONVERSION: told}
+            made = {image_record.ATTRIBUTE_CONVERSION: told}
             self.change(ident, status='available', made=made)
         else:
             self.change(

@@ -6,7 +6,7 @@ from typing import Any
 from keystoneauth1 import exceptions as keystone
 import requests
 
-from rbd_volume_options import wire
+from rbd_volume_options import published
 from tests.unit.rbd_volume_tools.fleet import commands
 
 
@@ -16,7 +16,7 @@ def _response(status: int, body: Any, warning: str = '') -> requests.Response:
     response._content = json.dumps(body).encode()
     if warning:
         response.headers['Warning'] = f'299 - "{warning}"'
-    response.headers[wire.HEADER_COMPARED] = 'true'
+    response.headers[published.HEADER_COMPARED] = 'true'
     return response
 
 
@@ -96,7 +96,7 @@ class TypesTest(commands.CommandTestCase):
         self,
     ) -> None:
         stock = _response(200, {'metadata': {}})
-        del stock.headers[wire.HEADER_COMPARED]
+        del stock.headers[published.HEADER_COMPARED]
         self.cinder.answers['3'] = stock
         status, detail = self.applied()['3']
         self.assertEqual('refused', status)

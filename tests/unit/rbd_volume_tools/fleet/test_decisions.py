@@ -4,10 +4,10 @@ from typing import Any
 
 import ddt
 
+from rbd_volume_options import definitions
 from rbd_volume_options import features
 from rbd_volume_options import layout
 from rbd_volume_options import ownership
-from rbd_volume_options import wire
 from rbd_volume_tools.audit import images
 from rbd_volume_tools.audit import use
 from rbd_volume_tools.command_line import outcomes
@@ -204,7 +204,7 @@ class ObstacleTest(base.TestCase):
     def test_recorded_features_are_changed_by_cinder(
         self, action: _Action, values: dict[str, Any], expected: Any
     ) -> None:
-        made = {wire.ATTRIBUTE_FEATURES: ['layering']}
+        made = {definitions.ATTRIBUTE_FEATURES: ['layering']}
         target = _target({'made': made}, **values)
         self.assertIs(expected, self.obstacle(action, target))
 

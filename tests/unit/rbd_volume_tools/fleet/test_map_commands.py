@@ -2,7 +2,7 @@
 
 import ddt
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.fleet import map_changes
 from tests.unit.rbd_volume_tools.audit import facts
@@ -86,7 +86,7 @@ class ObjectMapTest(commands.CommandTestCase):
 
     def test_recorded_features_are_left_to_cinder(self) -> None:
         self.known = facts.known(
-            facts.volume(made={wire.ATTRIBUTE_FEATURES: ['layering']})
+            facts.volume(made={definitions.ATTRIBUTE_FEATURES: ['layering']})
         )
         self.assertEqual(1, self.plan('--volumes'))
         (row,) = self.rows()

@@ -6,7 +6,7 @@ import pathlib
 import ddt
 import fixtures
 
-from rbd_volume_options import wire
+from rbd_volume_options import definitions
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.fleet import retypes
 from rbd_volume_tools.fleet import volume_service
@@ -72,12 +72,12 @@ class RetypeTest(commands.CommandTestCase):
 
     def test_says_what_stays_without_keys_in_the_new_type(self) -> None:
         made = {
-            wire.ATTRIBUTE_STRIPE_UNIT: 65536,
-            wire.ATTRIBUTE_STRIPE_COUNT: 8,
+            definitions.ATTRIBUTE_STRIPE_UNIT: 65536,
+            definitions.ATTRIBUTE_STRIPE_COUNT: 8,
         }
         for ident in 'ab':
             self.cinder.change(ident, made=made)
-        self.cinder.made = {**made, wire.ATTRIBUTE_STRIPE_COUNT: 4}
+        self.cinder.made = {**made, definitions.ATTRIBUTE_STRIPE_COUNT: 4}
         self.planned()
         self.assertIn('new does not set rbd:stripe_unit.', self.err.getvalue())
         self.applied()

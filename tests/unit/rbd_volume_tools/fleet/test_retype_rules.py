@@ -4,7 +4,7 @@ from typing import Any
 
 import ddt
 
-from rbd_volume_options import wire
+from rbd_volume_options import image_record
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import retype_rules
 from tests.unit import base
@@ -49,13 +49,13 @@ class RulesTest(base.TestCase):
 
     def test_percent_is_that_of_the_conversion(self) -> None:
         self.assertIsNone(retype_rules.percent(facts.volume()))
-        made = {wire.ATTRIBUTE_CONVERSION: {'percent': 7}}
+        made = {image_record.ATTRIBUTE_CONVERSION: {'percent': 7}}
         self.assertEqual(7, retype_rules.percent(facts.volume(made=made)))
 
     def test_unchanged_volume_has_failed(self) -> None:
         error = retype_rules.unchanged(facts.volume())
         self.assertIsInstance(error, outcomes.NotVerified)
-        made = {wire.ATTRIBUTE_CONVERSION: {'reason': 'has clones'}}
+        made = {image_record.ATTRIBUTE_CONVERSION: {'reason': 'has clones'}}
         error = retype_rules.unchanged(facts.volume(made=made))
         self.assertIsInstance(error, outcomes.Refused)
         self.assertIn('has clones', str(error))
