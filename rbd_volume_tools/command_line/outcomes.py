@@ -13,7 +13,7 @@ import requests
 
 
 class NotAnswered(Exception):
-    """A database did not answer."""
+    """A service or a database did not answer."""
 
 
 #: Errors of a request for the records of one image.

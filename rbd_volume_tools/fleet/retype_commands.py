@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``cinder-rbd-ext retype``: changes the type of many volumes."""
+"""``cinder-rbd-ext retype``, and ``types plan`` and ``types apply``.
+
+No data is removed or copied by ``types apply``: the driver compares the
+metadata of RBD images with the keys of the volume and its type, and changes
+entries that differ.
+"""
 
 import argparse
 from collections.abc import Iterable
@@ -13,11 +18,11 @@ from typing import Any
 from rbd_volume_tools.audit import ceph_cluster
 from rbd_volume_tools.audit import maintenance
 from rbd_volume_tools.audit import records
+from rbd_volume_tools.command_line import answers
 from rbd_volume_tools.command_line import ceph_arguments
 from rbd_volume_tools.command_line import exit_status
 from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.command_line import projects
-from rbd_volume_tools.fleet import retype_rules
 from rbd_volume_tools.fleet import retypes
 from rbd_volume_tools.fleet import volume_service
 
@@ -30,10 +35,9 @@ _UNSEEN = (
 )
 
 
-class _Retype(maintenance.Command):
-    """A command for volumes, also of a user who is no administrator."""
+class _Volumes(maintenance.Command):
+    """A command for volumes that Cinder changes."""
 
-    noun = 'retype'
     what = 'volumes'
     needs_ceph = False
     columns: Mapping[str, str] = {
@@ -42,6 +46,58 @@ class _Retype(maintenance.Command):
         'Detail': 'detail',
         'What to do': 'remedy',
     }
+
+
+class PlanTypes(_Volumes, maintenance.PlanCommand):
+    """Find the volumes of a type, and write a plan.
+
+    Nothing is changed.
+    """
+
+    noun = 'types'
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'type', metavar='<type>', help='Volume type (name or ID)'
+        )
+        return parser
+
+    def planned(
+        self, parsed_args: argparse.Namespace, cloud: Any, cluster: Any
+    ) -> tuple[Mapping[str, Any], Iterable[maintenance.Planned]]:
+        answers.need_extension(cloud.block_storage)
+        service = volume_service.VolumeService(cloud.block_storage)
+        name = service.type_of(parsed_args.type)['name']
+        detail = f'compare with {name}'
+        return {}, [
+            retypes.VolumeItem(each.ident, each.project, detail)
+            for each in service.volumes()
+            if each.volume_type == name
+        ]
+
+
+class ApplyTypes(_Volumes, maintenance.ApplyCommand):
+    """Give the volumes of a plan the limits and hints that their type has now.
+
+    Volumes that are in use get them too, within seconds. The exit status is 1
+    if a volume could not be changed, 2 if the API did not answer for one, and
+    3 if the command failed or was interrupted.
+    """
+
+    noun = 'types'
+    item_class = retypes.VolumeItem
+
+    def changes(self, work: maintenance.Work) -> Sequence[retypes.TypeChange]:
+        answers.need_extension(work.cloud.block_storage)
+        service = volume_service.VolumeService(work.cloud.block_storage)
+        return [retypes.TypeChange(each, service) for each in work.items]
+
+
+class _Retype(_Volumes):
+    """A command also for a user who is no administrator."""
+
+    noun = 'retype'
 
     def cloud(self) -> Any:
         """Return the cloud."""
@@ -101,14 +157,16 @@ class PlanRetypes(_Retype, maintenance.PlanCommand):
         )
         former = service.type_of(parsed_args.former)
         target = service.type_of(parsed_args.target)
-        if former.ident == target.ident:
+        if former['id'] == target['id']:
             raise ValueError(
-                f'--from and --to are the same type: {former.name}.'
+                f'--from and --to are the same type: {former["name"]}.'
             )
         wanted = retypes.Wanted(
-            *(former.name, target.name, target.ident),
+            *(former['name'], target['name'], target['id']),
             parsed_args.migration_policy,
-            retype_rules.unset(former.specs, target.specs),
+            retypes.unset(
+                *(each.get('extra_specs') or {} for each in (former, target))
+            ),
         )
         if wanted.unset:
             maintenance.say(
@@ -259,11 +317,11 @@ def _planned(
             status=outcomes.Status.UNCHANGED,
             detail='has the type already',
         )
-    if retype_rules.is_running(volume):
+    if retypes.is_running(volume):
         detail = f'wait for status {volume.status}, then {detail}'
     else:
         try:
-            retype_rules.check(volume, wanted.former)
+            wanted.check(volume)
         except outcomes.Refused as error:
             return item.outcome.refused(error)
     if volume.status == 'in-use':

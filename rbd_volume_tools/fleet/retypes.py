@@ -1,66 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Retypes a volume through Cinder's API.
+"""Changes volumes through Cinder's API: retypes, and keys of their type.
 
 Cinder makes the change, so a killed run leaves nothing behind, and the volume
 shows its result.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import threading
 import time
 from typing import Any
-from typing import Protocol
 from typing import TypeVar
 
+from rbd_volume_options import features
+from rbd_volume_options import keys
+from rbd_volume_options import published
+from rbd_volume_options import sizes
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import outcomes
-from rbd_volume_tools.fleet import retype_rules
+from rbd_volume_tools.fleet import volume_service
 
 _Result = TypeVar('_Result')
 
 #: Seconds between two queries of a volume that is being retyped.
 INTERVAL = 1.0
+#: Keys and the attributes that show what an image has.
+_ATTRIBUTES = {
+    keys.OBJECT_SIZE: published.ATTRIBUTE_OBJECT_SIZE,
+    keys.STRIPE_UNIT: published.ATTRIBUTE_STRIPE_UNIT,
+    keys.STRIPE_COUNT: published.ATTRIBUTE_STRIPE_COUNT,
+    keys.OBJECT_MAP: published.ATTRIBUTE_FEATURES,
+    keys.FEATURES: published.ATTRIBUTE_FEATURES,
+    keys.DATA_POOL: published.ATTRIBUTE_DATA_POOL,
+}
+#: Statuses in which Cinder accepts a retype. For an attached volume, the API
+#: extension refuses a change of more than the image features.
+_READY = frozenset({'available', 'in-use'})
 
-
-class Unavailable(Exception):
-    """The API does not answer; a later request may succeed."""
-
-
-class Refusal(Exception):
-    """The API refuses a retype."""
-
-
-class Service(Protocol):
-    """Cinder's API."""
-
-    def show(self, ident: str) -> records.Volume | None:
-        """Return a volume; None if it does not exist.
-
-        :raises Unavailable: if the API does not answer
-        """
-
-    def retype(self, ident: str, wanted: 'Wanted') -> str:
-        """Request a retype and return the warning of the answer.
-
-        :raises Refusal: if the API refuses it, with its message
-        :raises Unavailable: if the API does not answer. It may have accepted
-            the request.
-        """
-
-
-@dataclasses.dataclass(frozen=True)
-class Type:
-    """A volume type.
-
-    :ivar specs: its extra specs
-    """
-
-    ident: str
-    name: str
-    specs: Mapping[str, str]
+BUSY = outcomes.Reason(
+    'busy',
+    'the status of the volume does not allow a retype',
+    'Run the command again when the volume is available.',
+)
+OTHER_TYPE = outcomes.Reason(
+    'other-type',
+    'the volume has another type',
+    'Name this type with --from.',
+)
+NOT_CONVERTED = outcomes.Reason(
+    'not-converted',
+    'Ceph does not convert the RBD image',
+    'Remove the obstacle, or use --migration-policy on-demand.',
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +73,16 @@ class Wanted:
     target_id: str
     policy: str = 'never'
     unset: tuple[str, ...] = ()
+
+    def check(self, volume: records.Volume) -> None:
+        """Check whether the retype of a volume can be requested.
+
+        :raises Refused: if it cannot be requested
+        """
+        if volume.volume_type != self.former:
+            raise outcomes.Refused(OTHER_TYPE, volume.volume_type or 'none')
+        if volume.status not in _READY:
+            raise outcomes.Refused(BUSY, volume.status)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +112,40 @@ class VolumeItem:
 
 
 @dataclasses.dataclass
-class Retype:
+class VolumeChange:
+    """A change of a volume that Cinder makes.
+
+    :ivar percent: its progress; None if unknown
+    """
+
+    item: VolumeItem
+    service: volume_service.VolumeService
+    size: int = dataclasses.field(default=0, init=False)
+    percent: int | None = dataclasses.field(default=None, init=False)
+
+    @property
+    def outcome(self) -> outcomes.Outcome:
+        """The volume, planned."""
+        return self.item.outcome
+
+
+class TypeChange(VolumeChange):
+    """The comparison of a volume with its type."""
+
+    def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
+        """Let the driver compare the volume with its type.
+
+        :raises Refused: if it could not be changed
+        :raises NotAnswered: if the API does not answer
+        """
+        warning = self.service.apply_type(self.item.volume)
+        if warning:
+            raise outcomes.Refused(volume_service.BY_CINDER, warning)
+        return 'as its type'
+
+
+@dataclasses.dataclass
+class Retype(VolumeChange):
     """The retype of a volume.
 
     :ivar stop: ends the wait for Cinder, which completes the retype
@@ -116,24 +153,13 @@ class Retype:
     :ivar patience: seconds without progress, or without an answer of the API,
         after which the retype counts as failed
     :ivar was_begun: whether an earlier run has requested it
-    :ivar percent: its progress; None if unknown
     """
 
-    item: VolumeItem
-    service: Service
     wanted: Wanted
     stop: threading.Event
     say: Callable[[str], None]
     patience: float
     was_begun: bool = False
-    now: Callable[[], float] = time.monotonic
-    percent: int | None = None
-    size: int = 0
-
-    @property
-    def outcome(self) -> outcomes.Outcome:
-        """The volume, planned."""
-        return self.item.outcome
 
     def apply(self, connection: Any, ioctx: Any, ours: frozenset[str]) -> str:
         """Request the retype, and wait until Cinder has made it.
@@ -150,13 +176,13 @@ class Retype:
                 return self._made('after an earlier run had ended')
             raise outcomes.Unneeded('has the type already')
         if self.was_begun and was_running:
-            raise retype_rules.unchanged(before)
-        retype_rules.check(before, self.wanted.former)
+            raise _unchanged(before)
+        self.wanted.check(before)
         warning = self._requested()
         after, _ = self._ended()
         if after.volume_type != self.wanted.target:
-            raise retype_rules.unchanged(after)
-        kept = retype_rules.kept(self.wanted.unset, before, after)
+            raise _unchanged(after)
+        kept = _kept(self.wanted.unset, before, after)
         return self._made('; '.join(filter(None, (warning, kept))))
 
     def _made(self, note: str) -> str:
@@ -167,46 +193,48 @@ class Retype:
         """Request the retype and return the warning of the answer."""
 
         def request() -> str:
+            wanted = self.wanted
             try:
-                return self.service.retype(self.item.volume, self.wanted)
-            except Unavailable:
+                return self.service.retype(
+                    self.item.volume, wanted.target_id, wanted.policy
+                )
+            except outcomes.NotAnswered:
                 # Cinder may have accepted it.
                 volume = self.service.show(self.item.volume)
                 if (
                     volume
-                    and volume.volume_type == self.wanted.former
-                    and not retype_rules.is_running(volume)
+                    and volume.volume_type == wanted.former
+                    and not is_running(volume)
                 ):
                     raise
                 return ''
 
-        try:
-            return self._answered(request)
-        except Refusal as error:
-            raise outcomes.Refused(
-                retype_rules.BY_CINDER, str(error)
-            ) from error
+        return self._answered(request)
 
     def _ended(self) -> tuple[records.Volume, bool]:
         """Return the volume when no retype or migration of it is running.
 
         :returns: the volume, and whether there was one
         """
-        shown, changed, was_running = None, self.now(), False
+        shown, changed, was_running = None, time.monotonic(), False
         while True:
             volume = self._answered(
                 lambda: self.service.show(self.item.volume)
             )
             if volume is None:
                 raise outcomes.Unneeded('the volume was deleted')
-            if not retype_rules.is_running(volume):
+            if not is_running(volume):
                 return volume, was_running
             was_running = True
-            self.percent = retype_rules.percent(volume)
+            self.percent = _conversion(volume).get(published.CONVERSION_PERCENT)
             if volume != shown:
-                shown, changed = volume, self.now()
-            elif self.now() - changed > self.patience:
-                raise retype_rules.stalled(self.patience)
+                shown, changed = volume, time.monotonic()
+            elif time.monotonic() - changed > self.patience:
+                raise outcomes.NotVerified(
+                    f'no progress for {self.patience / 60:g} minutes',
+                    'See the log of cinder-volume. Cinder may still complete '
+                    'it.',
+                )
             self._wait()
 
     def _answered(self, request: Callable[[], _Result]) -> _Result:
@@ -215,18 +243,72 @@ class Retype:
         while True:
             try:
                 return request()
-            except Unavailable as error:
+            except outcomes.NotAnswered as error:
                 if silent_since is None:
-                    silent_since = self.now()
-                    self.say(
-                        f'Waiting for Cinder, which does not answer: {error}'
-                    )
-                elif self.now() - silent_since > self.patience:
+                    silent_since = time.monotonic()
+                    self.say(f'Waiting for Cinder: {error}')
+                elif time.monotonic() - silent_since > self.patience:
                     self.say('Cinder did not answer for too long.')
                     self.stop.set()
-                    raise outcomes.NotAnswered(str(error)) from error
+                    raise
                 self._wait()
 
     def _wait(self) -> None:
         if self.stop.wait(INTERVAL):
             raise outcomes.Continues('Cinder completes the retype')
+
+
+def is_running(volume: records.Volume) -> bool:
+    """Return whether a volume is being retyped or migrated."""
+    return volume.status == 'retyping' or volume.migrating
+
+
+def unset(
+    former: Mapping[str, str], target: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the keys that only the former type sets.
+
+    :param former: extra specs of the former type
+    :param target: extra specs of the new type
+    """
+    return tuple(
+        key for key in _ATTRIBUTES if key in former and key not in target
+    )
+
+
+def _kept(
+    unset_keys: Iterable[str], before: records.Volume, after: records.Volume
+) -> str:
+    """Return what a volume keeps although its new type does not set it."""
+    attributes = {_ATTRIBUTES[key] for key in unset_keys}
+    parts = [
+        f'{name.partition(":")[2]} = {_shown(name, after.made[name])}'
+        for name in sorted(attributes & before.made.keys())
+        if before.made[name] == after.made.get(name)
+    ]
+    return f'keeps {", ".join(parts)}' if parts else ''
+
+
+def _shown(attribute: str, value: Any) -> str:
+    if attribute in (published.ATTRIBUTE_OBJECT_SIZE, published.ATTRIBUTE_STRIPE_UNIT):
+        return sizes.format_size(value)
+    if attribute == published.ATTRIBUTE_FEATURES:
+        return features.joined(value)
+    return str(value)
+
+
+def _unchanged(volume: records.Volume) -> Exception:
+    """Return the error of a retype that did not change the type."""
+    reason = _conversion(volume).get(published.CONVERSION_REASON)
+    if reason:
+        return outcomes.Refused(NOT_CONVERTED, reason)
+    return outcomes.NotVerified(
+        f'Cinder did not change the type; status {volume.status}',
+        'See the logs of cinder-scheduler and cinder-volume, and openstack '
+        'volume message list.',
+    )
+
+
+def _conversion(volume: records.Volume) -> dict[str, Any]:
+    shown: dict[str, Any] = volume.made.get(published.ATTRIBUTE_CONVERSION) or {}
+    return shown

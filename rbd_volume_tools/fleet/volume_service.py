@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cinder's API for retypes."""
+"""Cinder's API, as the commands for many volumes use it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,20 +11,12 @@ from osc_lib import exceptions
 from rbd_volume_options import published
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import answers
-from rbd_volume_tools.fleet import retypes
+from rbd_volume_tools.command_line import outcomes
 
-_OK = 200
-_FORBIDDEN = 403
-_NOT_FOUND = 404
-_TOO_MANY = 429
-_SERVER_ERROR = 500
-
-# Errors of the connection, of proxies in front of the service, and of
-# Keystone.
-_LOST = (
-    keystone.ConnectionError,
-    keystone.HttpServerError,
-    keystone.RetriableConnectionFailure,
+BY_CINDER = outcomes.Reason(
+    'refused-by-cinder',
+    'Cinder refuses the retype',
+    'Correct what the message names, and run the command again.',
 )
 
 
@@ -45,10 +37,10 @@ class VolumeService:
         back ends to others, such as its monitoring.
         """
         response = self._storage.get('/scheduler-stats/get_pools')
-        if response.status_code == _FORBIDDEN:
+        if response.status_code == 403:
             return False
         response = self._storage.get('/volumes/detail?all_tenants=1&limit=1')
-        return response.status_code != _OK or all(
+        return response.status_code != 200 or all(
             'os-vol-host-attr:host' in each
             for each in response.json().get('volumes', ())
         )
@@ -64,7 +56,7 @@ class VolumeService:
             return frozenset()
         return records.clusters(answers.record(response)['pools'])
 
-    def type_of(self, wanted: str) -> retypes.Type:
+    def type_of(self, wanted: str) -> answers.Record:
         """Return a volume type.
 
         :param wanted: the ID or name of the type
@@ -75,8 +67,7 @@ class VolumeService:
         for attribute in ('id', 'name'):
             for each in types:
                 if each[attribute] == wanted:
-                    specs = each.get('extra_specs') or {}
-                    return retypes.Type(each['id'], each['name'], specs)
+                    return each
         raise ValueError(
             f'There is no volume type {wanted}. Volume types: '
             f'{", ".join(sorted(each["name"] for each in types)) or "none"}'
@@ -89,7 +80,7 @@ class VolumeService:
     def show(self, ident: str) -> records.Volume | None:
         """Return a volume; None if it does not exist.
 
-        :raises Unavailable: if the API does not answer
+        :raises NotAnswered: if the API does not answer
         :raises CommandError: if the API refuses the request
         """
         response = self._answered(
@@ -97,23 +88,22 @@ class VolumeService:
             f'/volumes/{ident}',
             microversion=records.VOLUME_MICROVERSION,
         )
-        if response.status_code == _NOT_FOUND:
+        if response.status_code == 404:
             return None
         return records.of_body(answers.record(response)['volume'])
 
-    def retype(self, ident: str, wanted: retypes.Wanted) -> str:
+    def retype(self, ident: str, target: str, policy: str) -> str:
         """Request a retype and return the warning of the answer.
 
-        :raises Refusal: if the API refuses it, with its message
-        :raises Unavailable: if the API does not answer. It may have accepted
+        The API extension warns about the keys that the retype removes.
+
+        :param target: ID of the new type
+        :param policy: Cinder's migration policy
+        :raises Refused: if the API refuses it, with its message
+        :raises NotAnswered: if the API does not answer. It may have accepted
             the request.
         """
-        action = {
-            'new_type': wanted.target_id,
-            'migration_policy': wanted.policy,
-        }
-        # The API extension returns a warning with the keys that the retype
-        # removes.
+        action = {'new_type': target, 'migration_policy': policy}
         return _warning(
             self._answered(
                 'post', f'/volumes/{ident}/action', json={'os-retype': action}
@@ -125,44 +115,58 @@ class VolumeService:
 
         :returns: the warning of the answer; empty if the volume is as its type
             requests, or was deleted
-        :raises Refusal: if the API refuses it, with its message
-        :raises Unavailable: if the API does not answer
+        :raises Refused: if the API refuses it, with its message
+        :raises NotAnswered: if the API does not answer
         """
         response = self._answered(
             'post', f'/volumes/{ident}/metadata', json={'metadata': {}}
         )
-        if response.status_code == _NOT_FOUND:
+        if response.status_code == 404:
             return ''
         warning = _warning(response)
         if not warning and published.HEADER_COMPARED not in response.headers:
-            raise retypes.Refusal(
+            raise outcomes.Refused(
+                BY_CINDER,
                 'a cinder-api without the extension answered; repeat the '
-                'command when all of them have it'
+                'command when all of them have it',
             )
         return warning
 
     def _answered(self, method: str, path: str, **arguments: Any) -> Any:
+        """Return the response, which can be a refusal.
+
+        :raises NotAnswered: if the connection, a proxy in front of the service
+            or Keystone fails
+        """
         try:
             response = getattr(self._storage, method)(path, **arguments)
-        except _LOST as error:
-            raise retypes.Unavailable(str(error)) from error
+        except (
+            keystone.ConnectionError,
+            keystone.HttpServerError,
+            keystone.RetriableConnectionFailure,
+        ) as error:
+            raise _not_answered(error) from error
         status = response.status_code
         # An error of one volume must not delay the others.
-        is_fault = status == _SERVER_ERROR and method == 'post'
-        if status == _TOO_MANY or (status >= _SERVER_ERROR and not is_fault):
-            raise retypes.Unavailable(f'HTTP {status}')
+        is_fault = status == 500 and method == 'post'
+        if status == 429 or (status >= 500 and not is_fault):
+            raise _not_answered(f'HTTP {status}')
         return response
+
+
+def _not_answered(why: object) -> outcomes.NotAnswered:
+    return outcomes.NotAnswered(f'the API did not answer: {why}')
 
 
 def _warning(response: Any) -> str:
     """Return the warning of an answer; empty for none.
 
-    :raises Refusal: if the answer is an error
+    :raises Refused: if the answer is an error
     """
     if response.status_code >= 400:
         try:
             answers.record(response)
         except exceptions.CommandError as error:
-            raise retypes.Refusal(str(error)) from error
+            raise outcomes.Refused(BY_CINDER, str(error)) from error
     warning: str = response.headers.get('Warning', '')
     return warning.partition('"')[2].removesuffix('"')

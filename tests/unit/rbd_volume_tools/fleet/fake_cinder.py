@@ -8,7 +8,8 @@ from typing import Any
 
 from rbd_volume_options import image_record
 from rbd_volume_tools.audit import records
-from rbd_volume_tools.fleet import retypes
+from rbd_volume_tools.command_line import outcomes
+from rbd_volume_tools.fleet import volume_service
 from tests.unit.rbd_volume_tools.audit import facts
 
 
@@ -61,11 +62,13 @@ class Cinder:
                 )
         return self.volumes.get(ident)
 
-    def retype(self, ident: str, wanted: retypes.Wanted) -> str:
+    def retype(self, ident: str, target: str, policy: str) -> str:
         """Begin a retype."""
         self._answer()
         if ident in self.refused:
-            raise retypes.Refusal(self.refused[ident])
+            raise outcomes.Refused(
+                volume_service.BY_CINDER, self.refused[ident]
+            )
         self.begin(ident)
         return ''
 
@@ -75,10 +78,14 @@ class Cinder:
         self._left[ident] = self.reads
         self.most = max(self.most, len(self._left))
 
-    def type_of(self, name: str) -> retypes.Type:
+    def type_of(self, name: str) -> dict[str, Any]:
         """Return a type whose id is its name in capitals."""
         specs = {'rbd:stripe_unit': '64K'} if name.lower() == 'old' else {}
-        return retypes.Type(name.upper(), name.lower(), specs)
+        return {
+            'id': name.upper(),
+            'name': name.lower(),
+            'extra_specs': specs,
+        }
 
     def listed(self) -> Iterator[records.Volume]:
         yield from self.volumes.values()
@@ -86,7 +93,7 @@ class Cinder:
     def _answer(self) -> None:
         if self.silent:
             self.silent -= 1
-            raise retypes.Unavailable('HTTP 503')
+            raise outcomes.NotAnswered('HTTP 503')
 
     def _finish(self, ident: str) -> None:
         del self._left[ident]

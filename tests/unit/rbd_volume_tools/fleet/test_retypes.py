@@ -19,24 +19,18 @@ class RetypeTest(base.TestCase):
         self.cinder = fake_cinder.Cinder('a')
         self.stop = threading.Event()
         self.said: list[str] = []
-        self.time = 0.0
         self.useFixture(fixtures.MonkeyPatch(_INTERVAL, 0.0001))
-
-    def now(self) -> float:
-        self.time += 0.01
-        return self.time
 
     def apply(self, patience: float = 1000, was_begun: bool = False) -> str:
         """Retype the volume."""
         self.change = retypes.Retype(
             retypes.VolumeItem('a', 'project', 'retype'),
-            self.cinder,
+            self.cinder,  # type: ignore[arg-type]
             _WANTED,
             self.stop,
             self.said.append,
             patience,
             was_begun,
-            self.now,
         )
         return self.change.apply(None, None, frozenset())
 
@@ -53,10 +47,13 @@ class RetypeTest(base.TestCase):
     def test_what_is_not_begun(self) -> None:
         self.cinder.change('a', volume_type='new')
         self.assertRaises(outcomes.Unneeded, self.apply)
-        self.cinder.change('a', volume_type='other')
-        self.assertEqual('other-type', self.refusal())
-        self.cinder.change('a', volume_type='old', status='attaching')
-        self.assertEqual('busy', self.refusal())
+        for fields, code in (
+            ({'volume_type': 'other'}, 'other-type'),
+            ({'volume_type': ''}, 'other-type'),
+            ({'volume_type': 'old', 'status': 'attaching'}, 'busy'),
+        ):
+            self.cinder.change('a', **fields)
+            self.assertEqual(code, self.refusal())
         self.cinder.change('a', status='available')
         self.cinder.refused['a'] = 'detach the volume'
         self.assertEqual('refused-by-cinder', self.refusal())
@@ -72,8 +69,8 @@ class RetypeTest(base.TestCase):
     def test_deleted_volume_is_unchanged(self) -> None:
         volumes, real = self.cinder.volumes, self.cinder.retype
 
-        def retype(ident: str, wanted: retypes.Wanted) -> str:
-            real(ident, wanted)
+        def retype(ident: str, target: str, policy: str) -> str:
+            real(ident, target, policy)
             del volumes['a']
             self.cinder._left.clear()
             return ''
@@ -97,9 +94,9 @@ class RetypeTest(base.TestCase):
     def test_stopped_run_leaves_an_accepted_retype_to_cinder(self) -> None:
         real = self.cinder.retype
 
-        def retype(ident: str, wanted: retypes.Wanted) -> str:
+        def retype(ident: str, target: str, policy: str) -> str:
             self.stop.set()
-            return real(ident, wanted)
+            return real(ident, target, policy)
 
         self.cinder.retype = retype  # type: ignore[method-assign]
         self.assertRaises(outcomes.Continues, self.apply)
@@ -113,9 +110,9 @@ class RetypeTest(base.TestCase):
     def test_no_answer_to_an_accepted_request(self) -> None:
         real = self.cinder.retype
 
-        def retype(ident: str, wanted: retypes.Wanted) -> str:
-            real(ident, wanted)
-            raise retypes.Unavailable('timeout')
+        def retype(ident: str, target: str, policy: str) -> str:
+            real(ident, target, policy)
+            raise outcomes.NotAnswered('timeout')
 
         self.cinder.retype = retype  # type: ignore[method-assign]
         self.assertEqual('retyped to new', self.apply())

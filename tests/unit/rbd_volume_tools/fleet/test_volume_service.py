@@ -7,12 +7,12 @@ from keystoneauth1 import exceptions as keystone
 from osc_lib import exceptions
 import requests
 
-from rbd_volume_tools.fleet import retypes
+from rbd_volume_tools.command_line import outcomes
 from rbd_volume_tools.fleet import volume_service
 from tests.unit import base
 from tests.unit.rbd_volume_tools.fleet import fake_cloud
 
-_WANTED = retypes.Wanted('old', 'new', 'id-of-new')
+_WANTED = ('id-of-new', 'never')
 _TYPES = [{'id': '1', 'name': 'old'}, {'id': '2', 'name': '1'}]
 
 
@@ -45,7 +45,7 @@ class VolumeServiceTest(base.TestCase):
         service = _service(fake_cloud.response(200, {'volume_types': _TYPES}))
         for name in ('1', 'old'):
             self.assertEqual(
-                ('1', 'old'), (service.type_of(name).ident, 'old')
+                ('1', 'old'), (service.type_of(name)['id'], 'old')
             )
         error = self.assertRaises(ValueError, service.type_of, 'x')
         self.assertIn('1, old', str(error))
@@ -59,8 +59,8 @@ class VolumeServiceTest(base.TestCase):
             storage.answers[page] = body
         storage.answers[f'{path}&marker=2'] = {'volume_types': []}
         service = volume_service.VolumeService(storage)
-        self.assertEqual('2', service.type_of('2').ident)
-        self.assertEqual('1', service.type_of('old').ident)
+        self.assertEqual('2', service.type_of('2')['id'])
+        self.assertEqual('1', service.type_of('old')['id'])
 
     def test_only_administrators_see_the_pools_of_the_scheduler(self) -> None:
         for status, expected in ((200, True), (500, True), (403, False)):
@@ -122,7 +122,7 @@ class VolumeServiceTest(base.TestCase):
         answer.headers['Warning'] = '299 - "removes keys"'
         storage = _Storage(answer)
         service = volume_service.VolumeService(storage)
-        self.assertEqual('removes keys', service.retype('a', _WANTED))
+        self.assertEqual('removes keys', service.retype('a', *_WANTED))
         action = {'new_type': 'id-of-new', 'migration_policy': 'never'}
         self.assertEqual(
             [('/volumes/a/action', {'os-retype': action})], storage.requests
@@ -132,7 +132,7 @@ class VolumeServiceTest(base.TestCase):
     def test_refused_retype_raises_its_reason(self, status: int) -> None:
         service = _service(fake_cloud.fault(status, 'detach it'))
         error = self.assertRaises(
-            retypes.Refusal, service.retype, 'a', _WANTED
+            outcomes.Refused, service.retype, 'a', *_WANTED
         )
         self.assertIn('detach it', str(error))
 
@@ -144,5 +144,5 @@ class VolumeServiceTest(base.TestCase):
     )
     def test_unavailable_service_can_be_retried(self, answer: Any) -> None:
         service = _service(answer)
-        self.assertRaises(retypes.Unavailable, service.show, 'a')
-        self.assertRaises(retypes.Unavailable, service.retype, 'a', _WANTED)
+        self.assertRaises(outcomes.NotAnswered, service.show, 'a')
+        self.assertRaises(outcomes.NotAnswered, service.retype, 'a', *_WANTED)
