@@ -15,9 +15,10 @@ import time
 from typing import Any
 from typing import TypeVar
 
+from rbd_volume_options import definitions
 from rbd_volume_options import features
+from rbd_volume_options import image_record
 from rbd_volume_options import keys
-from rbd_volume_options import published
 from rbd_volume_options import sizes
 from rbd_volume_tools.audit import records
 from rbd_volume_tools.command_line import outcomes
@@ -29,12 +30,12 @@ _Result = TypeVar('_Result')
 INTERVAL = 1.0
 #: Keys and the attributes that show what an image has.
 _ATTRIBUTES = {
-    keys.OBJECT_SIZE: published.ATTRIBUTE_OBJECT_SIZE,
-    keys.STRIPE_UNIT: published.ATTRIBUTE_STRIPE_UNIT,
-    keys.STRIPE_COUNT: published.ATTRIBUTE_STRIPE_COUNT,
-    keys.OBJECT_MAP: published.ATTRIBUTE_FEATURES,
-    keys.FEATURES: published.ATTRIBUTE_FEATURES,
-    keys.DATA_POOL: published.ATTRIBUTE_DATA_POOL,
+    keys.OBJECT_SIZE: definitions.ATTRIBUTE_OBJECT_SIZE,
+    keys.STRIPE_UNIT: definitions.ATTRIBUTE_STRIPE_UNIT,
+    keys.STRIPE_COUNT: definitions.ATTRIBUTE_STRIPE_COUNT,
+    keys.OBJECT_MAP: definitions.ATTRIBUTE_FEATURES,
+    keys.FEATURES: definitions.ATTRIBUTE_FEATURES,
+    keys.DATA_POOL: definitions.ATTRIBUTE_DATA_POOL,
 }
 #: Statuses in which Cinder accepts a retype. For an attached volume, the API
 #: extension refuses a change of more than the image features.
@@ -226,7 +227,7 @@ class Retype(VolumeChange):
             if not is_running(volume):
                 return volume, was_running
             was_running = True
-            self.percent = _conversion(volume).get(published.CONVERSION_PERCENT)
+            self.percent = _conversion(volume).get('percent')
             if volume != shown:
                 shown, changed = volume, time.monotonic()
             elif time.monotonic() - changed > self.patience:
@@ -290,16 +291,19 @@ def _kept(
 
 
 def _shown(attribute: str, value: Any) -> str:
-    if attribute in (published.ATTRIBUTE_OBJECT_SIZE, published.ATTRIBUTE_STRIPE_UNIT):
+    if attribute in (
+        definitions.ATTRIBUTE_OBJECT_SIZE,
+        definitions.ATTRIBUTE_STRIPE_UNIT,
+    ):
         return sizes.format_size(value)
-    if attribute == published.ATTRIBUTE_FEATURES:
+    if attribute == definitions.ATTRIBUTE_FEATURES:
         return features.joined(value)
     return str(value)
 
 
 def _unchanged(volume: records.Volume) -> Exception:
     """Return the error of a retype that did not change the type."""
-    reason = _conversion(volume).get(published.CONVERSION_REASON)
+    reason = _conversion(volume).get('reason')
     if reason:
         return outcomes.Refused(NOT_CONVERTED, reason)
     return outcomes.NotVerified(
@@ -310,5 +314,7 @@ def _unchanged(volume: records.Volume) -> Exception:
 
 
 def _conversion(volume: records.Volume) -> dict[str, Any]:
-    shown: dict[str, Any] = volume.made.get(published.ATTRIBUTE_CONVERSION) or {}
+    shown: dict[str, Any] = (
+        volume.made.get(image_record.ATTRIBUTE_CONVERSION) or {}
+    )
     return shown
