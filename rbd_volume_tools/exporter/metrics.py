@@ -8,8 +8,10 @@ share one label. The table of images, which has no limit, is optional.
 """
 
 import collections
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
+import operator
 
 from rbd_volume_options import compute_hosts
 from rbd_volume_options import definitions
@@ -41,11 +43,14 @@ class Metric:
     :ivar name: stable name; dashboards and alerts use it
     :ivar text: help text
     :ivar labels: names of the labels
+    :ivar joined: how the values of several images with the same labels become
+        one
     """
 
     name: str
     text: str
     labels: tuple[str, ...] = ()
+    joined: Callable[[float, float], float] = operator.add
 
 
 UP = Metric('rbd_audit_up', 'Whether the last audit succeeded')
@@ -97,6 +102,7 @@ WAITING_SINCE = Metric(
     'rbd_audit_removals_waiting_since_timestamp_seconds',
     'Time at which the oldest of these RBD images could be removed',
     ('pool', 'project', 'blocked_by'),
+    min,
 )
 LIMITED = Metric(
     'rbd_audit_limited_images',
@@ -160,200 +166,172 @@ class Sample:
     labels: tuple[str, ...] = ()
 
 
+_Samples = Iterator[Sample]
+#: Returns the label of a volume type or a project.
+_Label = Callable[[str], str]
+
+
 def of_report(
     audited: report.Report, has_usage: bool = False, has_images: bool = False
-) -> Iterator[Sample]:
+) -> _Samples:
     """Yield the values of a report.
 
     :param has_usage: whether with the bytes of each project
     :param has_images: whether with the table of images
     """
+    values: dict[tuple[Metric, tuple[str, ...]], float] = {}
+    for each in _parts(audited, has_usage, has_images):
+        key = each.metric, each.labels
+        before = values.get(key)
+        values[key] = (
+            each.value
+            if before is None
+            else each.metric.joined(before, each.value)
+        )
+    for (metric, labels), value in values.items():
+        yield Sample(metric, value, labels)
+
+
+def _parts(
+    audited: report.Report, has_usage: bool, has_images: bool
+) -> _Samples:
+    """Yield what each image, entry of the trash and finding adds."""
+    numbers: collections.Counter[str] = collections.Counter()
+    for each in audited.counts:
+        numbers[each.volume_type] += each.number
+    type_label = _limited(numbers, MAX_TYPES)
     yield Sample(SUCCEEDED, audited.taken.timestamp())
     yield Sample(DURATION, audited.seconds)
-    yield from _of_counts(audited)
+    yield from _of_counts(audited, type_label)
     yield from _of_scans(audited)
     yield from _of_removals(audited)
-    yield from _of_limits(audited)
+    yield from _of_limits(audited, type_label)
     yield from _of_findings(audited)
     yield from _of_attachments(audited)
     if has_usage:
-        yield from _of_usage(audited)
+        yield from _of_usage(audited, type_label)
     if has_images:
-        yield from _of_images(audited)
-
-
-def _of_usage(audited: report.Report) -> Iterator[Sample]:
-    """Yield the bytes of each project; those without a volume have none."""
-    shown = _shown_types(audited)
-    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
-    used: dict[tuple[str, ...], int] = {}
-    unknown: collections.Counter[tuple[str, ...]] = collections.Counter()
-    by_project: collections.Counter[str] = collections.Counter()
-    images_of: list[tuple[images.Image, str]] = [
-        (image, audited.project_of(image))
-        for each in audited.scans
-        for image in each.found
-    ]
-    for image, project in images_of:
-        by_project[project] += image.size
-    largest = {name for name, _ in by_project.most_common(MAX_PROJECTS)}
-    for image, project in images_of:
-        volume_type = audited.type_of(image)
-        labels: tuple[str, ...] = (
-            image.pool,
-            volume_type if volume_type in shown else OTHER_TYPES,
-            project if project in largest else OTHER_TYPES,
-        )
-        sizes[labels] += image.size
-        if image.used is None:
-            unknown[labels] += 1
-        else:
-            used[labels] = used.get(labels, 0) + image.used
-    for labels, size in sorted(sizes.items()):
-        yield Sample(USAGE_PROVISIONED, size, labels)
-        yield Sample(USAGE_UNKNOWN, unknown[labels], labels)
-        if labels in used:
-            yield Sample(USAGE_USED, used[labels], labels)
-
-
-def _of_images(audited: report.Report) -> Iterator[Sample]:
-    for each in audited.scans:
-        for image in each.found:
+        for image in _images(audited):
             if ident := audited.volume_id_of(image):
-                labels = (image.pool, image.name, ident)
                 project = audited.project_of(image)
-                yield Sample(IMAGE_INFO, 1, (*labels, project))
+                labels = (image.pool, image.name, ident, project)
+                yield Sample(IMAGE_INFO, 1, labels)
 
 
-def _of_counts(audited: report.Report) -> Iterator[Sample]:
-    shown = _shown_types(audited)
-    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
-    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
-    for each in audited.counts:
-        volume_type = each.volume_type
-        if volume_type not in shown:
-            volume_type = OTHER_TYPES
-        labels: tuple[str, ...] = (
-            each.pool,
-            _label(each.owner),
-            volume_type,
-            each.map_state.value,
+def _limited(sizes: collections.Counter[str], most: int) -> _Label:
+    """Return the function that returns the name itself for the largest.
+
+    An empty name keeps its own label.
+    """
+    ordered = sorted(filter(None, sizes), key=lambda x: (-sizes[x], x))
+    shown = {'', *ordered[:most]}
+    return lambda name: name if name in shown else OTHER_TYPES
+
+
+def _images(audited: report.Report) -> Iterator[images.Image]:
+    for each in audited.scans:
+        yield from each.found
+
+
+def _of_usage(audited: report.Report, type_label: _Label) -> _Samples:
+    """Yield the bytes of each project; those without a volume have none."""
+    sizes: collections.Counter[str] = collections.Counter()
+    for image in _images(audited):
+        sizes[audited.project_of(image)] += image.size
+    project_label = _limited(sizes, MAX_PROJECTS)
+    for image in _images(audited):
+        labels = (
+            image.pool,
+            type_label(audited.type_of(image)),
+            project_label(audited.project_of(image)),
         )
-        numbers[labels] += each.number
-        sizes[labels] += each.size
-    for labels, number in sorted(numbers.items()):
-        yield Sample(IMAGES, number, labels)
-        yield Sample(PROVISIONED, sizes[labels], labels)
+        yield Sample(USAGE_PROVISIONED, image.size, labels)
+        yield Sample(USAGE_UNKNOWN, image.used is None, labels)
+        if image.used is not None:
+            yield Sample(USAGE_USED, image.used, labels)
 
 
-def _shown_types(audited: report.Report) -> frozenset[str]:
-    """Return the volume types with their own label, and the empty name."""
-    numbers: collections.Counter[str] = collections.Counter()
+def _of_counts(audited: report.Report, type_label: _Label) -> _Samples:
     for each in audited.counts:
-        if each.volume_type:
-            numbers[each.volume_type] += each.number
-    ordered = sorted(numbers, key=lambda name: (-numbers[name], name))
-    return frozenset(['', *ordered[:MAX_TYPES]])
+        labels = (
+            *(each.pool, _label(each.owner)),
+            *(type_label(each.volume_type), each.map_state.value),
+        )
+        yield Sample(IMAGES, each.number, labels)
+        yield Sample(PROVISIONED, each.size, labels)
 
 
-def _of_scans(audited: report.Report) -> Iterator[Sample]:
+def _of_scans(audited: report.Report) -> _Samples:
     for each in audited.scans:
         if each.is_forbidden:
             # Nothing is known about the pool; 0 would be wrong.
             continue
-        states = collections.Counter(
-            snapshot.map_state
-            for image in each.found
-            for snapshot in image.snapshots
-        )
         for state in images.MapState:
-            yield Sample(SNAPSHOTS, states[state], (each.pool, state.value))
-        objects: collections.Counter[names.Owner] = collections.Counter()
+            yield Sample(SNAPSHOTS, 0, (each.pool, state.value))
         for image in each.found:
+            for snapshot in image.snapshots:
+                labels = (each.pool, snapshot.map_state.value)
+                yield Sample(SNAPSHOTS, 1, labels)
             if image.map_state is not images.MapState.VALID:
-                objects[names.of_image(image.name).owner] += image.objects
-        for owner in names.Owner:
-            if owner in objects:
+                owner = names.of_image(image.name).owner
                 labels = (each.pool, _label(owner))
-                yield Sample(DELETION, objects[owner], labels)
+                yield Sample(DELETION, image.objects, labels)
         yield Sample(TRASH, len(each.trash), (each.pool,))
 
 
-def _of_removals(audited: report.Report) -> Iterator[Sample]:
-    """Yield what the driver will remove from the trash, by project.
-
-    Projects beyond :data:`MAX_TYPES`, those with the fewest, share a label.
-    """
+def _of_removals(audited: report.Report) -> _Samples:
+    """Yield what the driver will remove from the trash, by project."""
     waiting = [
         (entry, entry.mark)
         for each in audited.scans
         for entry in each.trash
         if entry.mark
     ]
-    projects = collections.Counter(mark.project for _, mark in waiting)
-    shown = {project for project, _ in projects.most_common(MAX_TYPES)}
-    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
-    sizes: collections.Counter[tuple[str, ...]] = collections.Counter()
-    since: dict[tuple[str, ...], float] = {}
+    numbers = collections.Counter(mark.project for _, mark in waiting)
+    project_label = _limited(numbers, MAX_TYPES)
     for entry, mark in waiting:
-        labels: tuple[str, ...] = (
+        labels = (
             entry.pool,
-            mark.project if mark.project in shown else OTHER_TYPES,
+            project_label(mark.project),
             DELAY if entry.expires > audited.taken else entry.blocked,
         )
-        numbers[labels] += 1
-        sizes[labels] += mark.size
-        at = entry.expires.timestamp()
-        since[labels] = min(at, since.get(labels, at))
-    for labels, number in sorted(numbers.items()):
-        yield Sample(WAITING, number, labels)
-        yield Sample(WAITING_BYTES, sizes[labels], labels)
-        yield Sample(WAITING_SINCE, since[labels], labels)
+        yield Sample(WAITING, 1, labels)
+        yield Sample(WAITING_BYTES, mark.size, labels)
+        yield Sample(WAITING_SINCE, entry.expires.timestamp(), labels)
 
 
-def _of_limits(audited: report.Report) -> Iterator[Sample]:
+def _of_limits(audited: report.Report, type_label: _Label) -> _Samples:
     """Yield the limits that clients of the images apply, by volume type."""
-    shown = _shown_types(audited)
-    numbers: collections.Counter[tuple[str, ...]] = collections.Counter()
-    sums: collections.Counter[tuple[str, ...]] = collections.Counter()
-    for each in audited.scans:
-        for image in each.found:
-            volume_type = audited.type_of(image)
-            if volume_type not in shown:
-                volume_type = OTHER_TYPES
-            for name, limit in configuration.limits(image.overrides):
-                where = each.pool, volume_type, name
-                numbers[where] += 1
-                sums[where] += limit
-    for labels, number in sorted(numbers.items()):
-        yield Sample(LIMITED, number, labels)
-        yield Sample(LIMITS, sums[labels], labels)
+    for image in _images(audited):
+        volume_type = type_label(audited.type_of(image))
+        for name, limit in configuration.limits(image.overrides):
+            labels = (image.pool, volume_type, name)
+            yield Sample(LIMITED, 1, labels)
+            yield Sample(LIMITS, limit, labels)
 
 
-def _of_findings(audited: report.Report) -> Iterator[Sample]:
+def _of_findings(audited: report.Report) -> _Samples:
     """Yield a value for each kind, even 0, so that alerts are resolved."""
-    numbers = collections.Counter(
-        (each.pool, each.kind.code) for each in audited.found
-    )
     for each in audited.scans:
         for kind in findings.KINDS.values():
-            if each.is_forbidden and kind is not findings.FORBIDDEN:
-                # Nothing is known about the pool; 0 would be wrong.
-                continue
-            labels = (each.pool, kind.code, kind.severity.name.lower())
-            number = numbers.pop((each.pool, kind.code), 0)
-            yield Sample(FINDINGS, number, labels)
-    # Those of back ends have pools that were not scanned.
-    for (pool, code), number in sorted(numbers.items()):
-        severity = findings.KINDS[code].severity.name.lower()
-        yield Sample(FINDINGS, number, (pool, code, severity))
+            # Nothing is known about other kinds; 0 would be wrong.
+            if not each.is_forbidden or kind is findings.FORBIDDEN:
+                yield _of_kind(each.pool, kind, 0)
+    for found in audited.found:
+        yield _of_kind(found.pool, found.kind, 1)
 
 
-def _of_attachments(audited: report.Report) -> Iterator[Sample]:
+def _of_kind(pool: str, kind: findings.Kind, number: int) -> Sample:
+    severity = kind.severity.name.lower()
+    return Sample(FINDINGS, number, (pool, kind.code, severity))
+
+
+def _of_attachments(audited: report.Report) -> _Samples:
     """Yield a value for each state, if the volumes are known."""
     if audited.known is None:
         return
-    numbers: collections.Counter[compute_hosts.State] = collections.Counter()
+    for state in compute_hosts.State:
+        yield Sample(ATTACHMENTS, 0, (_state(state),))
     for volume in audited.known.volumes.values():
         in_force = (
             volume.made.get(image_record.ATTRIBUTE_CACHE_MODES_IN_FORCE) or {}
@@ -364,10 +342,11 @@ def _of_attachments(audited: report.Report) -> Iterator[Sample]:
                 state = compute_hosts.compare_modes(
                     mode, in_force.get(attachment)
                 )
-                numbers[state] += 1
-    for state in compute_hosts.State:
-        label = state.value.replace(' ', '_')
-        yield Sample(ATTACHMENTS, numbers[state], (label,))
+                yield Sample(ATTACHMENTS, 1, (_state(state),))
+
+
+def _state(state: compute_hosts.State) -> str:
+    return state.value.replace(' ', '_')
 
 
 def _label(owner: names.Owner) -> str:
