@@ -73,10 +73,7 @@ def run(
         suspected += rules.unaudited(scans, known, pools is None)
     if list_objects:
         suspected += _of_objects(cluster, scans, progress, objects_per_second)
-    confirmed = [
-        *_confirmed(cluster, suspected),
-        *_unchanged(cluster, scans, suspected),
-    ]
+    confirmed = list(_confirmed(cluster, scans, suspected))
     return report.make(
         taken, time.monotonic() - began, scans, confirmed, known
     )
@@ -137,8 +134,10 @@ def _of_objects(
             )
 
 
-#: Kinds that a deletion between the scan and the query of the records can
-#: cause.
+#: Kinds of images and snapshots that a creation between the scan and the
+#: query of the records can cause.
+_MISSING = frozenset({findings.GHOST, findings.LOST_SNAPSHOT})
+#: Kinds that a deletion or a change in this time can cause.
 _TRANSIENT = frozenset(
     {
         *rules.ORPHANS.values(),
@@ -147,54 +146,43 @@ _TRANSIENT = frozenset(
         findings.CONTRADICTION,
         findings.SECOND_IMAGE,
         findings.INTERRUPTED_UPLOAD,
+        findings.CONFIGURATION,
     }
 )
-#: Kinds of images and snapshots that a creation in this time can cause.
-_MISSING = frozenset({findings.GHOST, findings.LOST_SNAPSHOT})
 
 
 def _confirmed(
-    cluster: scan.Cluster, suspected: Iterable[findings.Finding]
-) -> Iterator[findings.Finding]:
-    """Yield the findings that a second scan confirms, on one connection.
-
-    Since the scan, images and snapshots may have been deleted and volumes
-    created.
-    """
-    by_pool: dict[str, list[findings.Finding]] = {}
-    for each in suspected:
-        if each.kind in _MISSING | _TRANSIENT:
-            by_pool.setdefault(each.pool, []).append(each)
-        elif each.kind is not findings.CONFIGURATION:
-            yield each
-    for pool, doubtful in by_pool.items():
-        existing = cluster.existing(pool, {each.image for each in doubtful})
-        for each in doubtful:
-            if (each.kind in _MISSING) is not (each.image in existing):
-                yield each
-
-
-def _unchanged(
     cluster: scan.Cluster,
     scans: Iterable[scan.PoolScan],
     suspected: Iterable[findings.Finding],
 ) -> Iterator[findings.Finding]:
-    """Yield the findings about configuration that a second scan confirms.
-
-    It changes while an image is in use: it must have been the same before and
-    after the records were read.
-    """
-    for scanned in scans:
-        doubtful = [
-            each
-            for each in suspected
-            if each.kind is findings.CONFIGURATION
-            and each.pool == scanned.pool
-        ]
-        if not doubtful:
-            continue
-        now = cluster.overrides(scanned.pool, {x.image for x in doubtful})
-        before = {image.name: image.overrides for image in scanned.found}
-        for each in doubtful:
-            if now.get(each.image) == before[each.image]:
+    """Yield the findings that a second look at their images confirms."""
+    before = {
+        (image.pool, image.name): image
+        for each in scans
+        for image in each.found
+    }
+    doubtful: dict[str, list[findings.Finding]] = {}
+    for each in suspected:
+        if each.kind in _MISSING | _TRANSIENT:
+            doubtful.setdefault(each.pool, []).append(each)
+        else:
+            yield each
+    for pool, listed in doubtful.items():
+        names = {each.image.partition('@')[0] for each in listed}
+        images = cluster.reread(pool, names)
+        for each in listed:
+            name, _, snapshot = each.image.partition('@')
+            exists, image = name in images, images.get(name)
+            if image and snapshot:
+                # Other names that contain the ID follow
+                # snapshot_name_template.
+                ident = snapshot.removeprefix('snapshot-')
+                exists = any(ident in x.name for x in image.snapshots)
+            if each.kind is findings.CONFIGURATION:
+                # It changes while an image is in use: it must have been the
+                # same before and after the records were read.
+                known = before[pool, name].overrides
+                exists = image is not None and image.overrides == known
+            if exists is not (each.kind in _MISSING):
                 yield each

@@ -10,7 +10,6 @@ from concurrent import futures
 import contextlib
 import dataclasses
 import errno
-import functools
 import json
 import logging
 import queue
@@ -35,7 +34,6 @@ WORKERS = 8
 _SHARE = 16
 
 Progress = Callable[[int, int], None]
-_Read = Callable[[str], images.Image]
 
 #: Errors of the cluster or the connection, not of an image.
 LOST = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.ENOTCONN})
@@ -100,8 +98,7 @@ class Cluster:
     :param timeout: seconds after which an operation fails; None for the
         settings of Ceph, which wait without a limit once a monitor has
         responded
-    :param is_contained: whether images are read in processes of their own;
-        False for tests without librbd
+    :param reader_class: reads images, by default in processes of their own
     """
 
     def __init__(
@@ -111,11 +108,11 @@ class Cluster:
         conf: str,
         user: str,
         timeout: int | None = None,
-        is_contained: bool = True,
+        reader_class: type[reading.Reader] = reading.Reader,
     ) -> None:
         self.librados = librados
         self.librbd = librbd
-        self._is_contained = is_contained
+        self._reader_class = reader_class
         self._reader: reading.Reader | None = None
         self._conf = conf
         self._user = user
@@ -148,6 +145,8 @@ class Cluster:
         :raises Cancelled: after :meth:`cancel`
         """
         forbidden: dict[str, str] = {}
+        if self._cancelled.is_set():
+            raise Cancelled
         with self.connected(pool) as (connection, ioctx):
             try:
                 listed = sorted(filter(wanted, self._names(ioctx)))
@@ -180,59 +179,26 @@ class Cluster:
             namespaces,
         )
 
-    def existing(self, pool: str, names: Iterable[str]) -> set[str]:
-        """Return those images that are still in a pool.
-
-        :param names: of images, or of an image and its snapshot, with ``@``
-        """
-        with self._reading(pool) as read:
-            return {name for name in names if self._opens(read, name)}
-
-    def overrides(
+    def reread(
         self, pool: str, names: Iterable[str]
-    ) -> dict[str, dict[str, str]]:
-        """Return Ceph's options in the metadata of images, by their names.
+    ) -> dict[str, images.Image | None]:
+        """Return the images that are still in a pool; None if unreadable.
 
-        Images that do not exist any more are left out.
+        :raises NotRead: if the cluster does not answer
         """
-        by_name = {}
-        with self._reading(pool) as read:
-            for name in names:
-                with contextlib.suppress(reading.NotRead, self.librbd.Error):
-                    by_name[name] = dict(read(name).overrides)
-        return by_name
-
-    def _opens(self, read: _Read, name: str) -> bool:
-        about, _, snapshot = name.partition('@')
-        # Other names that contain the ID follow snapshot_name_template.
-        ident = snapshot.removeprefix('snapshot-')
-        try:
-            snapshots = read(about).snapshots
-        except (reading.NotRead, self.librbd.Error) as error:
-            if _is_absence(error):
-                return False
-            raise
-        return not snapshot or any(ident in s.name for s in snapshots)
-
-    @contextlib.contextmanager
-    def _reading(self, pool: str, **how: Any) -> Iterator[_Read]:
-        """Yield a function that reads an image of a pool by its name.
-
-        It raises NotRead or an error of librbd.
-        """
-        if not self._is_contained:
-            with self.connected(pool) as (connection, ioctx):
-                yield functools.partial(
-                    images.read,
-                    self.librbd,
-                    ioctx,
-                    pool,
-                    pool_name=connection.pool_reverse_lookup,
-                    **how,
-                )
-            return
+        found: dict[str, images.Image | None] = {}
         with contextlib.closing(self._new_reader()) as reader:
-            yield functools.partial(reader.read, pool, **how)
+            for name in names:
+                try:
+                    found[name] = reader.read(pool, name)
+                except UnicodeDecodeError:
+                    found[name] = None
+                except reading.NotRead as error:
+                    if error.errno in LOST:
+                        raise
+                    if error.errno != errno.ENOENT:
+                        found[name] = None
+        return found
 
     def require_harmless(self, pool: str, name: str, ident: str = '') -> None:
         """Check that an image does not end a process that opens it.
@@ -240,8 +206,6 @@ class Cluster:
         :param ident: librbd's id, of an image that is in the trash
         :raises NotRead: if it does
         """
-        if not self._is_contained:
-            return
         if self._reader is None:
             self._reader = self._new_reader()
             weakref.finalize(self, self._reader.close)
@@ -255,7 +219,7 @@ class Cluster:
                 raise
 
     def _new_reader(self) -> reading.Reader:
-        return reading.Reader(
+        return self._reader_class(
             {
                 'conf': self._conf,
                 'user': self._user,
@@ -283,72 +247,49 @@ class Cluster:
         with_usage: bool,
         forbidden: dict[str, str],
     ) -> tuple[list[images.Image], dict[str, str]]:
-        waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-        for name in names:
-            waiting.put(name)
-        readable: list[images.Image] = []
-        failed: dict[str, str] = {}
-        blocklist = self.blocklist()
-
-        def read_some() -> None:
-            with self._reading(
-                pool, with_usage=with_usage, blocklist=blocklist
-            ) as read:
-                for name in self._taken(waiting):
-                    try:
-                        readable.append(read(name))
-                    except UnicodeDecodeError as error:
-                        # Any client of the pool can write such metadata.
-                        forbidden[name] = f'not UTF-8: {error}'
-                    except (reading.NotRead, self.librbd.Error) as error:
-                        if getattr(error, 'errno', None) in LOST:
-                            raise
-                        # An image that may not be read is not damaged.
-                        bad = forbidden if _is_permission(error) else failed
-                        bad[name] = str(error)
-
-        self._run(
-            read_some,
-            min(workers, -(-len(names) // _SHARE)),
-            lambda: progress(
-                len(readable) + len(failed) + len(forbidden), len(names)
-            ),
-        )
-        readable.sort(key=lambda image: image.name)
-        return readable, failed
-
-    def _taken(self, waiting: queue.SimpleQueue[str]) -> Iterator[str]:
-        """Yield names until none is left or the scan is cancelled."""
-        while not self._cancelled.is_set():
-            try:
-                yield waiting.get_nowait()
-            except queue.Empty:
-                return
-
-    def _run(
-        self,
-        work: Callable[[], None],
-        count: int,
-        progress: Callable[[], None],
-    ) -> None:
-        """Run a function in several threads, until each has ended.
+        """Return the images that could be read, and why others could not.
 
         :raises Cancelled: if the scan was cancelled
         """
-        with futures.ThreadPoolExecutor(max(1, count)) as executor:
-            running = {executor.submit(work) for _ in range(count)}
+        readable: list[images.Image] = []
+        failed: dict[str, str] = {}
+        how = {'with_usage': with_usage, 'blocklist': self.blocklist()}
+        count = max(1, min(workers, -(-len(names) // _SHARE)))
+        idle: queue.SimpleQueue[reading.Reader] = queue.SimpleQueue()
+
+        def read(name: str) -> images.Image | Exception:
+            if self._cancelled.is_set():
+                raise Cancelled
+            reader = idle.get()
             try:
-                while running:
-                    done, running = futures.wait(running, timeout=0.2)
-                    progress()
-                    for each in done:
-                        each.result()
-            except BaseException:
-                # The executor waits for its threads, even after Ctrl-C.
-                self.cancel()
-                raise
-        if self._cancelled.is_set():
-            raise Cancelled
+                return reader.read(pool, name, **how)
+            except (UnicodeDecodeError, reading.NotRead) as error:
+                return error
+            finally:
+                idle.put(reader)
+
+        with contextlib.ExitStack() as stack:
+            for _ in range(count):
+                reader = contextlib.closing(self._new_reader())
+                idle.put(stack.enter_context(reader))
+            executor = stack.enter_context(futures.ThreadPoolExecutor(count))
+            # The executor waits for its threads, even after Ctrl-C.
+            stack.callback(executor.shutdown, cancel_futures=True)
+            answers = zip(names, executor.map(read, names), strict=True)
+            for done, (name, answer) in enumerate(answers, 1):
+                if isinstance(answer, images.Image):
+                    readable.append(answer)
+                elif isinstance(answer, UnicodeDecodeError):
+                    # Any client of the pool can write such metadata.
+                    forbidden[name] = f'not UTF-8: {answer}'
+                elif getattr(answer, 'errno', None) in LOST:
+                    raise answer
+                else:
+                    # An image that may not be read is not damaged.
+                    bad = forbidden if _is_permission(answer) else failed
+                    bad[name] = str(answer)
+                progress(done, len(names))
+        return readable, failed
 
     def _names(self, ioctx: Any) -> list[str]:
         """Return the names of the images of a pool or namespace.
@@ -409,13 +350,9 @@ class Cluster:
                 # librbd lists the interrupted removals in the trash as well.
                 continue
             elif objects.has_header(self.librados, ioctx, ident):
-                with (
-                    contextlib.suppress(reading.NotRead, self.librbd.Error),
-                    self._reading(pool) as read,
-                ):
-                    if stored and read(name):
-                        # It was being created.
-                        continue
+                if stored and self.reread(pool, [name]).get(name):
+                    # It was being created.
+                    continue
                 kind = findings.UNOPENABLE if stored else findings.ID_LOST
             yield Broken(name, ident, kind, failed[name])
 
@@ -550,10 +487,6 @@ def _as_text(name: str) -> str:
 
 def _is_permission(error: Exception) -> bool:
     return getattr(error, 'errno', None) == errno.EPERM
-
-
-def _is_absence(error: Exception) -> bool:
-    return getattr(error, 'errno', None) == errno.ENOENT
 
 
 def _rbd_pools(connection: Any) -> list[str]:

@@ -201,18 +201,16 @@ def _timeout(subject: str, values: Values) -> Finding | None:
         return None
     grace = number(values, 'osd_heartbeat_grace', HEARTBEAT_GRACE)
     if seconds <= grace:
-        return Finding(
+        return findings.warning(
             subject,
             f'{_seen(values, name)}, osd_heartbeat_grace = {grace:g}',
-            Severity.WARNING,
             'Remove the option, or set more than osd_heartbeat_grace. '
             'Requests of guests fail whenever an OSD fails, before Ceph marks '
             'it down.',
         )
-    return Finding(
+    return findings.notice(
         subject,
         _seen(values, name),
-        Severity.NOTICE,
         'Requests of guests fail after this time instead of waiting for Ceph.',
     )
 
@@ -225,10 +223,9 @@ def _limits(subject: str, values: Values) -> Finding | None:
     ]
     if not changed:
         return None
-    return Finding(
+    return findings.warning(
         subject,
         ', '.join(_seen(values, name) for name in changed),
-        Severity.WARNING,
         'Remove the options, and set limits in volume types. They apply to '
         'all images, where a volume does not set the same option: a burst '
         'lets volumes exceed their limits, and a limit slows down backups and '
@@ -258,9 +255,8 @@ def overrides(
             continue
         # Any client of the pool can write such a name.
         words = shlex.join(('rbd', 'config', 'pool', 'remove', pool, name))
-        yield Finding(
+        yield findings.warning(
             f'Ceph pool {pool}',
             f'{name} = {value}',
-            Severity.WARNING,
             f'Remove it: {words}. {effect}',
         )

@@ -39,6 +39,21 @@ class Finding:
         return 'ok' if self.severity is None else self.severity.name.lower()
 
 
+def notice(subject: str, seen: str, remedy: str) -> Finding:
+    """Return a finding for information."""
+    return Finding(subject, seen, Severity.NOTICE, remedy)
+
+
+def warning(subject: str, seen: str, remedy: str) -> Finding:
+    """Return a finding that wastes space or time."""
+    return Finding(subject, seen, Severity.WARNING, remedy)
+
+
+def error(subject: str, seen: str, remedy: str) -> Finding:
+    """Return a finding by which an operation will fail."""
+    return Finding(subject, seen, Severity.ERROR, remedy)
+
+
 def worst(results: Iterable[Finding]) -> Severity:
     """Return the highest severity; notice if there is none."""
     return max(

@@ -37,17 +37,15 @@ def check_librbd(run: Run) -> Finding:
     shown = _shown(run, 'rbd')
     version = _CEPH.search(shown)
     if not version:
-        return Finding(
+        return findings.notice(
             'librbd',
             'unknown: the program rbd is missing or failed',
-            Severity.NOTICE,
             'Install ceph-common, which is of the same release as librbd.',
         )
     if int(version[2]) < OLDEST_CEPH:
-        return Finding(
+        return findings.warning(
             'librbd',
             version[0],
-            Severity.WARNING,
             f"Update Ceph's client packages to {OLDEST_CEPH} or later. Ceph "
             'measured 126,000 random reads a second with it, and 80,000 with '
             'an older librbd.',
@@ -80,10 +78,9 @@ def check_host(run: Run) -> Iterator[Finding]:
         elif number:
             yield Finding(subject, number[0])
         else:
-            yield Finding(
+            yield findings.notice(
                 subject,
                 f'none of {", ".join(programs)} was found',
-                Severity.NOTICE,
                 'Run the command where nova-compute starts its servers, such '
                 'as in the container of libvirt.',
             )

@@ -107,10 +107,9 @@ def _settable(specs: Mapping[str, str], default: Iterable[str]) -> list[str]:
 def _permitted(
     volume_type: str, settable: Sequence[str], specs: Any
 ) -> Finding:
-    return Finding(
+    return findings.warning(
         f'limits of volume type {volume_type}',
         f'QoS specs {specs["name"]}; tenants may set {", ".join(settable)}',
-        Severity.WARNING,
         'A key of a tenant replaces the limit of the same kind in the QoS '
         'specs, which is its maximum. Set the extra spec '
         'rbd:iops_limit_maximum and so on for another maximum, or do not '
@@ -122,16 +121,14 @@ def _two_limits(volume_type: str, specs: Any) -> Finding:
     subject = f'limits of volume type {volume_type}'
     shown = f'also QoS specs {specs["name"]}, consumer {specs["consumer"]}'
     if specs['consumer'] == 'front-end':
-        return Finding(
+        return findings.notice(
             subject,
             shown,
-            Severity.NOTICE,
             'QEMU applies the QoS specs in addition: the lower limit applies.',
         )
-    return Finding(
+    return findings.warning(
         subject,
         shown,
-        Severity.WARNING,
         'Set limits by keys or by QoS specs. A key replaces the QoS specs for '
         'the same kind of limit, such as iops.',
     )
@@ -142,11 +139,10 @@ def _check_compression(cinder: Any) -> Iterator[Finding]:
     for each in answers.volume_types(cinder):
         specs = each.get('extra_specs') or {}
         if keys.COMPRESSION_HINT in specs and _is_encrypted(cinder, each):
-            yield Finding(
+            yield findings.warning(
                 f'volume type {each["name"]}',
                 f'{keys.COMPRESSION_HINT} has no use: its volumes are '
                 'encrypted',
-                Severity.WARNING,
                 'Remove the key. Encrypted data cannot be compressed, and the '
                 'attempt takes processor time of the storage.',
             )
@@ -221,10 +217,9 @@ def _check_extension(cinder: Any, url: str) -> Finding:
     try:
         extensions = _get(cinder, '/extensions', endpoint_override=url)
     except Exception as error:
-        return Finding(
+        return findings.warning(
             subject,
             f'not asked: {type(error).__name__}: {error}',
-            Severity.WARNING,
             'Run the check on a host that reaches this endpoint. A URL of '
             '--api-endpoint must contain the version, such as '
             'http://192.0.2.11:8776/v3.',
@@ -233,10 +228,9 @@ def _check_extension(cinder: Any, url: str) -> Finding:
         each['alias'] for each in extensions['extensions']
     }:
         return Finding(subject, definitions.ALIAS)
-    return Finding(
+    return findings.error(
         subject,
         f'{definitions.ALIAS} is not among the extensions of this cinder-api',
-        Severity.ERROR,
         'Set osapi_volume_extension in every cinder-api service and restart '
         'it. Until then, tenants can store keys that were not checked.',
     )

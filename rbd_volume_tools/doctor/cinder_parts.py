@@ -5,7 +5,6 @@
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
 import difflib
 from importlib import util
 import pathlib
@@ -14,6 +13,7 @@ import uuid
 
 from rbd_volume_tools.command_line import configuration
 from rbd_volume_tools.command_line import findings
+from rbd_volume_tools.doctor import pools
 
 DEFAULT = configuration.DEFAULT
 OURS = 'cinder_rbd_ext.driver.RBDExtDriver'
@@ -29,22 +29,6 @@ _CONF = '/etc/ceph/ceph.conf'
 _FOLDERS = (pathlib.Path('/etc/cinder'), pathlib.Path('/etc'))
 
 Finding = findings.Finding
-Severity = findings.Severity
-
-
-@dataclasses.dataclass(frozen=True)
-class Access:
-    """A Ceph user and the pools that it must be able to write to.
-
-    :ivar origin: the section that names them
-    :ivar conf: path of ceph.conf
-    :ivar user: name of the Ceph user, without ``client.``
-    """
-
-    origin: str
-    conf: str
-    user: str
-    pools: tuple[str, ...]
 
 
 def back_ends(conf: configuration.Configuration) -> tuple[str, ...]:
@@ -58,7 +42,7 @@ def back_ends(conf: configuration.Configuration) -> tuple[str, ...]:
 
 def accesses(
     conf: configuration.Configuration, data_pools: dict[str, set[str]]
-) -> Iterator[Access]:
+) -> Iterator[pools.Access]:
     """Yield the Ceph users and pools of the back ends.
 
     :param data_pools: data pools of volume types, by the names of the back
@@ -68,14 +52,14 @@ def accesses(
         name = conf.get(section, 'volume_backend_name', section)
         own = conf.get(section, 'rbd_volume_data_pool')
         extra = data_pools.get(name, set()) | ({own} if own else set())
-        yield Access(
+        yield pools.Access(
             f'Cinder [{section}]',
             conf.get(section, 'rbd_ceph_conf') or _CONF,
             conf.get(section, 'rbd_user') or 'admin',
             (conf.get(section, 'rbd_pool', 'rbd'), *sorted(extra)),
         )
     if conf.get(DEFAULT, 'backup_driver').startswith(_BACKUP):
-        yield Access(
+        yield pools.Access(
             'Cinder backup_ceph_user',
             conf.get(DEFAULT, 'backup_ceph_conf') or _CONF,
             conf.get(DEFAULT, 'backup_ceph_user') or 'cinder',
@@ -93,10 +77,9 @@ def check_sections(
     for name in named:
         if name not in conf.sections():
             near = difflib.get_close_matches(name, conf.sections(), 1)
-            yield Finding(
+            yield findings.error(
                 f'{service} enabled_backends',
                 f'{conf} has no section [{name}]',
-                Severity.ERROR,
                 f'Add the section, or correct its name{_meant(near)}.',
             )
 
@@ -114,10 +97,9 @@ def check(
     """
     sections = back_ends(conf)
     if not sections:
-        yield Finding(
+        yield findings.warning(
             'Cinder back ends',
             f'no RBD back end in enabled_backends of {conf}',
-            Severity.WARNING,
             f'Set volume_driver = {OURS} in the section of a back end.',
         )
     yield from check_sections(
@@ -162,12 +144,11 @@ def check_restores(
     skips = _SKIPS_ZEROS.search(source.read_text() if source.is_file() else '')
     if skips and '.seek(' not in skips[0]:
         types = ', '.join(sorted(encrypted or ())) or 'not asked'
-        yield Finding(
+        yield findings.warning(
             'Cinder backup_driver',
             'a backup of an encrypted volume that is restored to a new volume '
             'is not restored correctly (bug 2155612 of Cinder); encrypted '
             f'volume types: {types}',
-            Severity.WARNING,
             'Install a release of Cinder with the correction, such as 2026.2. '
             'Until then, restore such backups to existing volumes only.',
         )
@@ -177,10 +158,9 @@ def _driver(section: str, driver: str) -> Finding:
     subject = f'Cinder [{section}] driver'
     if driver == OURS:
         return Finding(subject, driver)
-    return Finding(
+    return findings.warning(
         subject,
         driver,
-        Severity.WARNING,
         f'Set volume_driver = {OURS}. Keys such as rbd:stripe_unit have no '
         'effect on this back end.',
     )
@@ -204,10 +184,9 @@ def _secret(
 ) -> Iterator[Finding]:
     secret = conf.get(section, 'rbd_secret_uuid')
     if secret and not is_uuid(secret):
-        yield Finding(
+        yield findings.error(
             f'Cinder [{section}] rbd_secret_uuid',
             NOT_A_UUID,
-            Severity.ERROR,
             "Set the UUID of libvirt's secret on the compute hosts (virsh "
             'secret-list).',
         )
@@ -219,10 +198,9 @@ def _policy_file(conf: configuration.Configuration) -> Iterator[Finding]:
         return
     folders = (*(path.parent for path in conf.paths), *_FOLDERS)
     if not any((folder / name).is_file() for folder in folders):
-        yield Finding(
+        yield findings.error(
             'Cinder [oslo_policy] policy_file',
             f'there is no {name}',
-            Severity.ERROR,
             'Correct the name, or create the file. Without it, the default '
             'policies apply, which may allow what the file is to forbid.',
         )
@@ -232,18 +210,16 @@ def _extension(conf: configuration.Configuration) -> Finding:
     subject = 'Cinder API extension'
     extensions = conf.all(DEFAULT, 'osapi_volume_extension')
     if EXTENSION not in extensions:
-        return Finding(
+        return findings.warning(
             subject,
             ', '.join(extensions) or 'osapi_volume_extension is unset',
-            Severity.WARNING,
             f'Add osapi_volume_extension = {EXTENSION} for cinder-api. See '
             'the installation guide.',
         )
     if STANDARD not in extensions:
-        return Finding(
+        return findings.error(
             subject,
             ', '.join(extensions),
-            Severity.ERROR,
             f'Add osapi_volume_extension = {STANDARD} too; Cinder lacks its '
             'own extensions without it.',
         )
@@ -258,15 +234,12 @@ def _timeout(
     try:
         seconds = float(configured)
     except ValueError:
-        yield Finding(
-            subject, configured, Severity.ERROR, 'Set a number of seconds.'
-        )
+        yield findings.error(subject, configured, 'Set a number of seconds.')
         return
     if 0 < seconds <= grace:
-        yield Finding(
+        yield findings.warning(
             subject,
             f'{configured} s; osd_heartbeat_grace is {grace:g} s',
-            Severity.WARNING,
             'Set more than osd_heartbeat_grace, or -1. Operations of Cinder '
             'fail whenever an OSD fails, before Ceph marks it down.',
         )

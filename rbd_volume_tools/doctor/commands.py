@@ -91,14 +91,13 @@ class Doctor(exit_status.StatusLister):
                 '--api-endpoint needs the credentials of an administrator: '
                 'set --os-cloud, OS_CLOUD or OS_AUTH_URL, without --no-cloud.'
             )
-        host = run.Host(read['cinder'], read['glance'], read['nova'])
-        doctor = run.Doctor(
-            host,
-            pools.clients(),
-            shell.cloud if asks else None,
+        host = run.Host(
+            *(read['cinder'], read['glance'], read['nova']),
+            clients=pools.clients(),
+            cloud=shell.cloud if asks else None,
             nodes=parsed_args.api_endpoint,
         )
-        checked = list(doctor.check())
+        checked = list(run.check(host))
         self.status = int(findings.worst(checked))
         return self.headers(parsed_args), [
             _row(each)

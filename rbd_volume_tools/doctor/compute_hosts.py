@@ -69,10 +69,9 @@ def check(compute: Any, cinder: Any) -> Iterator[Finding]:
                 f'{value}: {_names(names)}'
                 for value, names in sorted(by_value.items())
             )
-            yield Finding(
+            yield findings.notice(
                 f'{_SUBJECT}: {what}',
                 seen,
-                Severity.NOTICE,
                 'A server that is moved to a host without the mode of a '
                 'volume has none there. See nova-rbd-cache hosts.',
             )

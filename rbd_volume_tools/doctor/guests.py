@@ -20,7 +20,6 @@ _ALLOCATORS = ('libtcmalloc', 'libjemalloc')
 _DEVICE = 'virtio-blk'
 
 Finding = findings.Finding
-Severity = findings.Severity
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,17 +101,15 @@ def check(listed: Iterable[Guest]) -> Iterator[Finding]:
     unknown = sum(each.allocator is None for each in guests)
     slow = sum(each.allocator == '' for each in guests)
     if unknown:
-        yield Finding(
+        yield findings.notice(
             f'{subject}: allocator',
             f'unknown for {unknown} of {number}',
-            Severity.NOTICE,
             'Run the command as root.',
         )
     if slow:
-        yield Finding(
+        yield findings.notice(
             f'{subject}: allocator',
             f'{slow} of {number} use the malloc of libc',
-            Severity.NOTICE,
             'Start QEMU with tcmalloc, for example with LD_PRELOAD in a '
             'wrapper of the emulator. Ceph measured 53,500 random reads a '
             'second without and 80,000 with it.',
@@ -143,6 +140,4 @@ def _counted(
 ) -> Finding:
     if not count:
         return Finding(subject, f'as recommended for all {number}')
-    return Finding(
-        subject, f'{count} of {number} {what}', Severity.NOTICE, remedy
-    )
+    return findings.notice(subject, f'{count} of {number} {what}', remedy)

@@ -34,7 +34,6 @@ _SIMILAR = 0.8
 Configuration = configuration.Configuration
 Finding = findings.Finding
 Options = dict[str, cfg.Opt]
-Severity = findings.Severity
 
 
 def check_cinder(conf: Configuration) -> Iterator[Finding]:
@@ -75,10 +74,9 @@ def check_nova(conf: Configuration) -> Iterator[Finding]:
         _NOVA_SECTION, conf.sections(), cutoff=_SIMILAR
     ):
         if section != _NOVA_SECTION:
-            yield Finding(
+            yield findings.warning(
                 f'Nova [{section}]',
                 'unknown section',
-                Severity.WARNING,
                 f'Rename it to [{_NOVA_SECTION}], or remove it.',
             )
     for section in conf.sections():
@@ -127,10 +125,9 @@ def _checked(
     if name not in options:
         near = difflib.get_close_matches(name, options, 1, _SIMILAR)
         if near or only_ours:
-            yield Finding(
+            yield findings.warning(
                 subject,
                 'unknown option, which is ignored',
-                Severity.WARNING,
                 f'Rename it to {near[0]}, or remove it.'
                 if near
                 else f'Remove it. Options: {", ".join(sorted(options))}.',
@@ -139,20 +136,18 @@ def _checked(
         try:
             options[name].type(value)
         except ValueError as error:
-            yield Finding(
+            yield findings.error(
                 subject,
                 str(error),
-                Severity.ERROR,
                 'Correct the value. The service does not use the section '
                 'with it.',
             )
 
 
 def _misplaced(subject: str, where: str) -> Finding:
-    return Finding(
+    return findings.warning(
         subject,
         'has no effect in this section',
-        Severity.WARNING,
         f'Move it to the {where}, or remove it.',
     )
 

@@ -55,18 +55,16 @@ def check_glance(conf: configuration.Configuration) -> Iterator[Finding]:
         if kind == STORE:
             yield Finding(f'Glance store {name}', kind)
         elif kind == _STOCK_STORE:
-            yield Finding(
+            yield findings.notice(
                 f'Glance store {name}',
                 'type rbd, of the stock driver',
-                Severity.NOTICE,
                 f'Set {name}:{STORE} in enabled_backends if new images need '
                 'an object map.',
             )
     if not stores:
-        yield Finding(
+        yield findings.notice(
             'Glance stores',
             f'no enabled_backends in {conf}',
-            Severity.NOTICE,
             f'The store {STORE} requires enabled_backends.',
         )
 
@@ -101,11 +99,11 @@ def check_locations(
 
 def glance_accesses(
     conf: configuration.Configuration,
-) -> Iterator[cinder_parts.Access]:
+) -> Iterator[pools.Access]:
     """Yield the Ceph users and pools of Glance's stores."""
     for name, kind in glance_stores(conf).items():
         if kind in (STORE, _STOCK_STORE):
-            yield cinder_parts.Access(
+            yield pools.Access(
                 f'Glance [{name}]',
                 conf.get(name, 'rbd_store_ceph_conf') or _CONF,
                 conf.get(name, 'rbd_store_user') or 'admin',
@@ -124,10 +122,9 @@ def check_horizon(
     if files:
         yield Finding('Horizon', str(files[0]))
     else:
-        yield Finding(
+        yield findings.notice(
             'Horizon',
             f'no {ENABLED} in {", ".join(map(str, dirs))}',
-            Severity.NOTICE,
             'Link the file into the folder if the dashboard should show the '
             'options.',
         )
@@ -135,10 +132,10 @@ def check_horizon(
 
 def nova_accesses(
     conf: configuration.Configuration,
-) -> Iterator[cinder_parts.Access]:
+) -> Iterator[pools.Access]:
     """Yield the Ceph user and pool of Nova's ephemeral disks."""
     if conf.get('libvirt', 'images_type') == 'rbd':
-        yield cinder_parts.Access(
+        yield pools.Access(
             'Nova [libvirt]',
             conf.get('libvirt', 'images_rbd_ceph_conf') or _CONF,
             conf.get('libvirt', 'rbd_user') or 'admin',
@@ -155,18 +152,16 @@ def check_nova(conf: configuration.Configuration) -> Iterator[Finding]:
     mode = modes.get('network', '')
     subject = 'Nova [libvirt] disk_cachemodes'
     if mode == _UNSAFE:
-        yield Finding(
+        yield findings.error(
             subject,
             'network=unsafe',
-            Severity.ERROR,
             'Use writeback. Volumes that request no mode lose data if the '
             'host fails.',
         )
     elif mode in _CACHED:
-        yield Finding(
+        yield findings.notice(
             subject,
             f'network={mode}',
-            Severity.NOTICE,
             'Remove network, and set rbd:cache_mode in the volume types that '
             'need it. All RBD volumes that request no mode get this one, '
             'whatever rbd_allowed_cache_modes of their back end.',
@@ -180,17 +175,15 @@ def check_nova(conf: configuration.Configuration) -> Iterator[Finding]:
     if 'q35' in machine:
         yield Finding('Nova [libvirt] hw_machine_type', machine)
     else:
-        yield Finding(
+        yield findings.notice(
             'Nova [libvirt] hw_machine_type',
             machine or 'unset; servers get pc (i440fx) on x86_64',
-            Severity.NOTICE,
             'Set x86_64=q35 for new servers.',
         )
     if not conf.is_true('rbd_cache', 'disk_iothread', False):
-        yield Finding(
+        yield findings.notice(
             'Nova [rbd_cache] disk_iothread',
             'false: the main thread of QEMU serves RBD volumes',
-            Severity.NOTICE,
             'Set disk_iothread = true (Nova 33 or later).',
         )
 
@@ -215,10 +208,10 @@ def check_modes(
     known = {each.value for each in cache_modes.CacheMode}
     missing = sorted(allowed & known - offered)
     if missing:
-        yield Finding(
+        found = findings.notice if cinder is None else findings.warning
+        yield found(
             'Nova [rbd_cache] allowed_modes',
             f'this host does not offer {", ".join(missing)}',
-            Severity.NOTICE if cinder is None else Severity.WARNING,
             'Allow the modes in [rbd_cache] allowed_modes, or require the '
             'traits CUSTOM_RBD_CACHE_* in flavors. A new server that boots '
             'here with a volume in such a mode otherwise ends in ERROR.',
@@ -240,10 +233,9 @@ def check_secrets(
     except OSError:
         status = 1
     if status:
-        yield Finding(
+        yield findings.notice(
             "libvirt's secrets",
             'unknown: virsh is missing or failed',
-            Severity.NOTICE,
             'Run the command as root on a compute host, in the container of '
             'libvirt if there is one.',
         )
@@ -251,21 +243,19 @@ def check_secrets(
     for access, secret in users.items():
         subject = f'{access.origin} rbd_secret_uuid'
         if secret.lower() not in out.lower().split():
-            yield Finding(
+            yield findings.error(
                 subject,
                 f'libvirt on this host has no secret {secret}'
                 if cinder_parts.is_uuid(secret)
                 else cinder_parts.NOT_A_UUID,
-                Severity.ERROR,
                 'Correct the UUID, or define the secret (virsh '
                 'secret-define, virsh secret-set-value). Attachments fail.',
             )
         elif _is_of_another_user(run, secret, access, clients):
-            yield Finding(
+            yield findings.error(
                 subject,
                 f'the key in secret {secret} is not that of '
                 f'client.{access.user}',
-                Severity.ERROR,
                 f'Set the key of client.{access.user} (ceph auth get-key, '
                 'virsh secret-set-value), or correct the UUID or the user. '
                 'Attachments fail.',
@@ -277,18 +267,18 @@ def check_secrets(
 def _secrets(
     nova: configuration.Configuration,
     cinder: configuration.Configuration | None,
-) -> Iterator[tuple[cinder_parts.Access, str]]:
+) -> Iterator[tuple[pools.Access, str]]:
     """Yield the secrets and the users whose keys they must have."""
     conf = nova.get('libvirt', 'images_rbd_ceph_conf') or _CONF
     user = nova.get('libvirt', 'rbd_user') or ''
     if secret := nova.get('libvirt', 'rbd_secret_uuid'):
-        yield cinder_parts.Access('Nova [libvirt]', conf, user, ()), secret
+        yield pools.Access('Nova [libvirt]', conf, user, ()), secret
     if cinder is None:
         return
     for section in cinder_parts.back_ends(cinder):
         if secret := cinder.get(section, 'rbd_secret_uuid'):
             yield (
-                cinder_parts.Access(
+                pools.Access(
                     f'Cinder [{section}]',
                     cinder.get(section, 'rbd_ceph_conf') or conf,
                     cinder.get(section, 'rbd_user') or '',
@@ -301,7 +291,7 @@ def _secrets(
 def _is_of_another_user(
     run: Run,
     secret: str,
-    access: cinder_parts.Access,
+    access: pools.Access,
     clients: pools.Clients | None,
 ) -> bool:
     """Return whether a secret has the key of another user, as far as known."""
@@ -328,18 +318,16 @@ def check_nova_plugin(
         _, out, error = run(command)
         rows: list[dict[str, Any]] = json.loads(out)
     except FileNotFoundError:
-        yield Finding(
+        yield findings.warning(
             'Nova plug-in',
             'nova-rbd-cache is not in PATH',
-            Severity.WARNING,
             remedy,
         )
         return
     except ValueError:
-        yield Finding(
+        yield findings.warning(
             'Nova plug-in',
             f'nova-rbd-cache check failed: {error.strip()[-200:]}',
-            Severity.WARNING,
             remedy,
         )
         return

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import errno
 import json
 import shlex
@@ -14,7 +15,6 @@ from rbd_volume_options import keys
 from rbd_volume_tools.command_line import ceph_connection
 from rbd_volume_tools.command_line import ceph_options
 from rbd_volume_tools.command_line import findings
-from rbd_volume_tools.doctor import cinder_parts
 
 #: Seconds to wait for Ceph.
 PATIENCE = '10'
@@ -28,7 +28,21 @@ _UNSUPPORTED = (errno.EOPNOTSUPP,)
 _HINTS = {'passive': 'compressible', 'aggressive': 'incompressible'}
 
 Finding = findings.Finding
-Severity = findings.Severity
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """A Ceph user and the pools that it must be able to write to.
+
+    :ivar origin: the section that names them
+    :ivar conf: path of ceph.conf
+    :ivar user: name of the Ceph user, without ``client.``
+    """
+
+    origin: str
+    conf: str
+    user: str
+    pools: tuple[str, ...]
 
 
 class Clients:
@@ -47,20 +61,17 @@ class Clients:
         """The exceptions that the methods raise."""
         return (self._rados.Error, self._rbd.Error)
 
-    def connection_failure(
-        self, access: cinder_parts.Access, error: Exception
-    ) -> Finding:
+    def connection_failure(self, access: Access, error: Exception) -> Finding:
         """Return the finding for a user that cannot connect."""
-        return Finding(
+        return findings.error(
             f'{access.origin} as client.{access.user}',
             f'cannot connect with {access.conf}: {error}',
-            Severity.ERROR,
             ceph_connection.advice(
                 self._rados, error, access.conf, access.user
             ),
         )
 
-    def options(self, access: cinder_parts.Access) -> dict[str, str]:
+    def options(self, access: Access) -> dict[str, str]:
         """Return the options that Ceph gives to a user.
 
         :raises rados.Error: without a connection
@@ -73,9 +84,7 @@ class Clients:
                     values[name] = str(client.conf_get(name) or '')
             return values
 
-    def check_blocklisting(
-        self, access: cinder_parts.Access
-    ) -> Iterator[Finding]:
+    def check_blocklisting(self, access: Access) -> Iterator[Finding]:
         """Check that a user may blocklist clients.
 
         The monitor checks the capability before it parses the address, which
@@ -91,18 +100,15 @@ class Clients:
         with self._connected(access, _MON_TIMEOUTS) as client:
             number, _, _ = client.mon_command(json.dumps(command), b'')
         if -number in (errno.EACCES, errno.EPERM):
-            yield Finding(
+            yield findings.error(
                 f'{access.origin} as client.{access.user}',
                 'may not blocklist other clients',
-                Severity.ERROR,
                 f"Add the MON capability 'profile rbd' to client.{access.user}"
                 ' (ceph auth caps). Without it, images stay locked after '
                 'their client has died.',
             )
 
-    def authenticates(
-        self, access: cinder_parts.Access, key: str
-    ) -> bool | None:
+    def authenticates(self, access: Access, key: str) -> bool | None:
         """Return whether a key is that of a user; None if it is unknown.
 
         :param key: a secret
@@ -121,7 +127,7 @@ class Clients:
             client.shutdown()
         return True
 
-    def check_pools(self, access: cinder_parts.Access) -> Iterator[Finding]:
+    def check_pools(self, access: Access) -> Iterator[Finding]:
         """Check the pools of a user, on one connection.
 
         :raises rados.Error: without a connection
@@ -132,7 +138,7 @@ class Clients:
                 yield from self._check_pool(access, client, pool)
 
     def _check_pool(
-        self, access: cinder_parts.Access, client: Any, pool: str
+        self, access: Access, client: Any, pool: str
     ) -> Iterator[Finding]:
         subject = f'{access.origin} pool {pool} as client.{access.user}'
         try:
@@ -144,16 +150,13 @@ class Clients:
                     pool, lambda: self._metadata(ioctx)
                 )
         except (self._rados.Error, self._rbd.Error) as error:
-            yield Finding(
+            yield findings.error(
                 subject,
                 str(error),
-                Severity.ERROR,
                 _remedy(access.user, pool, getattr(error, 'errno', None)),
             )
 
-    def _compression(
-        self, access: cinder_parts.Access, client: Any, pool: str
-    ) -> Finding:
+    def _compression(self, access: Access, client: Any, pool: str) -> Finding:
         """Return which compression hints have an effect in a pool."""
         command = {
             'prefix': 'osd pool get',
@@ -200,7 +203,7 @@ class Clients:
 
     @contextlib.contextmanager
     def _connected(
-        self, access: cinder_parts.Access, limited: tuple[str, ...]
+        self, access: Access, limited: tuple[str, ...]
     ) -> Iterator[Any]:
         client = self._rados.Rados(
             conffile=access.conf,

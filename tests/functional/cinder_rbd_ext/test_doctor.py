@@ -296,10 +296,12 @@ class DoctorTest(testtools.TestCase):
             path = self.folder / f'{name}.conf'
             path.write_text(texts[name].replace('CONF', str(conf)))
             read[name] = configuration.Configuration([path])
-        host = run.Host(**read, root=self.folder)
-        clients = pools.Clients(rados, rbd)
-        programs = Programs(self.key)
-        checked = list(run.Doctor(host, clients, None, programs).check())
+        host = run.Host(
+            *(read['cinder'], read['glance'], read['nova'], self.folder),
+            clients=pools.Clients(rados, rbd),
+            run=Programs(self.key),
+        )
+        checked = list(run.check(host))
         self.assertNotIn(self.key, str(checked))
         return [each for each in checked if each.severity is not None]
 

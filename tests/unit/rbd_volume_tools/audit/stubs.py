@@ -14,6 +14,8 @@ import struct
 from typing import Any
 
 from rbd_volume_options import ownership
+from rbd_volume_tools.audit import images
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 
 
@@ -254,7 +256,22 @@ class Pool:
 
 def cluster(pool: Pool, timeout: int | None = None) -> scan.Cluster:
     """Return a cluster with a pool, read in this process."""
-    return scan.Cluster(pool, pool, 'ceph.conf', 'me', timeout, False)
+    stub = pool
+
+    class Reader(reading.Reader):
+        """Reads images in this process."""
+
+        def read(self, pool: str, name: str, **how: Any) -> images.Image:
+            """Read an image, as the process does."""
+            try:
+                return images.read(
+                    stub, stub, pool, name, lambda number: 'data', **how
+                )
+            except Error as error:
+                number = getattr(error, 'errno', None)
+                raise reading.NotRead(str(error), number) from error
+
+    return scan.Cluster(pool, pool, 'ceph.conf', 'me', timeout, Reader)
 
 
 def trash_entry(name: str, source: int = 0, state: int | None = 0) -> bytes:

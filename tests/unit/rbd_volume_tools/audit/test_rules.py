@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""Unit tests of rbd_volume_tools.audit.rules.
+
+The functional test of the audit makes most findings on a cluster.
+"""
+
 import dataclasses
 import datetime
 from typing import Any
@@ -18,49 +23,168 @@ from tests.unit import base
 from tests.unit.rbd_volume_tools.audit import facts
 
 _NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+_HOUR = datetime.timedelta(hours=1)
+_ID, _OTHER, _POOL = facts.IDENT, facts.OTHER, facts.CINDER_POOL
+_INVALID, _NO_MAP = images.MapState.INVALID, images.MapState.NONE
+_SNAPSHOTS = tuple(
+    map(
+        facts.snapshot,
+        (
+            f'snapshot-{_OTHER}',
+            f'volume-{_OTHER}.clone_snap',
+            f'backup.{_OTHER}.snap.1.5',
+        ),
+    )
+)
+_HEALTHY = {
+    definitions.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
+    definitions.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
+    definitions.ATTRIBUTE_STRIPE_COUNT: 1,
+    definitions.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
+    definitions.ATTRIBUTE_CACHE_MODES: {},
+}
+_LOST = 'volume-snapshot-lost'
+_UPLOAD = 'interrupted-upload'
+_AVAILABLE = {
+    'snapshots': frozenset({_OTHER}),
+    'available': {_ID: [_OTHER]},
+}
+_SAVING = {'images': frozenset({_ID}), 'incomplete': {_ID: 'saving'}}
+
+
+def _entry(
+    ident: str, source: objects.TrashSource, expires: datetime.datetime = _NOW
+) -> objects.Trashed:
+    return objects.Trashed('volumes', 'name', ident, source, _NOW, expires)
 
 
 @ddt.ddt
 class RulesTest(base.TestCase):
-    """Find contradictions; functional tests create each kind."""
-
     def found(
         self, pool: scan.PoolScan, known: records.Records | None
     ) -> list[tuple[str, str]]:
+        """Return code and detail of the findings of a pool."""
         return [
             (each.kind.code, each.detail)
             for each in rules.of_pool(pool, known, _NOW)
         ]
 
-    def test_healthy_image_has_no_finding(self) -> None:
-        made = {
-            definitions.ATTRIBUTE_OBJECT_SIZE: 4 * 2**20,
-            definitions.ATTRIBUTE_STRIPE_UNIT: 4 * 2**20,
-            definitions.ATTRIBUTE_STRIPE_COUNT: 1,
-            definitions.ATTRIBUTE_FEATURES: sorted(facts.MAPPED),
-            definitions.ATTRIBUTE_CACHE_MODES: {},
-        }
-        pool = facts.pool(facts.image())
-        known = facts.known(facts.volume(made=made))
-        self.assertEqual([], self.found(pool, known))
-        self.assertEqual([], self.found(pool, None))
-
+    # An image, the volume of the cloud, other records, and the findings: the
+    # code of each, and a part of the detail of the first one.
     @ddt.data(
-        ('object_size', 2**20),
-        ('stripe_count', 8),
-        ('features', ['layering']),
+        ({}, {'made': _HEALTHY}, {}, []),
+        # The API shows it otherwise.
+        *(
+            (
+                {},
+                {'made': {f'{definitions.ALIAS}:{name}': value}},
+                {},
+                ['attributes-contradict-image', f'recorded as {value}'],
+            )
+            for name, value in (
+                ('object_size', 2**20),
+                ('stripe_count', 8),
+                ('features', ['layering']),
+            )
+        ),
+        # A migrated volume has the image of another ID.
+        ({'name': f'volume-{_OTHER}'}, {'image_id': _OTHER}, {}, []),
+        (
+            {'name': f'volume-{_ID}.backup.base'},
+            *({}, {}, ['orphan-backup-image', '']),
+        ),
+        (
+            {
+                'name': f'volume-{_OTHER}.backup.base',
+                'snapshots': (facts.snapshot(f'backup.{_ID}.snap.1.5'),),
+            },
+            *({}, {'backups': frozenset({_ID})}, []),
+        ),
+        (
+            {'name': f'{_ID}_disk.config.rescue'},
+            *({}, {}, ['orphan-disk', '1 GiB']),
+        ),
+        # A service that was not asked has any.
+        ({'name': f'{_ID}_disk'}, {}, {'servers': None}, []),
+        ({'name': _ID}, {}, {'images': None}, []),
+        # The remedies for orphans would remove what another cloud has.
+        *(
+            (
+                {'name': name, 'owner': 'other', 'snapshots': _SNAPSHOTS},
+                *({}, {}, ['image-of-another-cloud', 'other']),
+            )
+            for name in (f'volume-{_ID}', _OTHER)
+        ),
+        # Snapshots that Cinder did not name.
+        (
+            {
+                'snapshots': (
+                    facts.snapshot('mine'),
+                    facts.snapshot(f'snapshot-{_OTHER}', namespace='trash'),
+                )
+            },
+            *({}, {}, []),
+        ),
+        ({'stale_lock': 'address'}, {}, {}, ['stale-lock', 'address']),
+        ({'name': 'precious'}, {}, {}, ['unknown-name', '1 images']),
+        (
+            {},
+            {'pool': 'host@two#two'},
+            {'backends': {'host@two#two': 'other'}},
+            ['second-image-of-volume', 'the volume is in other'],
+        ),
+        # Without a write for a day.
+        *(
+            (
+                {'name': _ID, 'modified': _NOW - hours * _HOUR},
+                *({}, {**_SAVING, **values}, expected),
+            )
+            for hours, values, expected in (
+                (23, {}, []),
+                (25, {}, [_UPLOAD, 'the Glance image is saving']),
+                # An import still copies the data to another store.
+                (25, {'located': {_ID: frozenset({'volumes'})}}, []),
+                (25, {'incomplete': {}}, []),
+            )
+        ),
+        # Of a volume whose image lacks it.
+        ({}, {'status': 'in-use'}, _AVAILABLE, [_LOST, 'available in']),
+        ({'snapshots': _SNAPSHOTS[:1]}, {}, _AVAILABLE, []),
+        # With another snapshot_name_template.
+        (
+            {'snapshots': (facts.snapshot(f'cinder-{_OTHER}-snap'),)},
+            *({}, _AVAILABLE, []),
+        ),
+        # A service is changing the image, or it is that of another cloud.
+        ({}, {'status': 'retyping'}, _AVAILABLE, []),
+        ({'owner': 'other'}, {}, _AVAILABLE, ['image-of-another-cloud', '']),
+        # The remedy would delete the snapshot there: the back end has another
+        # pool, is on another cluster, or is down.
+        (
+            *({}, {}, {**_AVAILABLE, 'backends': {_POOL: 'other'}}),
+            ['second-image-of-volume', ''],
+        ),
+        ({}, {}, {**_AVAILABLE, 'backends': {_POOL: None}}, []),
+        ({}, {}, {**_AVAILABLE, 'backends': {'host@o#o': 'volumes'}}, []),
+        (
+            {'size': rules.MANY_OBJECTS * 4 * 2**20, 'map_state': _NO_MAP},
+            *({}, {}, ['slow-deletion', f'{rules.MANY_OBJECTS} objects']),
+        ),
+        ({'size': rules.MANY_OBJECTS * 4 * 2**20}, {}, {}, []),
     )
     @ddt.unpack
-    def test_contradicting_attribute_is_found(
-        self, attribute: str, value: object
+    def test_image_of_a_cloud_with_a_volume(
+        self,
+        image: dict[str, Any],
+        volume: dict[str, Any],
+        known: dict[str, Any],
+        expected: list[str],
     ) -> None:
-        known = facts.known(
-            facts.volume(made={f'{definitions.ALIAS}:{attribute}': value})
-        )
-        ((code, detail),) = self.found(facts.pool(facts.image()), known)
-        self.assertEqual('attributes-contradict-image', code)
-        self.assertTrue(detail.startswith(f'{attribute} is '))
-        self.assertIn(f'recorded as {value}', detail)
+        pool = facts.pool(facts.image(**image))
+        found = self.found(pool, facts.known(facts.volume(**volume), **known))
+        codes, details = [x for x, _ in found], [x for _, x in found]
+        self.assertEqual(expected[:1], codes)
+        self.assertIn(expected[-1] if expected else '', *details or [''])
 
     @ddt.data(
         ('retyping', 1, []),
@@ -89,74 +213,32 @@ class RulesTest(base.TestCase):
         self.assertEqual(codes, reported)
 
     def test_trash_that_is_kept_on_purpose(self) -> None:
-        later = _NOW + datetime.timedelta(hours=1)
+        source = objects.TrashSource
         entries = (
-            self.entry('old', 'a1', objects.TrashSource.USER, _NOW),
-            self.entry('new', 'a2', objects.TrashSource.USER, later),
-            self.entry('clone', 'a3', objects.TrashSource.USER_PARENT, _NOW),
-            self.entry('moving', 'a4', objects.TrashSource.MIGRATION, _NOW),
-        )
-        reported = self.found(facts.pool(trash=entries), None)
-        self.assertEqual(
-            [('expired-trash', 'a1, since 2026-01-02 00:00')], reported
-        )
-
-    def entry(
-        self,
-        name: str,
-        ident: str,
-        source: objects.TrashSource,
-        expires: datetime.datetime,
-    ) -> objects.Trashed:
-        return objects.Trashed('volumes', name, ident, source, _NOW, expires)
-
-    def test_interrupted_removal_in_the_trash_is_found(self) -> None:
-        entry = self.entry('half', 'a1', objects.TrashSource.REMOVING, _NOW)
-        ((code, _),) = self.found(facts.pool(trash=(entry,)), None)
-        self.assertEqual('interrupted-removal', code)
-
-    def test_image_that_cannot_be_opened_has_the_kind_of_the_scan(
-        self,
-    ) -> None:
-        broken = scan.Broken('half', 'abc', findings.ID_LOST, 'why')
-        pool = facts.pool(unreadable={'half': broken})
-        self.assertEqual([('id-object-lost', 'why')], self.found(pool, None))
-
-    @ddt.data(
-        ('orphan-backup-image', f'volume-{facts.IDENT}.backup.base', {}),
-        ('orphan-disk', f'{facts.IDENT}_disk.config.rescue', {}),
-        (
-            'image-of-another-cloud',
-            f'volume-{facts.IDENT}',
-            {'owner': 'other'},
-        ),
-        ('stale-lock', f'volume-{facts.IDENT}', {'stale_lock': 'address'}),
-        ('unknown-name', 'precious', {}),
-    )
-    @ddt.unpack
-    def test_image_that_only_some_clouds_have_is_found(
-        self, code: str, name: str, values: dict[str, Any]
-    ) -> None:
-        known = facts.known(facts.volume())
-        pool = facts.pool(facts.image(name, **values))
-        self.assertEqual([code], [c for c, _ in self.found(pool, known)])
-
-    def test_image_of_a_volume_in_another_pool_is_found(self) -> None:
-        known = facts.known(
-            facts.volume(pool='host@two#two'),
-            backends={'host@two#two': 'other'},
-        )
-        ((code, detail),) = self.found(facts.pool(facts.image()), known)
-        self.assertEqual('second-image-of-volume', code)
-        self.assertIn('other', detail)
-
-    def test_unknown_names_are_counted_by_their_pattern(self) -> None:
-        pool = facts.pool(
-            *(facts.image(f'csi-vol-{n}') for n in range(3)),
-            namespaces={'tenant': 4},
+            _entry('a1', source.USER),
+            _entry('a2', source.USER, _NOW + _HOUR),
+            _entry('a3', source.USER_PARENT),
+            _entry('a4', source.MIGRATION),
+            _entry('a5', source.REMOVING),
         )
         self.assertEqual(
             [
+                ('expired-trash', 'a1, since 2026-01-02 00:00'),
+                ('interrupted-removal', 'a5, since 2026-01-02 00:00'),
+            ],
+            self.found(facts.pool(trash=entries), None),
+        )
+
+    def test_what_is_told_of_a_pool(self) -> None:
+        broken = scan.Broken('half', 'abc', findings.ID_LOST, 'why')
+        pool = facts.pool(
+            *(facts.image(f'csi-vol-{n}') for n in range(3)),
+            namespaces={'tenant': 4},
+            unreadable={'half': broken},
+        )
+        self.assertEqual(
+            [
+                ('id-object-lost', 'why'),
                 ('images-in-namespace', '4 images'),
                 ('unknown-name', '3 images'),
             ],
@@ -175,8 +257,22 @@ class RulesTest(base.TestCase):
         self, values: dict[str, Any], number: int
     ) -> None:
         known = facts.known(facts.volume(**values))
-        ghosts = rules.ghosts([facts.pool()], known)
-        self.assertEqual(number, len(list(ghosts)))
+        self.assertEqual(number, len([*rules.ghosts([facts.pool()], known)]))
+
+    def test_volume_whose_image_is_in_another_pool_must_not_be_deleted(
+        self,
+    ) -> None:
+        """Cinder saved a migration after its copy had been removed."""
+        former = scan.PoolScan('former', (facts.image(),), {}, ())
+        known = facts.known(facts.volume())
+        (ghost,) = rules.ghosts([facts.pool(), former], known)
+        self.assertIn('in former: do not delete', ghost.detail)
+        (ghost,) = rules.ghosts([facts.pool()], known)
+        self.assertEqual('the volume is available', ghost.detail)
+        self.assertNotIn('delete', ghost.kind.remedy)
+        known = facts.known(facts.volume(image_id=_OTHER))
+        pool = facts.pool(facts.image(f'volume-{_OTHER}'))
+        self.assertEqual([], list(rules.ghosts([pool], known)))
 
     @ddt.data(
         ({}, True, []),
@@ -195,8 +291,8 @@ class RulesTest(base.TestCase):
     ) -> None:
         known = facts.known(
             facts.volume(**values),
-            facts.volume(facts.OTHER, **values),
-            backends={facts.CINDER_POOL: 'volumes', 'host@lost#lost': 'lost'},
+            facts.volume(_OTHER, **values),
+            backends={_POOL: 'volumes', 'host@lost#lost': 'lost'},
             elsewhere=frozenset({'host@lvm#lvm'}),
         )
         unaudited = list(rules.unaudited([facts.pool()], known, is_whole))
@@ -204,127 +300,22 @@ class RulesTest(base.TestCase):
         for each in unaudited:
             self.assertIn(f'2 volumes of {values["pool"]}', each.detail)
 
-    def test_volume_whose_image_is_in_another_pool_must_not_be_deleted(
-        self,
-    ) -> None:
-        """Cinder saved a migration after its copy had been removed."""
-        former = scan.PoolScan('former', (facts.image(),), {}, ())
-        known = facts.known(facts.volume())
-        (ghost,) = rules.ghosts([facts.pool(), former], known)
-        self.assertIn('in former: do not delete', ghost.detail)
-        (ghost,) = rules.ghosts([facts.pool()], known)
-        self.assertEqual('the volume is available', ghost.detail)
-        self.assertNotIn('delete', ghost.kind.remedy)
-
-    def test_migrated_volume(self) -> None:
-        known = facts.known(facts.volume(image_id=facts.OTHER))
-        pool = facts.pool(facts.image(f'volume-{facts.OTHER}'))
-        self.assertEqual([], self.found(pool, known))
-        ghosts = rules.ghosts([pool], known)
-        self.assertEqual([], list(ghosts))
-
-    def test_upload_without_a_write_for_a_day_is_interrupted(self) -> None:
-        known = facts.known(
-            images=frozenset({facts.IDENT}),
-            incomplete={facts.IDENT: 'saving'},
-        )
-        for hours, codes in ((23, []), (25, ['interrupted-upload'])):
-            modified = _NOW - datetime.timedelta(hours=hours)
-            pool = facts.pool(facts.image(facts.IDENT, modified=modified))
-            self.assertEqual(codes, [x for x, _ in self.found(pool, known)])
-        # An import still copies the data to another store.
-        located = {facts.IDENT: frozenset({'volumes'})}
-        elsewhere = dataclasses.replace(known, located=located)
-        self.assertEqual([], self.found(pool, elsewhere))
-        # The upload has ended.
-        complete = facts.known(images=frozenset({facts.IDENT}))
-        self.assertEqual([], self.found(pool, complete))
-
-    def test_snapshot_of_cinder_that_its_image_lacks_is_lost(self) -> None:
-        name = f'snapshot-{facts.OTHER}'
-        # A cloud can have another snapshot_name_template.
-        lacking, whole, renamed = (
-            facts.pool(facts.image(f'volume-{facts.OTHER}', snapshots=snaps))
-            for snaps in (
-                (),
-                (facts.snapshot(name),),
-                (facts.snapshot(f'cinder-{facts.OTHER}-snap'),),
-            )
-        )
-
-        def found(pool: scan.PoolScan, status: str) -> list[str]:
-            # A volume that was migrated has an image of another ID.
-            known = facts.known(
-                facts.volume(image_id=facts.OTHER, status=status),
-                snapshots=frozenset({facts.OTHER}),
-                available={facts.IDENT: [facts.OTHER]},
-            )
-            return [
-                f'{each.kind.code} {each.image} {each.volume}'
-                for each in rules.of_pool(pool, known, _NOW)
-            ]
-
-        self.assertEqual(
-            [
-                'volume-snapshot-lost '
-                f'volume-{facts.OTHER}@{name} {facts.IDENT}'
-            ],
-            found(lacking, 'in-use'),
-        )
-        self.assertEqual([], found(whole, 'in-use'))
-        self.assertEqual([], found(renamed, 'in-use'))
-        # A service is changing the image.
-        self.assertEqual([], found(lacking, 'retyping'))
-
-    @ddt.data(
-        ({'owner': 'another cloud'}, {}),
-        # The back end has another pool, is on another cluster, or is down.
-        ({}, {facts.CINDER_POOL: 'other'}),
-        ({}, {facts.CINDER_POOL: None}),
-        ({}, {'host@other#other': 'volumes'}),
-    )
-    @ddt.unpack
-    def test_snapshot_of_a_volume_that_is_elsewhere_is_not_lost(
-        self, of_image: dict[str, str], backends: dict[str, str | None]
-    ) -> None:
-        """The remedy would delete the snapshot there."""
-        scanned = facts.pool(facts.image(**of_image))
-        known = facts.known(
-            facts.volume(),
-            snapshots=frozenset({facts.OTHER}),
-            available={facts.IDENT: [facts.OTHER]},
-            **({'backends': backends} if backends else {}),
-        )
-        findings = rules.of_pool(scanned, known, _NOW)
-        codes = {each.kind.code for each in findings}
-        self.assertNotIn('volume-snapshot-lost', codes)
-
-    def test_slow_deletion(self) -> None:
-        size = rules.MANY_OBJECTS * 4 * 2**20
-        slow = facts.image(size=size, map_state=images.MapState.NONE)
-        fast = facts.image(size=size)
-        self.assertEqual(
-            [('slow-deletion', f'{rules.MANY_OBJECTS} objects')],
-            self.found(facts.pool(slow, fast), None),
-        )
-
     def test_volume_of_a_finding(self) -> None:
         """Each has it, also if the image has the ID of a migration."""
-        invalid = images.MapState.INVALID
+        snapshot = facts.snapshot('mine', map_state=_INVALID)
         pool = facts.pool(
             facts.image(
-                f'volume-{facts.OTHER}',
-                map_state=invalid,
+                f'volume-{_OTHER}',
+                map_state=_INVALID,
                 overrides={'rbd_cache': 'false'},
-                snapshots=(facts.snapshot('mine', map_state=invalid),),
+                snapshots=(snapshot,),
             ),
-            facts.image(f'{facts.IDENT}', map_state=invalid),
+            facts.image(_ID, map_state=_INVALID),
         )
         known = facts.known(
-            facts.volume(image_id=facts.OTHER),
-            images=frozenset({facts.IDENT}),
+            facts.volume(image_id=_OTHER), images=frozenset({_ID})
         )
-        volume = (facts.IDENT, 'project')
+        volume = (_ID, 'project')
         self.assertEqual(
             [volume, volume, volume, ('', '')],
             [
@@ -332,68 +323,8 @@ class RulesTest(base.TestCase):
                 for each in rules.of_pool(pool, known, _NOW)
             ],
         )
-        # The name of the image, if no service was asked.
-        self.assertEqual(
-            {facts.OTHER, ''},
-            {each.volume for each in rules.of_pool(pool, None, _NOW)},
-        )
-        # An orphan has no volume.
-        reported = rules.of_pool(pool, facts.known(images=None), _NOW)
-        self.assertEqual({''}, {each.volume for each in reported})
-
-
-class OrphansTest(base.TestCase):
-    def test_service_that_was_not_asked_has_no_orphan(self) -> None:
-        disk = facts.image(f'{facts.IDENT}_disk')
-        known = facts.known(images=None, servers=None)
-        for image in (facts.image(facts.IDENT), disk):
-            self.assertEqual([], list(rules.orphan(image, known)))
-            self.assertEqual(1, len([*rules.orphan(image, facts.known())]))
-
-    def test_size_of_an_orphan_has_a_unit(self) -> None:
-        image = facts.image(facts.IDENT)
-        (orphan,) = rules.orphan(image, facts.known())
-        self.assertEqual('1 GiB', orphan.detail)
-
-    def test_backup_that_cinder_has_keeps_its_image(self) -> None:
-        snapshot = facts.snapshot(f'backup.{facts.OTHER}.snap.1.5')
-        image = facts.image(
-            f'volume-{facts.IDENT}.backup.base', snapshots=(snapshot,)
-        )
-        known = facts.known(backups=frozenset({facts.OTHER}))
-        self.assertEqual([], list(rules.orphan(image, known)))
-        self.assertEqual(1, len([*rules.orphan(image, facts.known())]))
-
-    def test_image_of_another_cloud_has_no_orphans(self) -> None:
-        """The remedies would remove them."""
-        for name in (f'volume-{facts.IDENT}', facts.IDENT):
-            image = facts.image(
-                name,
-                owner='another cloud',
-                snapshots=tuple(
-                    map(
-                        facts.snapshot,
-                        (
-                            f'snapshot-{facts.OTHER}',
-                            f'volume-{facts.OTHER}.clone_snap',
-                            f'backup.{facts.OTHER}.snap.1.5',
-                        ),
-                    )
-                ),
-            )
-            audited = rules.of_pool(facts.pool(image), facts.known(), _NOW)
-            self.assertEqual(
-                ['image-of-another-cloud'],
-                [each.kind.code for each in audited],
-            )
-
-    def test_snapshots_that_cinder_did_not_name(self) -> None:
-        image = facts.image(
-            snapshots=(
-                facts.snapshot('mine'),
-                facts.snapshot(f'snapshot-{facts.OTHER}', namespace='trash'),
-            )
-        )
-        volume = facts.volume()
-        known = facts.known(volume)
-        self.assertEqual([], [*rules.orphan_snapshots(image, known, volume)])
+        # The name of the image, if no service was asked. An orphan has none.
+        without = dataclasses.replace(known, volumes={}, images=None)
+        for records_of, volumes in ((None, {_OTHER, ''}), (without, {''})):
+            reported = rules.of_pool(pool, records_of, _NOW)
+            self.assertEqual(volumes, {each.volume for each in reported})

@@ -129,8 +129,8 @@ class RunTest(base.TestCase):
             'empty': scan.PoolScan('empty', (), {}, ()),
         }
         cluster.scan.side_effect = lambda pool, *args, **how: scans[pool]
-        cluster.existing.side_effect = lambda pool, image_names: {
-            each.name for each in scans[pool].found
+        cluster.reread.side_effect = lambda pool, image_names: {
+            each.name: each for each in scans[pool].found
         }
         for pools, codes in (
             (['volumes', 'empty'], ['volume-without-image']),

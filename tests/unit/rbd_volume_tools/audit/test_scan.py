@@ -5,6 +5,7 @@ from unittest import mock
 
 from rbd_volume_options import ownership
 from rbd_volume_tools.audit import findings
+from rbd_volume_tools.audit import reading
 from rbd_volume_tools.audit import scan
 from rbd_volume_tools.clean import leftovers
 from tests.unit import base
@@ -61,7 +62,7 @@ class ScanTest(base.TestCase):
         lost = stubs.Error('timed out')
         lost.errno = errno.ETIMEDOUT  # type: ignore[attr-defined]
         self.pool.errors['bad'] = lost
-        self.assertRaises(stubs.Error, self.cluster.scan, 'volumes')
+        self.assertRaises(reading.NotRead, self.cluster.scan, 'volumes')
 
     def test_timeout_is_set_on_the_client(self) -> None:
         limited = stubs.cluster(self.pool, 7)
@@ -135,12 +136,12 @@ class ScanTest(base.TestCase):
             broken = self.cluster.scan('volumes').unreadable.values()
             self.assertEqual(kinds, [each.kind for each in broken])
 
-    def test_pools_and_images(self) -> None:
-        self.pool.snapshots.append('snapshot')
+    def test_pools_and_images_that_are_still_there(self) -> None:
+        self.pool.errors['bad'] = stubs.Error('not supported')
         self.assertEqual(['volumes'], self.cluster.pools())
+        names = ['two', 'four', 'bad']
+        found = self.cluster.reread('volumes', names)
         self.assertEqual(
-            {'one@snapshot', 'two'},
-            self.cluster.existing(
-                'volumes', ['one@snapshot', 'one@other', 'two', 'four']
-            ),
+            {'two': True, 'bad': False},
+            {name: bool(image) for name, image in found.items()},
         )

@@ -11,6 +11,7 @@ from cinder_rbd_ext import driver
 from cinder_rbd_ext.api import extension
 from rbd_volume_tools.command_line import findings
 from rbd_volume_tools.doctor import cinder_parts
+from rbd_volume_tools.doctor import pools
 from tests.unit import base
 from tests.unit.rbd_volume_tools.doctor import hosts
 
@@ -41,7 +42,7 @@ class CinderPartsTest(base.TestCase):
         self.assertEqual([], self.check())
         (access,) = cinder_parts.accesses(self.conf, {'fast': {'types'}})
         self.assertEqual(
-            cinder_parts.Access(
+            pools.Access(
                 'Cinder [ceph]',
                 '/etc/ceph/ceph.conf',
                 'cinder',

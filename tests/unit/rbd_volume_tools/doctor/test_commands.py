@@ -27,7 +27,7 @@ class DoctorTest(base.TestCase):
             findings.Finding('b', '\x1b[1m', _S.NOTICE, 'do'),
         ]
         for owner, name, returned in (
-            (run.Doctor, 'check', self.found),
+            (run, 'check', self.found),
             (metadata, 'version', '1'),
         ):
             patch = mock.patch.object(

@@ -13,11 +13,10 @@ from typing import Any
 import ddt
 
 from rbd_volume_tools.command_line import findings
-from rbd_volume_tools.doctor import cinder_parts
 from rbd_volume_tools.doctor import pools
 from tests.unit import base
 
-_ACCESS = cinder_parts.Access('Cinder [a]', 'c.conf', 'u', ('p', 'p'))
+_ACCESS = pools.Access('Cinder [a]', 'c.conf', 'u', ('p', 'p'))
 _S = findings.Severity
 
 

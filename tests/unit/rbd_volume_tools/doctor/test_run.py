@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import errno
 import pathlib
 import types
@@ -35,14 +36,12 @@ class RunTest(base.TestCase):
 
     def found(self, **replaced: object) -> list[tuple[str, _S]]:
         values = {
-            'host': self.host,
             'clients': pools.Clients(self.ceph, self.ceph),
-            'cloud': None,
             'run': self.programs,
             **replaced,
         }
-        doctor = run.Doctor(**values)  # type: ignore[arg-type]
-        return hosts.problems(doctor.check())
+        host = dataclasses.replace(self.host, **values)  # type: ignore[arg-type]
+        return hosts.problems(run.check(host))
 
     def test_controller_reports_missing_ceph_conf(self) -> None:
         self.assertEqual(
