@@ -1,87 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requested changes of an existing RBD image: retype, extend, manage."""
+"""What keys request of an existing RBD image, and what it has."""
 
 from collections.abc import Collection
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import features
 from rbd_volume_options import keys
-from rbd_volume_options import operator_limits
 from rbd_volume_options import options
 from rbd_volume_options import phrases
 from rbd_volume_options import registry
-from rbd_volume_options import request
-
-
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """The change that an existing image requires.
-
-    :ivar enable: features to enable
-    :ivar disable: features to disable
-    :ivar obstacle: why the change is not possible in place; None if it is
-    :ivar to_default: whether the features become those of a new volume without
-        requested features
-    """
-
-    enable: features.Features = frozenset()
-    disable: features.Features = frozenset()
-    obstacle: errors.OptionError | None = None
-    to_default: bool = False
-
-
-def needed(
-    requested: request.Request, state: options.Values, size: int
-) -> Change:
-    """Return the change that makes an image match its volume's request.
-
-    Only the metadata and the type matter. The defaults of the back end apply
-    to new volumes, not to existing ones.
-
-    :param size: bytes
-    :raises OptionError: if the request contradicts itself, or if the image is
-        too large for the requested object map
-    """
-    resolved = requested.resolve(backend_too=False)
-    obstacle = _mismatch(resolved, state)
-    if obstacle:
-        return Change(obstacle=obstacle)
-    if requested.multiattach:
-        # The stock driver disables the single-client features itself.
-        return Change()
-    wanted = resolved.features_over(state.image_features & features.CHOOSABLE)
-    enable = wanted - state.image_features
-    disable = (state.image_features & features.CHOOSABLE) - wanted
-    fixed = (enable | disable) - features.MUTABLE
-    # deep-flatten can be disabled but not enabled again.
-    fixed -= disable & {features.DEEP_FLATTEN}
-    if fixed:
-        return Change(obstacle=_feature_mismatch(resolved, state))
-    operator_limits.check_object_map(
-        state.layout,
-        size,
-        wanted,
-        resolved.features_origin,
-    )
-    return Change(enable, disable)
 
 
 def contradiction(
-    requested: request.Request, state: options.Values
+    resolved: options.Values, state: options.Values
 ) -> errors.OptionError | None:
-    """Return how an image to take over contradicts the request, or None."""
-    resolved = requested.resolve(backend_too=False)
-    mismatch = _mismatch(resolved, state)
-    if mismatch:
-        return mismatch
+    """Return how an image contradicts requested values, or None.
+
+    The stock driver itself changes the features for a multi-attach type.
+    """
     has = state.image_features & features.CHOOSABLE
-    if not requested.multiattach and resolved.features_over(has) != has:
-        return _feature_mismatch(resolved, state)
+    if obstacle := fixed_contradiction(resolved, state):
+        return obstacle
+    if not resolved.multiattach and resolved.features_over(has) != has:
+        return feature_contradiction(resolved, state)
     return None
 
 
@@ -89,16 +34,12 @@ def disagreement(
     metadata: options.Values, state: options.Values
 ) -> errors.OptionError | None:
     """Return how an image contradicts a volume's metadata alone, or None."""
-    mismatch = _mismatch(metadata, state) or disk_mismatch(
+    return contradiction(metadata, state) or disk_mismatch(
         metadata, state.disk
     )
-    has = state.image_features & features.CHOOSABLE
-    if not mismatch and metadata.features_over(has) != has:
-        return _feature_mismatch(metadata, state)
-    return mismatch
 
 
-def _mismatch(
+def fixed_contradiction(
     resolved: options.Values, state: options.Values
 ) -> errors.OptionError | None:
     """Return the first key of layout or data pool that differs, or None."""
@@ -143,9 +84,10 @@ def disk_mismatch(
     return None
 
 
-def _feature_mismatch(
+def feature_contradiction(
     resolved: options.Values, state: options.Values
 ) -> errors.OptionError:
+    """Return how the features of an image contradict requested values."""
     has = features.joined(state.image_features & features.CHOOSABLE)
     choice = resolved.choice(keys.OBJECT_MAP)
     if choice:
@@ -221,6 +163,5 @@ def check_corrected(
             phrases.Phrase('removal of the key'),
             origin,
         )
-    contradiction = disagreement(requested, state)
-    if contradiction:
-        raise contradiction
+    if difference := disagreement(requested, state):
+        raise difference

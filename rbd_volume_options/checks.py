@@ -274,13 +274,16 @@ def check_specs(offer: offers.TypeOffer) -> None:
     offer.check_offered(items, errors.Origin.VOLUME_TYPE)
     for requested, settings in offer.requests({}):
         resolved = requested.resolve()
-        base = layout.ImageLayout(settings.chunk_size)
-        plan.check_layout(resolved, base, settings.limits)
-        plan.check_object_size(resolved, settings.limits)
+        image_layout = resolved.layout_over(
+            layout.ImageLayout(settings.chunk_size)
+        )
+        operator_limits.check_layout(
+            image_layout, resolved.origins or {}, settings.limits
+        )
         plan.configuration_of(resolved, sizes.GIB)
         check_sizes(
             offer.specs,
-            resolved.layout_over(base),
+            image_layout,
             resolved.features_over(settings.ceph_features or frozenset()),
             settings.limits,
         )

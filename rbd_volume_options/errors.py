@@ -44,6 +44,11 @@ class Origin(enum.IntEnum):
         return self.name.lower()
 
 
+#: The origins where keys are set.
+ASKED = frozenset({Origin.VOLUME_METADATA, Origin.VOLUME_TYPE})
+#: The origins where keys, or the equivalent options of cinder.conf, are set.
+GIVEN = ASKED | {Origin.BACKEND}
+
 # Responses have these, and clients compare them.
 _LABELS = {
     Origin.VOLUME_METADATA: 'volume metadata',

@@ -306,7 +306,7 @@ def origins(volume: Volume) -> Mapping[str, errors.Origin] | None:
 
 def layout_requested(
     volume: Volume,
-    where: Collection[errors.Origin] = options.ASKED,
+    where: Collection[errors.Origin] = errors.ASKED,
 ) -> bool:
     """Return whether the recorded layout of an image was requested."""
     by_part = origins(volume) or {}
@@ -319,7 +319,7 @@ def layout_requested(
 def features_requested(volume: Volume) -> bool:
     """Return whether a volume's features were requested by an ``rbd:`` key."""
     by_part = origins(volume) or {}
-    return by_part.get(keys.FEATURES) in options.ASKED
+    return by_part.get(keys.FEATURES) in errors.ASKED
 
 
 def backend_of(volume: Volume) -> str:

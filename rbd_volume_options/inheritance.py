@@ -199,7 +199,7 @@ class NewImage:
         missing = [
             part
             for part in parts
-            if source.origin_of(part) in options.ASKED
+            if source.origin_of(part) in errors.ASKED
             and not options.PARTS[part] <= self.settable
         ]
         if not missing:
@@ -219,28 +219,17 @@ class NewImage:
     ) -> bool:
         if not inherited.has_layout:
             return True
-        origin, image_layout = Origin.SOURCE_VOLUME, inherited.layout
         base: features.Features = frozenset()
         if not inherited.features_origin:
             base = self.stock().image_features
+        # As if the creator of the volume had requested them.
+        origins = dict.fromkeys(parts, Origin.VOLUME_METADATA)
+        has_map = inherited.has_object_map(base)
+        image_layout = inherited.layout
         try:
-            if keys.OBJECT_SIZE in parts:
-                operator_limits.check_object_size(
-                    image_layout.object_size, self.limits, origin
-                )
-            if keys.STRIPING in parts and inherited[keys.STRIPING]:
-                operator_limits.check_stripe_count(
-                    inherited[keys.STRIPING], self.limits, origin
-                )
-                operator_limits.check_whole_stripes(
-                    image_layout, self.size, self.limits, origin
-                )
-            operator_limits.check_object_count(
-                image_layout,
-                self.size,
-                self.limits,
-                origin,
-                inherited.has_object_map(base),
+            operator_limits.check_layout(image_layout, origins, self.limits)
+            operator_limits.check_size(
+                image_layout, origins, self.limits, self.size, has_map
             )
         except errors.OptionError:
             return False
@@ -253,7 +242,7 @@ class NewImage:
         if (
             choice is None
             or choice.origin is not source.origin
-            or source.origin_of(keys.FEATURES) not in options.ASKED
+            or source.origin_of(keys.FEATURES) not in errors.ASKED
             or keys.FEATURES in self.settable
         ):
             return True

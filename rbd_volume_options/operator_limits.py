@@ -114,92 +114,117 @@ class Limits:
     max_objects: int = DEFAULT_MAX_OBJECTS
 
 
-def check_stripe_count(
-    striping: layout.Striping, limits: Limits, origin: errors.Origin
+def check_layout(
+    image_layout: layout.ImageLayout,
+    origins: Mapping[str, errors.Origin],
+    limits: Limits,
 ) -> None:
-    """Check a stripe count against the maximum of the back end.
+    """Check a layout that is requested, whatever the size of the volume.
 
-    :raises OptionError: if it is larger
+    The back end limits what keys request, and also its own stripe count.
+
+    :param origins: where each part was set
+    :raises OptionError: for a layout that librbd or the back end rejects
     """
-    if striping.count > limits.max_stripe_count:
+    object_size, striping = image_layout.object_size, image_layout.striping
+    by_striping = origins.get(keys.STRIPING, errors.Origin.CLUSTER)
+    by_size = origins.get(keys.OBJECT_SIZE, errors.Origin.CLUSTER)
+    layout.check_unit(image_layout, by_striping)
+    if (
+        striping
+        and by_striping in errors.GIVEN
+        and striping.count > limits.max_stripe_count
+    ):
         raise errors.OptionError(
             keys.STRIPE_COUNT,
             striping.count,
             phrases.Phrase('more than this back end allows'),
             phrases.Phrase('1 to {maximum}', maximum=limits.max_stripe_count),
-            origin,
+            by_striping,
             errors.Code.STRIPE_COUNT_TOO_LARGE,
         )
-
-
-def check_object_size(
-    object_size: int, limits: Limits, origin: errors.Origin
-) -> None:
-    """Check an object size against the minimum of the back end.
-
-    :param object_size: bytes
-    :raises OptionError: if it is smaller
-    """
-    if object_size < limits.min_object_size:
-        smallest = sizes.format_size(limits.min_object_size)
-        largest = sizes.format_size(layout.MAX_OBJECT_SIZE)
+    if by_size in errors.ASKED and object_size < limits.min_object_size:
         raise errors.OptionError(
             keys.OBJECT_SIZE,
             object_size,
             phrases.Phrase('smaller than this back end allows'),
             phrases.Phrase(
                 'a power of two from {smallest} to {largest}',
-                smallest=smallest,
-                largest=largest,
+                smallest=sizes.format_size(limits.min_object_size),
+                largest=sizes.format_size(layout.MAX_OBJECT_SIZE),
             ),
-            origin,
+            by_size,
             errors.Code.OBJECT_SIZE_TOO_SMALL,
         )
 
 
-def check_object_count(
+def check_size(
     image_layout: layout.ImageLayout,
-    size: int,
+    origins: Mapping[str, errors.Origin],
     limits: Limits,
-    origin: errors.Origin,
-    has_map: bool = True,
+    size: int,
+    has_map: bool,
 ) -> None:
-    """Check that a volume does not have more objects than allowed.
+    """Check the size of a volume, new or extended, with its layout.
 
-    Layouts with objects of at least librbd's default size are not limited:
-    they have no more objects than a volume with the default layout.
+    Striping that was not set by our keys or options is not restricted.
+    Layouts with objects of at least librbd's default size can have any number
+    of them: no more than a volume with the default layout.
 
+    :param origins: where each part was set
     :param size: size of the volume in bytes
     :param has_map: whether the image has an object map
-    :raises OptionError: if it has more
+    :raises OptionError: for a size that the back end does not allow
     """
-    if image_layout.object_size >= layout.DEFAULT_OBJECT_SIZE:
-        return
+    object_size, striping = image_layout.object_size, image_layout.striping
+    by_striping = origins.get(keys.STRIPING, errors.Origin.CLUSTER)
+    by_size = origins.get(keys.OBJECT_SIZE, errors.Origin.CLUSTER)
+    if (
+        striping
+        and by_striping in errors.GIVEN
+        and limits.require_whole_stripes
+        and size % striping.width
+    ):
+        raise errors.OptionError(
+            keys.STRIPE_COUNT,
+            striping.count,
+            phrases.Phrase(
+                '{size} is not a multiple of {unit} x {count}',
+                size=sizes.format_size(size),
+                unit=sizes.format_size(striping.unit),
+                count=striping.count,
+            ),
+            phrases.Phrase(
+                'values whose product divides the size, such as powers of two'
+            ),
+            by_striping,
+            errors.Code.NOT_WHOLE_STRIPES,
+        )
+    origin = by_striping if by_striping in errors.ASKED else by_size
     count = image_layout.object_count(size)
-    if not has_map and limits.max_objects >= count > (
-        limits.max_objects // WITHOUT_MAP
+    maximum = limits.max_objects
+    is_smaller = not has_map and count <= maximum
+    if is_smaller:
+        maximum //= WITHOUT_MAP
+    if (
+        origin in errors.ASKED
+        and object_size < layout.DEFAULT_OBJECT_SIZE
+        and count > maximum
     ):
         raise errors.OptionError(
             keys.OBJECT_SIZE,
-            image_layout.object_size,
+            object_size,
             _too_many(image_layout, size, count),
             phrases.Phrase(
                 'up to {maximum:,} objects on this back end without an object '
                 'map; use a larger rbd:object_size, or rbd:object_map = true',
-                maximum=limits.max_objects // WITHOUT_MAP,
-            ),
-            origin,
-            errors.Code.TOO_MANY_OBJECTS,
-        )
-    if count > limits.max_objects:
-        raise errors.OptionError(
-            keys.OBJECT_SIZE,
-            image_layout.object_size,
-            _too_many(image_layout, size, count),
-            phrases.Phrase(
+                maximum=maximum,
+            )
+            if is_smaller
+            else phrases.Phrase(
                 'up to {maximum:,} objects on this back end; use a larger '
                 'rbd:object_size',
-                maximum=limits.max_objects,
+                maximum=maximum,
             ),
             origin,
             errors.Code.TOO_MANY_OBJECTS,
@@ -243,38 +268,6 @@ def check_object_map(
             ),
             origin,
             errors.Code.OBJECT_MAP_TOO_LARGE,
-        )
-
-
-def check_whole_stripes(
-    image_layout: layout.ImageLayout,
-    size: int,
-    bounds: Limits,
-    origin: errors.Origin | None = None,
-) -> None:
-    """Check that a volume's size is a multiple of the stripe width.
-
-    :param size: size of the volume in bytes
-    :raises OptionError: if it is not, and the back end requires it
-    """
-    striping = image_layout.striping
-    if not bounds.require_whole_stripes or striping is None:
-        return
-    if size % striping.width:
-        raise errors.OptionError(
-            keys.STRIPE_COUNT,
-            striping.count,
-            phrases.Phrase(
-                '{size} is not a multiple of {unit} x {count}',
-                size=sizes.format_size(size),
-                unit=sizes.format_size(striping.unit),
-                count=striping.count,
-            ),
-            phrases.Phrase(
-                'values whose product divides the size, such as powers of two'
-            ),
-            origin,
-            errors.Code.NOT_WHOLE_STRIPES,
         )
 
 

@@ -25,12 +25,6 @@ Origin = errors.Origin
 # Values has a property layout.
 _Layout = layout.ImageLayout
 
-#: The origins where keys are set.
-ASKED = frozenset({Origin.VOLUME_METADATA, Origin.VOLUME_TYPE})
-
-#: The origins where keys, or the equivalent options of cinder.conf, are set.
-GIVEN = ASKED | {Origin.BACKEND}
-
 #: The parts of an image that are inherited as a unit, by the key of their
 #: value, each with the keys that set it.
 PARTS: dict[str, frozenset[str]] = {

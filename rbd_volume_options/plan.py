@@ -57,17 +57,16 @@ def plan_image(
     image_layout = resolved.layout_over(base.layout)
     wanted = resolved.features_over(base.image_features)
     if resolved.layout_origin:
-        check_layout(resolved, base.layout, bounds)
+        origins = resolved.origins or {}
+        has_map = resolved.has_object_map(base.image_features)
+        operator_limits.check_layout(image_layout, origins, bounds)
+        operator_limits.check_size(
+            image_layout, origins, bounds, size, has_map
+        )
     # Also for a volume without keys, whose creation librbd would refuse.
     operator_limits.check_object_map(
         image_layout, size, wanted, resolved.features_origin or Origin.CLUSTER
     )
-    if resolved.layout_origin:
-        check_object_size(resolved, bounds)
-        has_map = resolved.has_object_map(base.image_features)
-        _check_size(
-            image_layout, resolved.origins or {}, size, bounds, has_map
-        )
     values = {**configuration_of(resolved, size), **resolved.disk}
     if resolved.layout_origin:
         values[keys.OBJECT_SIZE] = image_layout.object_size
@@ -125,47 +124,6 @@ def check_managed(resolved: options.Values) -> None:
         sector_size.check_stated(size.value, size.origin)
 
 
-def check_layout(
-    resolved: options.Values,
-    base: layout.ImageLayout,
-    bounds: operator_limits.Limits,
-) -> None:
-    """Check the rules of a layout that do not depend on a volume's size.
-
-    :raises OptionError: for a layout that is not allowed for any size
-    """
-    origin = resolved.origin(keys.STRIPING)
-    layout.check_unit(resolved.layout_over(base), origin)
-    check_stripe_count(resolved, bounds)
-
-
-def check_stripe_count(
-    resolved: options.Values, bounds: operator_limits.Limits
-) -> None:
-    """Check a requested stripe count against the maximum of the back end.
-
-    :raises OptionError: if it is larger
-    """
-    striping = resolved.get(keys.STRIPING)
-    origin = resolved.origin(keys.STRIPING)
-    if striping and origin in options.GIVEN:
-        operator_limits.check_stripe_count(striping, bounds, origin)
-
-
-def check_object_size(
-    resolved: options.Values, bounds: operator_limits.Limits
-) -> None:
-    """Check a requested object size against the minimum of the back end.
-
-    :raises OptionError: if it is smaller
-    """
-    origin = resolved.origin(keys.OBJECT_SIZE)
-    if origin in options.ASKED:
-        operator_limits.check_object_size(
-            resolved[keys.OBJECT_SIZE], bounds, origin
-        )
-
-
 def check_growth(
     state: options.Values,
     origins: Mapping[str, Origin],
@@ -179,30 +137,12 @@ def check_growth(
     :raises OptionError: for a size that the layout or the object map does not
         allow
     """
-    # Each image has features; none means that they are unknown.
-    has_map = state.has_object_map(state.image_features)
-    _check_size(state.layout, origins, size, bounds, has_map)
+    operator_limits.check_size(
+        state.layout,
+        origins,
+        bounds,
+        size,
+        # Each image has features; none means that they are unknown.
+        state.has_object_map(state.image_features),
+    )
     operator_limits.check_object_map(state.layout, size, state.image_features)
-
-
-def _check_size(
-    image_layout: layout.ImageLayout,
-    origins: Mapping[str, Origin],
-    size: int,
-    bounds: operator_limits.Limits,
-    has_map: bool,
-) -> None:
-    """Check a size as far as those restrict it who set the layout.
-
-    Striping that was not set by our keys or options is not restricted.
-    """
-    parts = [origins.get(part) for part in (keys.STRIPING, keys.OBJECT_SIZE)]
-    if parts[0] in options.GIVEN:
-        operator_limits.check_whole_stripes(
-            image_layout, size, bounds, parts[0]
-        )
-    chosen = [origin for origin in parts if origin in options.ASKED]
-    if chosen and chosen[0]:
-        operator_limits.check_object_count(
-            image_layout, size, bounds, chosen[0], has_map
-        )

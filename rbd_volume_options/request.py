@@ -157,7 +157,7 @@ def _check_shareable(
     wanted = resolved.choice(keys.FEATURES)
     if multiattach:
         _check_multiattach(resolved)
-    if replicated and wanted and wanted.origin in options.ASKED:
+    if replicated and wanted and wanted.origin in errors.ASKED:
         needed = {features.EXCLUSIVE_LOCK, features.JOURNALING}
         for name in sorted(needed - wanted.value):
             raise errors.OptionError(
@@ -176,7 +176,7 @@ def _check_shareable(
 def _check_multiattach(resolved: options.Values) -> None:
     object_map = resolved.choice(keys.OBJECT_MAP)
     wanted = resolved.choice(keys.FEATURES)
-    if object_map and object_map.value and object_map.origin in options.ASKED:
+    if object_map and object_map.value and object_map.origin in errors.ASKED:
         raise errors.OptionError(
             keys.OBJECT_MAP,
             'true',
@@ -187,7 +187,7 @@ def _check_multiattach(resolved: options.Values) -> None:
             'false',
             object_map.origin,
         )
-    if wanted and wanted.origin in options.ASKED:
+    if wanted and wanted.origin in errors.ASKED:
         for name in sorted(wanted.value & features.SINGLE_CLIENT):
             raise errors.OptionError(
                 keys.FEATURES,
@@ -208,7 +208,7 @@ def _check_multiattach(resolved: options.Values) -> None:
         if (
             choice is not None
             and option.shared_reason is not None
-            and choice.origin in options.ASKED
+            and choice.origin in errors.ASKED
             and choice.value != option.shared_value
         ):
             raise errors.OptionError(

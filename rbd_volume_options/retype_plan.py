@@ -43,7 +43,11 @@ class RetypePlan:
     a new image that replaces it, or Cinder must migrate the volume.
 
     :ivar acceptance: the keys of the volume that are kept and dropped
-    :ivar change: the features that change in place, or the obstacle
+    :ivar enable: features to enable in place
+    :ivar disable: features to disable in place
+    :ivar to_default: whether the features become those of a new volume without
+        requested features
+    :ivar obstacle: why the image cannot be changed in place; None if it can
     :ivar target: the image to copy to, without features that only librbd sets,
         and where each part of it was set; None if a copy makes the retype not
         possible or is not required
@@ -51,14 +55,12 @@ class RetypePlan:
     """
 
     acceptance: accepted_keys.Acceptance
-    change: changes.Change = dataclasses.field(default_factory=changes.Change)
+    enable: features.Features = frozenset()
+    disable: features.Features = frozenset()
+    to_default: bool = False
+    obstacle: errors.OptionError | None = None
     target: options.Values | None = None
     stock_changes: bool = False
-
-    @property
-    def obstacle(self) -> errors.OptionError | None:
-        """Why the image cannot be changed in place; None if it can."""
-        return self.change.obstacle
 
     @property
     def is_copied(self) -> bool:
@@ -148,31 +150,85 @@ class Retype:
         """
         if state is None:
             return RetypePlan(self.acceptance)
-        change = self._change(state)
-        target = None
-        if change.obstacle or is_copied:
-            target = self._target(state)
-        return RetypePlan(self.acceptance, change, target, self._stock_changes)
+        decided = self._in_place(state)
+        if not decided.obstacle and not is_copied:
+            return decided
+        return dataclasses.replace(decided, target=self._target(state))
 
-    def _change(self, state: options.Values) -> changes.Change:
-        """Return the change that the new type requires of the image.
+    def _in_place(self, state: options.Values) -> RetypePlan:
+        """Return the plan of a change in place, or what prevents it.
+
+        Only the metadata and the type matter. The defaults of the back end
+        apply to new volumes, not to existing ones.
 
         :raises OptionError: as for :meth:`acceptance`
         """
         requested = self._asked
+        decided = RetypePlan(
+            self.acceptance, stock_changes=self._stock_changes
+        )
         try:
-            change = changes.needed(requested, state, self.size * sizes.GIB)
+            resolved = requested.resolve(backend_too=False)
+            wanted = resolved.features_over(
+                state.image_features & features.CHOOSABLE
+            )
+            obstacle = changes.fixed_contradiction(resolved, state)
+            if not obstacle and not requested.multiattach:
+                obstacle = self._feature_obstacle(resolved, wanted, state)
         except errors.OptionError as error:
             # The existing image is the only obstacle. A new image of the type
             # is possible.
-            return changes.Change(obstacle=error)
-        if change.obstacle:
-            return change
-        obstacle = self._pool_obstacle(requested, state)
-        obstacle = obstacle or self.layout_obstacle(state)
+            obstacle = error
+        obstacle = (
+            obstacle
+            or self._pool_obstacle(requested, state)
+            or self.layout_obstacle(state)
+        )
         if obstacle:
-            return changes.Change(obstacle=obstacle)
-        return self._to_default(requested, state) or change
+            return dataclasses.replace(decided, obstacle=obstacle)
+        to_default = self._default_features(requested, state)
+        if to_default is not None:
+            # Features that librbd cannot change are kept.
+            has = state.image_features
+            return dataclasses.replace(
+                decided,
+                enable=(to_default - has) & features.MUTABLE,
+                disable=(has - to_default)
+                & features.MUTABLE
+                & features.CHOOSABLE,
+                to_default=True,
+            )
+        if requested.multiattach:
+            # The stock driver disables the single-client features itself.
+            return decided
+        return dataclasses.replace(
+            decided,
+            enable=wanted - state.image_features,
+            disable=(state.image_features & features.CHOOSABLE) - wanted,
+        )
+
+    def _feature_obstacle(
+        self,
+        resolved: options.Values,
+        wanted: features.Features,
+        state: options.Values,
+    ) -> errors.OptionError | None:
+        """Return why the image cannot get the requested features, or None.
+
+        :raises OptionError: if it is too large for the requested object map
+        """
+        has = state.image_features & features.CHOOSABLE
+        # deep-flatten can be disabled but not enabled again.
+        fixed = (wanted ^ has) - features.MUTABLE
+        if fixed - (has & {features.DEEP_FLATTEN}):
+            return changes.feature_contradiction(resolved, state)
+        operator_limits.check_object_map(
+            state.layout,
+            self.size * sizes.GIB,
+            wanted,
+            resolved.features_origin,
+        )
+        return None
 
     def _target(self, state: options.Values) -> options.Values | None:
         """Return the image to copy to, so that the volume matches its type.
@@ -204,16 +260,16 @@ class Retype:
             pool,
             origins=how.origins,
         )
-        return None if self._change(target).obstacle else target
+        return None if self._in_place(target).obstacle else target
 
-    def _to_default(
+    def _default_features(
         self, requested: request.Request, state: options.Values
-    ) -> changes.Change | None:
-        """Return the change to the features of a new volume of the type.
+    ) -> features.Features | None:
+        """Return the features of a new volume of the type, if they apply.
 
-        This applies if the features were requested by the volume or its former
+        They do if the features were requested by the volume or its former
         type, the new type requests none, and tenants may not request any with
-        the new type. Features that librbd cannot change are kept.
+        the new type.
 
         :returns: None if the features are kept
         """
@@ -236,12 +292,7 @@ class Retype:
         except errors.OptionError:
             # No object map is requested, and the volume is too large for one.
             wanted -= {features.OBJECT_MAP, features.FAST_DIFF}
-        has = state.image_features
-        return changes.Change(
-            (wanted - has) & features.MUTABLE,
-            (has - wanted) & features.MUTABLE & features.CHOOSABLE,
-            to_default=True,
-        )
+        return wanted
 
     def _pool_obstacle(
         self, requested: request.Request, state: options.Values

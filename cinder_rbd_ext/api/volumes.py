@@ -285,7 +285,7 @@ def check_extend(call: api_call.ApiCall) -> None:
         return
     origins = recorded.state.origins or {}
     bounds = _UNBOUNDED
-    if not options.GIVEN.isdisjoint(origins.values()):
+    if not errors.GIVEN.isdisjoint(origins.values()):
         here = call.reported.holding(volume)
         if here is None:
             raise refusals.unavailable(refusals.NOT_REPORTED)

@@ -24,7 +24,9 @@ from rbd_volume_options import accepted_keys
 from rbd_volume_options import changes
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
-from rbd_volume_options import plan
+from rbd_volume_options import keys
+from rbd_volume_options import layout
+from rbd_volume_options import operator_limits
 from rbd_volume_options import registry
 from rbd_volume_options import request
 from rbd_volume_options.families import sector_size
@@ -80,7 +82,11 @@ def _check_keys(
         policies.settable_by_creator(volume, requested, moved=False),
     )
     resolved = requested.resolve(backend_too=False)
-    plan.check_stripe_count(resolved, driver.settings.limits)
+    operator_limits.check_layout(
+        resolved.layout_over(layout.ImageLayout(layout.MAX_OBJECT_SIZE)),
+        {keys.STRIPING: resolved.origin(keys.STRIPING)},
+        driver.settings.limits,
+    )
     disk = image_record.disk_in(record.items_of(volume.id))
     mismatch = changes.disk_mismatch(resolved, disk)
     if mismatch:
@@ -93,7 +99,7 @@ def _check_keys(
                 volume, user_messages.Operation.RESTORE, unreadable
             )
     contradiction = mismatch or changes.contradiction(
-        requested, driver.images.state_of(volume.name)
+        resolved, driver.images.state_of(volume.name)
     )
     if contradiction:
         raise contradiction

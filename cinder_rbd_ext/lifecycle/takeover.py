@@ -96,7 +96,9 @@ def _check(
         )
         plan.check_managed(requested.resolve())
         state: options.Values = driver.images.state_of(name)
-        contradiction = changes.contradiction(requested, state)
+        contradiction = changes.contradiction(
+            requested.resolve(backend_too=False), state
+        )
         if contradiction:
             raise contradiction
     except errors.OptionError as error:

@@ -382,13 +382,13 @@ class Retypes:
 
         The image is opened for writing only if it changes.
         """
-        images, change = self._driver.images, decided.change
+        images = self._driver.images
         origins = decided.target.origins if decided.target else None
         stored = record.stored(volume.id)
-        if change.enable or change.disable:
+        if decided.enable or decided.disable:
             with images.opened(volume.name) as image:
-                image_handles.disable(image, change.disable)
-                enabled = image_handles.enable(image, change.enable)
+                image_handles.disable(image, decided.disable)
+                enabled = image_handles.enable(image, decided.enable)
                 if enabled & features.MAP_OFF:
                     image_handles.rebuild_object_maps(
                         image,
@@ -398,7 +398,7 @@ class Retypes:
                     )
             origins = retype_plan.origins_of_features(
                 image_record.origins(stored) or {},
-                change.to_default,
+                decided.to_default,
             )
         state = images.state_of(volume.name)
         if origins is None:

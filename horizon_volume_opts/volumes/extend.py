@@ -19,7 +19,6 @@ from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import operator_limits
-from rbd_volume_options import options
 from rbd_volume_options import sizes
 
 _FIELD = 'new_size'
@@ -75,7 +74,7 @@ class ExtendForm(group.GroupedForm):
         if self._made is None or self._made.state is None:
             return 1
         striping = self._made.origins.get(keys.STRIPING)
-        if striping not in options.GIVEN:
+        if striping not in errors.GIVEN:
             return 1
         return operator_limits.whole_stripes_step(self._made.state.layout)
 

@@ -9,12 +9,11 @@ from rbd_volume_options import errors
 from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import request
+from rbd_volume_options import retype_plan
 from tests.unit import base
 from tests.unit.cinder_rbd_ext import cinder_objects
 
 _MIB = 1 << 20
-_GIB = 1 << 30
-_TIB = 1 << 40
 
 _PLAIN = options.image_values(
     layout.ImageLayout(4 * _MIB), frozenset({'layering', 'exclusive-lock'})
@@ -36,15 +35,18 @@ _MAP = frozenset({'object-map', 'fast-diff'})
 _MULTIATTACH = {'multiattach': '<is> True'}
 
 
-def _request(
-    metadata: dict[str, str], specs: dict[str, str], **options: str
-) -> request.Request:
-    volume = cinder_objects.volume(metadata)
-    return request.read_request(
-        volume.metadata,
+def _contradiction(
+    metadata: dict[str, str],
+    specs: dict[str, str],
+    state: options.Values,
+    **settings: str,
+) -> errors.OptionError | None:
+    requested = request.read_request(
+        metadata,
         request.specs_of(cinder_objects.volume_type(**specs)),
-        cinder_objects.settings(**options),
+        cinder_objects.settings(**settings),
     )
+    return changes.contradiction(requested.resolve(backend_too=False), state)
 
 
 #: Image state, metadata, extra specs, features to enable and to disable.
@@ -133,68 +135,67 @@ _OBSTACLES: dict[str, tuple[options.Values, dict[str, str], str, str]] = {
 
 
 @ddt.ddt
-class NeededTest(base.TestCase):
+class InPlaceTest(base.TestCase):
+    """What a retype changes in the image itself."""
+
+    def _plan(
+        self,
+        state: options.Values,
+        specs: dict[str, str],
+        metadata: dict[str, str] | None = None,
+        size: int = 1,
+        **settings: str,
+    ) -> retype_plan.RetypePlan:
+        return retype_plan.Retype(
+            metadata or {},
+            {},
+            request.specs_of(cinder_objects.volume_type(**specs)),
+            cinder_objects.settings(**settings),
+            size,
+            layout_requested=False,
+        ).make_plan(state)
+
     @ddt.data(*_IN_PLACE)
-    def test_in_place(self, case: str) -> None:
+    def test_changed_features(self, case: str) -> None:
         state, metadata, specs, enable, disable = _IN_PLACE[case]
-        self.assertEqual(
-            changes.Change(enable, disable),
-            changes.needed(_request(metadata, specs), state, _GIB),
-        )
+        decided = self._plan(state, specs, metadata)
+        self.assertIsNone(decided.obstacle)
+        self.assertEqual((enable, disable), (decided.enable, decided.disable))
 
     @ddt.data(*_OBSTACLES)
     def test_obstacle_excludes_changes(self, case: str) -> None:
         state, specs, key, allowed = _OBSTACLES[case]
-        change = changes.needed(_request({}, specs), state, _GIB)
-        assert_error(self, change.obstacle, key, allowed)
-        self.assertEqual(changes.Change(obstacle=change.obstacle), change)
+        decided = self._plan(state, specs)
+        assert_error(self, decided.obstacle, key, allowed)
+        self.assertFalse(decided.enable | decided.disable)
 
     def test_backend_is_not_asked(self) -> None:
         """The defaults of the back end apply only to new volumes."""
-        self.assertEqual(
-            changes.Change(),
-            changes.needed(
-                _request(
-                    {},
-                    {},
-                    rbd_volume_object_size='8M',
-                    rbd_volume_object_map='true',
-                    rbd_volume_data_pool='data',
-                ),
-                _PLAIN,
-                _GIB,
-            ),
+        decided = self._plan(
+            _PLAIN,
+            {},
+            rbd_volume_object_size='8M',
+            rbd_volume_object_map='true',
+            rbd_volume_data_pool='data',
         )
+        self.assertIsNone(decided.obstacle)
+        self.assertFalse(decided.enable | decided.disable)
 
     def test_multiattach_is_no_way_around_a_layout(self) -> None:
-        change = changes.needed(
-            _request({}, {**_MULTIATTACH, 'rbd_object_size': '8M'}),
-            _PLAIN,
-            _GIB,
-        )
-        assert_error(self, change.obstacle, 'rbd:object_size', '4194304')
+        specs = {**_MULTIATTACH, 'rbd_object_size': '8M'}
+        obstacle = self._plan(_PLAIN, specs).obstacle
+        assert_error(self, obstacle, 'rbd:object_size', '4194304')
 
     def test_map_that_would_be_too_large(self) -> None:
         small = options.image_values(
             layout.ImageLayout(4096), frozenset({'layering', 'exclusive-lock'})
         )
-        error = self.assertRaises(
-            errors.OptionError,
-            changes.needed,
-            _request({}, {'rbd_object_map': 'true'}),
-            small,
-            2 * _TIB,
-        )
-        self.assertEqual('rbd:object_map', error.key)
-        self.assertEqual(errors.Origin.VOLUME_TYPE, error.origin)
-
-    def test_what_can_not_be_asked(self) -> None:
-        self.assertRaises(
-            errors.OptionError,
-            changes.needed,
-            _request({'rbd:object_map': 'true'}, _MULTIATTACH),
-            _PLAIN,
-            _GIB,
+        error = self._plan(
+            small, {'rbd_object_map': 'true'}, size=2048
+        ).obstacle
+        self.assertEqual(
+            ('rbd:object_map', errors.Origin.VOLUME_TYPE),
+            (error.key, error.origin) if error else None,
         )
 
 
@@ -212,18 +213,16 @@ class ContradictionTest(base.TestCase):
     def test_plain_image_contradicts_nothing(
         self, specs: dict[str, str]
     ) -> None:
-        self.assertIsNone(changes.contradiction(_request({}, specs), _PLAIN))
+        self.assertIsNone(_contradiction({}, specs, _PLAIN))
 
     @ddt.data(*_OBSTACLES)
     def test_what_can_not_be_changed(self, case: str) -> None:
         state, specs, key, allowed = _OBSTACLES[case]
-        error = changes.contradiction(_request({}, specs), state)
+        error = _contradiction({}, specs, state)
         assert_error(self, error, key, allowed)
 
     def test_what_could_be_changed(self) -> None:
-        error = changes.contradiction(
-            _request({'rbd:object_map': 'true'}, {}), _PLAIN
-        )
+        error = _contradiction({'rbd:object_map': 'true'}, {}, _PLAIN)
         assert_error(
             self, error, 'rbd:object_map', 'features exclusive-lock,layering'
         )
@@ -234,9 +233,7 @@ class ContradictionTest(base.TestCase):
 
     def test_backend_is_not_asked(self) -> None:
         self.assertIsNone(
-            changes.contradiction(
-                _request({}, {}, rbd_volume_object_size='8M'), _PLAIN
-            )
+            _contradiction({}, {}, _PLAIN, rbd_volume_object_size='8M')
         )
 
 
