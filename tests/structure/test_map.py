@@ -5,8 +5,6 @@
 import ast
 import re
 
-import ddt
-
 from tests import tree
 from tests.unit import base
 
@@ -38,19 +36,8 @@ def _exists(name: str) -> bool:
     return node is not None
 
 
-@ddt.ddt
 class MapTestCase(base.TestCase):
     def test_each_name_exists(self) -> None:
         names = set(_NAME_ON_PAGE.findall(_PAGE))
         self.assertLess(40, len(names))
         self.assertEqual([], sorted(n for n in names if not _exists(n)))
-
-    @ddt.data(
-        ('rbd_volume_options.errors:OptionError', True),
-        ('rbd_volume_options.errors:Origin.CLUSTER', True),
-        ('rbd_volume_options.errors:Origin.CLUSTERS', False),
-        ('rbd_volume_options.error:OptionError', False),
-    )
-    @ddt.unpack
-    def test_names_are_recognised(self, name: str, exists: bool) -> None:
-        self.assertIs(exists, _exists(name))

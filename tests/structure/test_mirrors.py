@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each module has a test module; tests and variables have telling names."""
+"""Each module has a test module, and tests have telling names."""
 
-import ast
 import pathlib
 import re
 
@@ -18,9 +17,6 @@ _MIRRORED = {
     'sandbox_cloud': 'tools/sandbox_cloud',
     'packages': 'packages',
 }
-
-# Names that say nothing, and how often the packages may still bind them.
-_PRONOUNS, _MOST_PRONOUNS = ('found', 'given'), 60
 
 # Tempest tests in the wheel, which run on a cloud; and definitions of options,
 # which are data that the tests of all layers iterate over.
@@ -94,21 +90,6 @@ class MirrorTestCase(base.TestCase):
             )
         ]
         self.assertEqual([], one_word)
-
-    def test_variables_say_what_they_hold(self) -> None:
-        bound = [
-            f'{name}:{node.lineno}'
-            for name in tree.files()
-            if name.startswith(tree.PACKAGES) and name.endswith('.py')
-            for node in ast.walk(ast.parse((tree.ROOT / name).read_text()))
-            if (isinstance(node, ast.arg) and node.arg in _PRONOUNS)
-            or (
-                isinstance(node, ast.Name)
-                and isinstance(node.ctx, ast.Store)
-                and node.id in _PRONOUNS
-            )
-        ]
-        self.assertLessEqual(len(bound), _MOST_PRONOUNS, bound)
 
     def test_no_test_folder_without_a_subject(self) -> None:
         folders = {

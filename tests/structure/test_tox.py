@@ -3,11 +3,7 @@
 """Test that the programs and files in tox.ini exist."""
 
 import configparser
-import os
-import pathlib
 import re
-import shutil
-import sys
 
 import yaml
 
@@ -16,8 +12,6 @@ from sandbox_cloud import venvs
 from tests import runs
 from tests import tree
 from tests.unit import base
-
-_PROGRAMS = pathlib.Path(sys.executable).parent
 
 
 class ToxTestCase(base.TestCase):
@@ -40,7 +34,7 @@ class ToxTestCase(base.TestCase):
 
 
 class HooksTestCase(base.TestCase):
-    """Hooks of pre-commit run only installed programs."""
+    """Hooks of pre-commit fetch nothing."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -51,13 +45,3 @@ class HooksTestCase(base.TestCase):
         self.assertEqual('local', self.repo['repo'])
         languages = {hook['language'] for hook in self.repo['hooks']}
         self.assertEqual({'system'}, languages)
-
-    def test_programs_are_installed(self) -> None:
-        path = f'{_PROGRAMS}:{os.environ["PATH"]}'
-        for hook in self.repo['hooks']:
-            program = hook['entry'].split()[0]
-            self.assertIsNotNone(shutil.which(program, path=path), program)
-
-    def test_there_are_types_and_style(self) -> None:
-        ids = {hook['id'] for hook in self.repo['hooks']}
-        self.assertLess({'mypy', 'ruff', 'ruff-format', 'codespell'}, ids)
