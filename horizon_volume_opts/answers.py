@@ -28,17 +28,6 @@ class InvalidAnswerError(ValueError):
     """A part of the response for a volume type that is missing or invalid."""
 
 
-def reason_of(answer: Mapping[str, Any]) -> str | None:
-    """Return Cinder's reason why a volume type has no options, if any.
-
-    :raises InvalidAnswerError: for anything else
-    """
-    reason = answer.get('reason')
-    if reason is not None and not isinstance(reason, str):
-        raise InvalidAnswerError("'reason' is not a text")
-    return reason
-
-
 def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the descriptions of the keys of a supported volume type.
 
@@ -46,47 +35,32 @@ def options_of(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     :raises InvalidAnswerError: for an invalid description
     """
-    described = answer.get('options')
-    if not isinstance(described, dict):
-        raise InvalidAnswerError("'options' is not an object")
-    if not isinstance(answer.get('require_whole_stripes'), bool):
-        raise InvalidAnswerError("'require_whole_stripes' is not a boolean")
+    _check(
+        answer,
+        {
+            'properties': {
+                'options': {'type': 'object'},
+                'require_whole_stripes': {'type': 'boolean'},
+                'qos_limits': {
+                    'oneOf': [{'type': 'null'}, published.QOS_LIMITS]
+                },
+            },
+            'required': ['options', 'require_whole_stripes'],
+        },
+    )
     options: dict[str, dict[str, Any]] = {}
     for option in registry.with_values():
-        description = described.get(option.key, _ABSENT)
-        problem = _problem(option, json.dumps(description))
-        if problem:
+        description = answer['options'].get(option.key, _ABSENT)
+        if problem := _problem(option, json.dumps(description)):
             raise InvalidAnswerError(f'{option.key}: {problem}')
-        options[option.key] = {**_ABSENT, **_lists(option), **description}
+        options[option.key] = {**_ABSENT, **description}
     return options
 
 
-def limits_of(answer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the limits on reads and writes of a volume type.
-
-    They are empty if the type has none, and if the user may not see them.
-
-    :raises InvalidAnswerError: for an invalid description
-    """
-    described = answer.get('qos_limits')
-    if described is None:
-        return {}
-    try:
-        jsonschema.validate(described, published.QOS_LIMITS)
-    except jsonschema.ValidationError as error:
-        raise InvalidAnswerError(f"'qos_limits': {error.message}") from error
-    return dict(described['limits'])
-
-
-def _lists(option: definitions.Option) -> dict[str, Any]:
-    """Return empty lists, which scripts read, for the type of an option."""
-    _value, bounds = published.VALUES[option.value_type]
-    empty: dict[str, Any] = {'array': [], 'object': {}}
-    return {
-        name: empty[schema['type']]
-        for name, schema in bounds.items()
-        if schema.get('type') in empty
-    }
+def _check(answer: Any, schema: Mapping[str, Any]) -> None:
+    for error in jsonschema.Draft202012Validator(schema).iter_errors(answer):
+        part = f'{error.path[0]!r}: ' if error.path else ''
+        raise InvalidAnswerError(f'{part}{error.message}')
 
 
 # Volume types have few distinct descriptions.
@@ -94,32 +68,23 @@ def _lists(option: definitions.Option) -> dict[str, Any]:
 def _problem(option: definitions.Option, text: str) -> str | None:
     """Return what is wrong with a description; None if it is valid."""
     description = json.loads(text)
-    schema = published.option_schema(option)
-    unchecked = ('summary', 'type', 'fixed_at_creation')
+    properties = {
+        **published.option_schema(option)['properties'],
+        # Releases can have other origins.
+        'default_from': {'type': ['string', 'null']},
+    }
+    for unchecked in ('summary', 'type', 'fixed_at_creation'):
+        del properties[unchecked]
     required = ['settable']
     if option.value_type in _NUMBERS and (
         isinstance(description, dict) and description.get('settable')
     ):
         required += ['minimum', 'maximum']
-    properties = {
-        **schema['properties'],
-        # Releases can have other origins.
-        'default_from': {'type': ['string', 'null']},
-    }
-    validator = jsonschema.Draft202012Validator(
-        {
-            'type': 'object',
-            'properties': {
-                name: each
-                for name, each in properties.items()
-                if name not in unchecked
-            },
-            'required': required,
-        }
-    )
-    for error in validator.iter_errors(description):
-        part = f'{error.path[0]!r}: ' if error.path else ''
-        return f'{part}{error.message}'
+    schema = {'properties': properties, 'required': required}
+    try:
+        _check(description, {'type': 'object', **schema})
+    except InvalidAnswerError as error:
+        return str(error)
     largest = description.get('maximum')
     if largest and description.get('minimum', 1) > largest:
         return "'minimum' is above 'maximum'"

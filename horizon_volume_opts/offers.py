@@ -69,23 +69,23 @@ class UserOffer:
 
         :raises LookupError: if the item does not have a name
         """
-        name = answer['name']
+        name, reason = answer['name'], answer.get('reason')
+        invalid = cls(name, str(wording.INVALID_ANSWER), is_invalid=True)
+        if not answer.get('supported'):
+            is_text = reason is None or isinstance(reason, str)
+            return cls(name, wording.reason(reason)) if is_text else invalid
         try:
-            reason = answers.reason_of(answer)
-            if not answer.get('supported'):
-                return cls(name, wording.reason(reason))
             options = answers.options_of(answer)
-            limits_on_use = answers.limits_of(answer)
         except answers.InvalidAnswerError:
             # One volume type must not hide the options of the others.
-            return cls(name, str(wording.INVALID_ANSWER), is_invalid=True)
+            return invalid
         return cls(
             name,
             None,
             {key: _coded(each) for key, each in options.items()},
             answer['require_whole_stripes'],
             ident=str(answer.get('id', '')),
-            limits_on_use=limits_on_use,
+            limits_on_use=(answer.get('qos_limits') or {}).get('limits', {}),
         )
 
     @property
@@ -115,14 +115,27 @@ class UserOffer:
         code = self.options.get(key, {}).get('default_from')
         return next((each for each in Origin if each.code == code), None)
 
-    def choices(self, key: str) -> list[tuple[str, str]]:
-        """Return the values of an option that may be requested."""
+    def choices(self, key: str) -> list[tuple[str, str]] | None:
+        """Return the values of an option that may be requested.
+
+        None for an option whose values are not in a list.
+        """
+        option = registry.OPTIONS[key]
         allowed = self.options.get(key, {}).get('allowed', ())
-        return [
-            (choice, text)
-            for choice, text in wording.choices(registry.OPTIONS[key])
-            if choice in allowed
-        ]
+        if option.value_type is definitions.ValueType.WORD:
+            return [
+                (choice, text)
+                for choice, text in wording.choices(option)
+                if choice in allowed
+            ]
+        if option.value_type is definitions.ValueType.BOOLEAN:
+            words = ('true', wording.YES), ('false', wording.NO)
+            return [
+                (text, str(word))
+                for text, word in words
+                if (text == 'true') in allowed
+            ]
+        return None
 
     @property
     def limits(self) -> limits_module.Limits:
@@ -208,7 +221,7 @@ class UserOffer:
             )
             plan.plan_image(
                 layout_and_features,
-                self._base(source),
+                self.image(source),
                 size,
                 self.limits,
             )
@@ -239,41 +252,42 @@ class UserOffer:
                     Origin.VOLUME_METADATA,
                 )
 
-    def _base(
-        self, source: options_module.Values | None
+    def image(
+        self,
+        source: options_module.Values | None,
+        kept: Collection[str] = (),
     ) -> options_module.Values:
         """Return the image of a volume without requested options.
 
         Rules that depend on unknown values refuse nothing.
+
+        :param source: the RBD image that the volume is made of
+        :param kept: keys whose values are those of the source
         """
+
+        def own(key: str) -> Any:
+            # Layout and features of a source override those of the back end.
+            is_own = not source or self.origin(key) is Origin.VOLUME_TYPE
+            return self.default(key) if is_own and key not in kept else None
+
         base = source or options_module.UNKNOWN
-        object_size = self._over(keys.OBJECT_SIZE, source)
-        unit = self._over(keys.STRIPE_UNIT, source)
-        count = self._over(keys.STRIPE_COUNT, source)
-        chosen = self._over(keys.FEATURES, source)
-        object_map = self._over(keys.OBJECT_MAP, source)
+        unit, count = own(keys.STRIPE_UNIT), own(keys.STRIPE_COUNT)
+        chosen, object_map = own(keys.FEATURES), own(keys.OBJECT_MAP)
         striping = base.layout.striping
         if unit and count:
             striping = layout.Striping(unit, count)
         wanted = base.image_features
         if chosen is not None:
-            wanted = frozenset(chosen)
+            # The others follow from the layout and the data pool.
+            wanted = frozenset(chosen) | (wanted - features.CHOOSABLE)
         if object_map is not None:
             wanted = features.with_object_map(wanted, object_map)
         return options_module.image_values(
             layout.ImageLayout(
-                object_size or base.layout.object_size, striping
+                own(keys.OBJECT_SIZE) or base.layout.object_size, striping
             ),
             wanted,
         )
-
-    def _over(self, key: str, source: options_module.Values | None) -> Any:
-        """Return the default that overrides a source, or None."""
-        option = self.options.get(key, {})
-        if source and option.get('default_from') != Origin.VOLUME_TYPE.code:
-            # Layout and features of a source override those of the back end.
-            return None
-        return option.get('default')
 
 
 def _coded(option: Answer) -> Answer:

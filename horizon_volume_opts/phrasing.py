@@ -6,7 +6,6 @@ import string
 from typing import Any
 
 from django.utils import formats
-from django.utils import functional
 from django.utils.translation import gettext
 
 from horizon_volume_opts import layouts
@@ -40,8 +39,3 @@ def sentence(text: str) -> str:
     """Return a clause as a sentence, in the language of the user."""
     words = in_words(text)
     return f'{words[0].upper()}{words[1:]}.'
-
-
-#: The same for texts of modules, whose language is that of the request.
-in_words_lazy = functional.lazy(in_words, str)
-sentence_lazy = functional.lazy(sentence, str)

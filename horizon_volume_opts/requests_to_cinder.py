@@ -45,12 +45,13 @@ class Submission:
 
     :ivar request: the request of the dashboard
     :ivar metadata: the metadata of the volume that it creates
-    :ivar is_passed: whether a request with the metadata was sent
+    :ivar is_passed: whether a request with the metadata was sent; true without
+        metadata
     """
 
     request: Any
     metadata: Mapping[str, str]
-    is_passed: bool = False
+    is_passed: bool
 
 
 _current: contextvars.ContextVar[Submission | None] = contextvars.ContextVar(
@@ -66,7 +67,7 @@ def submitting(
 
     :param metadata: the metadata of volumes that are created in the body
     """
-    submission = Submission(request, metadata or {})
+    submission = Submission(request, metadata or {}, not metadata)
     token = _current.set(submission)
     try:
         yield submission

@@ -5,17 +5,13 @@
 The stock pages for extra specs stay as they are.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
-from cinderclient import exceptions as cinder_exceptions
 from django import forms
-from django.urls import re_path
-from django.urls import reverse
-from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 from horizon import exceptions
-from horizon import forms as horizon_forms
 from horizon import messages
 from horizon import tables
 from openstack_dashboard.api import cinder
@@ -23,14 +19,13 @@ from openstack_dashboard.dashboards.admin.volume_types import tables as stock
 from openstack_dashboard.dashboards.admin.volume_types import urls
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import failures
 from horizon_volume_opts import guard
 from horizon_volume_opts import offers
 from horizon_volume_opts import phrasing
-from horizon_volume_opts import refusals
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
+from horizon_volume_opts.volumes import option_forms
 from horizon_volume_opts.volumes import table
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
@@ -39,8 +34,12 @@ from rbd_volume_options import keys
 from rbd_volume_options import options
 from rbd_volume_options import registry
 
-_NAME = 'rbd_options'
-_TITLE = _('RBD Options')
+_OF_TYPE = _(
+    'All volumes of this type get these options, unless a tenant may set an '
+    'option and does. An option without a value has the default of the back '
+    'end.'
+)
+_KEPT = _('Existing volumes keep their layout, image features and data pool.')
 #: The box that stands for an empty list of keys.
 _NO_KEYS = 'none'
 _ORIGIN = errors.Origin.VOLUME_TYPE
@@ -99,7 +98,6 @@ def _field(
             widget=forms.CheckboxSelectMultiple,
             choices=_boxes(option, stored),
         )
-        field.rbd_key = key
     else:
         if option.value_type is definitions.ValueType.BOOLEAN:
             choices = [('true', wording.YES), ('false', wording.NO)]
@@ -131,8 +129,10 @@ def _boxes(option: definitions.Option, stored: str) -> list[tuple[str, Any]]:
     return list(boxes.items())
 
 
-class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
+class TypeOptionsForm(option_forms.OptionsForm):
     """All options of a volume type. An empty field removes the extra spec."""
+
+    description = [('', _OF_TYPE), ('', _KEPT)]
 
     def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
@@ -162,9 +162,10 @@ class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
             after='',
         )
 
-    def clean(self) -> Any:
+    def errors_in(
+        self, data: Mapping[str, Any]
+    ) -> Iterator[errors.OptionError]:
         """Check all values together, as Cinder does."""
-        data = super().clean()
         self._wanted = {
             option.key: text
             for option in _options()
@@ -173,8 +174,12 @@ class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
         try:
             options.parse(self._wanted, keys.Scope.TYPE, _ORIGIN)
         except errors.OptionError as error:
-            self._show(refusals.of_error(error))
-        return data
+            yield error
+
+    def save(self, request: Any, data: Mapping[str, Any]) -> None:
+        """Set and delete extra specs."""
+        _save(request, self.initial['id'], self._stored, self._wanted)
+        messages.success(request, _('Saved the RBD options.'))
 
     def _text(
         self, option: definitions.Option, data: Mapping[str, Any]
@@ -191,28 +196,6 @@ class TypeOptionsForm(group.GroupedForm, horizon_forms.SelfHandlingForm):
         if value and option.value_type is definitions.ValueType.FEATURES:
             value = list(dict.fromkeys([features.LAYERING, *value]))
         return ','.join(value) or None
-
-    def _show(self, refusal: refusals.Refusal) -> None:
-        name = fields.name_of(refusal.key or '')
-        if name in self.fields:
-            self.add_error(name, refusal.text)
-        else:
-            self.add_error(None, f'{refusal.key or _TITLE}: {refusal.text}')
-
-    def handle(self, request: Any, data: Any) -> bool:
-        """Save what differs; show a refusal of Cinder at its field."""
-        try:
-            _save(request, self.initial['id'], self._stored, self._wanted)
-        except failures.OF_CINDER as error:
-            refusal = (
-                refusals.read(error)
-                if isinstance(error, cinder_exceptions.ClientException)
-                else None
-            )
-            self._show(refusal or refusals.Refusal(None, str(error)))
-            return False
-        messages.success(request, _('Saved the RBD options.'))
-        return True
 
 
 def _save(
@@ -258,19 +241,15 @@ def _save(
         remove()
 
 
-class TypeOptionsView(horizon_forms.ModalFormView):
+class TypeOptionsView(option_forms.OptionsView):
     """The page of the form, and the dialog above the table of types."""
 
     form_class = TypeOptionsForm
-    template_name = 'horizon_volume_opts/type_options.html'
-    page_title = _TITLE
-    submit_label = _('Save')
-    success_url = reverse_lazy('horizon:admin:volume_types:index')
-    cancel_url = success_url
+    panel = 'horizon:admin:volume_types'
 
     def get_initial(self) -> dict[str, Any]:
         """Return the extra specs of the type."""
-        ident, specs = self.kwargs['type_id'], {}
+        ident, specs = self.kwargs['ident'], {}
         try:
             specs = cinder.volume_type_extra_get(self.request, ident, raw=True)
         except Exception:
@@ -281,21 +260,13 @@ class TypeOptionsView(horizon_forms.ModalFormView):
             )
         return {'id': ident, 'specs': specs}
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add the address that the form is sent to."""
-        context: dict[str, Any] = super().get_context_data(**kwargs)
-        context['submit_url'] = reverse(
-            f'horizon:admin:volume_types:{_NAME}', kwargs=self.kwargs
-        )
-        return context
-
 
 class ChangeTypeOptions(tables.LinkAction):
     """Opens the form, for types whose back ends have the options."""
 
-    name = _NAME
-    verbose_name = _TITLE
-    url = f'horizon:admin:volume_types:{_NAME}'
+    name = option_forms.URL_NAME
+    verbose_name = option_forms.TITLE
+    url = f'{TypeOptionsView.panel}:{name}'
     classes = ('ajax-modal',)
     icon = 'pencil'
     policy_rules = (('volume', 'volume_extension:types_manage'),)
@@ -311,11 +282,5 @@ class ChangeTypeOptions(tables.LinkAction):
 
 def add_form() -> None:
     """Add the page, and its link to the rows of Horizon's table; a hook."""
-    urls.urlpatterns += [
-        re_path(
-            r'^(?P<type_id>[^/]+)/rbd_options/$',
-            TypeOptionsView.as_view(),
-            name=_NAME,
-        )
-    ]
+    option_forms.add_page(urls, TypeOptionsView)
     table.add_action(stock.VolumeTypesTable, ChangeTypeOptions)

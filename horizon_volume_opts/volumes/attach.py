@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import functools
 import logging
 from typing import Any
 
@@ -17,7 +18,6 @@ from openstack_dashboard.dashboards.project.instances import views as pages
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import guard
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
@@ -26,6 +26,7 @@ from horizon_volume_opts import source
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import changeable
+from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
 from rbd_volume_options import keys
@@ -49,38 +50,31 @@ def last_refusal(volume: Any) -> str | None:
     return None
 
 
-def _mode_field(choice: changeable.Choice, posted: str | None) -> Any:
-    """Return the field for the modes of a volume.
-
-    :param posted: a value that is always in the list
-    """
-    listed = changeable.choices(OPTION, choice.offer)
-    if posted and posted not in dict(listed):
-        listed.append((posted, posted))
-    return changeable.field(OPTION, listed, choice.before)
-
-
-class ModeForm(group.GroupedForm):
+class ModeForm(group.StockForm):
     """A mixin for a stock form: the cache mode, where it can be selected."""
 
-    request: Any
-    initial: dict[str, Any]
-    fields: dict[str, Any]
-    data: Mapping[str, Any]
+    #: The field of the stock form before it.
+    after: str
+    _is_unavailable = False
+    _change: tuple[str, str, str] | None = None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._by_type: Mapping[str, offers.UserOffer] = {}
-        self._is_unavailable = False
-        self._change: tuple[str, str, str] | None = None
-        with guard.stock_page('the attachment of volumes'):
-            self._discover()
-            self.add_mode()
+    def extend(self) -> None:
+        """Add the field, if a volume offers it."""
+        # None if the page did not have the field.
+        text = self.data.get(FIELD)
+        self.posted = None if text is None else str(text).strip()
+        self._choices = {v.id: self._choice(v) for v in self.volumes()}
+        if self.posted or any(
+            choice.reason is None for choice in self._choices.values()
+        ):
+            self.fields[FIELD] = fields.of_key(OPTION.key, '')
+            self.group(self.group_of_mode(), after=self.after)
 
-    def _discover(self) -> None:
+    @functools.cached_property
+    def _by_type(self) -> Mapping[str, offers.UserOffer]:
         names = {each.volume_type for each in self.volumes()}
         try:
-            self._by_type = discovery.by_type(self.request, names - {None, ''})
+            return discovery.by_type(self.request, names - {None, ''})
         except discovery.Unavailable:
             self._is_unavailable = True
             ours = (
@@ -91,97 +85,76 @@ class ModeForm(group.GroupedForm):
                 self.set_warning(  # type: ignore[attr-defined]
                     wording.ATTACH_UNAVAILABLE
                 )
+            return {}
+
+    def _choice(self, volume: Any) -> changeable.Choice:
+        return changeable.Choice(OPTION, volume, self._by_type)
 
     def volumes(self) -> list[Any]:
         """Return the volumes that can be attached."""
         raise NotImplementedError()
 
-    def add_mode(self) -> None:
-        """Add the field."""
+    def selected(self) -> str | None:
+        """Return the ID of the volume to attach; None if none is selected."""
         raise NotImplementedError()
 
-    @property
-    def posted(self) -> str | None:
-        """The mode in the request; None if the page did not have the field."""
-        text = self.data.get(FIELD)
-        return None if text is None else str(text).strip()
+    def group_of_mode(self) -> group.GroupField:
+        """Return the group with the modes of the selected volume."""
+        choice = self._choices.get(self.selected() or '')
+        shown = choice and (self.posted or choice.reason is None)
+        if choice and shown:
+            self.fields[FIELD] = choice.field()
+        return group.GroupField([FIELD], [FIELD] if shown else [])
 
-    def choice_of(self, volume: Any) -> changeable.Choice:
-        """Return the choice for a volume."""
-        return changeable.Choice.of(OPTION, volume, self._by_type)
-
-    def chosen(self, data: Mapping[str, Any]) -> Any:
-        """Return the volume to attach, by the cleaned data; or None."""
-        raise NotImplementedError()
-
-    def clean(self) -> Any:
+    def check(self, data: Any) -> None:
         """Check the mode against the offer of the volume type."""
-        data = super().clean()  # type: ignore[misc]
-        if self.posted is None:
-            return data
-        try:
-            self._check(self.chosen(data), self.posted)
-        except Exception:
-            # Whatever happened here, the mode must not be lost.
-            LOG.exception('Could not check the cache mode of an attachment')
-            self._refuse(str(wording.UNCHECKED))
-        return data
-
-    def _check(self, volume: Any, wanted: str) -> None:
-        if volume is None:
+        choice = self._choices.get(self.selected() or '')
+        if self.posted is None or choice is None:
             return
-        choice = self.choice_of(volume)
         before = choice.before or ''
-        self._change = volume.id, before, wanted
-        if wanted == before:
-            return
-        if self._is_unavailable and wanted:
-            self._refuse(str(wording.UNCHECKED))
+        self._change = self.selected() or '', before, self.posted
+        if self._is_unavailable and self.posted not in ('', before):
+            self.show_error(FIELD, str(wording.UNCHECKED))
             return
         try:
-            choice.check(wanted)
+            choice.check(self.posted)
         except errors.OptionError as error:
-            self._refuse(refusals.of_error(error).text)
-
-    def _refuse(self, text: str) -> None:
-        name = FIELD if FIELD in self.fields else None
-        self.add_error(name, text)  # type: ignore[attr-defined]
+            self.show_error(FIELD, refusals.of_error(error).text)
 
     def handle(self, request: Any, data: Any) -> Any:
         """Set the mode if it changes, then attach the volume."""
         if self._change is None:
-            return super().handle(request, data)  # type: ignore[misc]
+            return super().handle(request, data)
         try:
             with _applied(request, *self._change):
-                return super().handle(request, data)  # type: ignore[misc]
+                return super().handle(request, data)
         except cinder_exceptions.ClientException as error:
             # Stock code does not let exceptions of clients pass.
             refusal = refusals.read(error)
-            self._refuse(refusal.text if refusal else str(error))
+            self.show_error(FIELD, refusal.text if refusal else str(error))
             return False
 
 
 class AttachForm(ModeForm):
     """A mixin for the form Manage Attachments of a volume."""
 
-    def add_mode(self) -> None:
+    after = 'instance'
+
+    def extend(self) -> None:
         """Add the field, and why the last attachment was refused."""
+        super().extend()
         for volume in self.volumes():
             if self.posted is None and (refusal := last_refusal(volume)):
                 self.set_warning(refusal)  # type: ignore[attr-defined]
-            choice = self.choice_of(volume)
-            if self.posted or choice.is_possible:
-                self.fields[FIELD] = _mode_field(choice, self.posted)
-                self.group(group.GroupField([FIELD]), after='instance')
 
     def volumes(self) -> list[Any]:
         """Return the volume of the page, if it could be read."""
         volume = self.initial.get('volume')
         return [] if volume is None else [volume]
 
-    def chosen(self, data: Mapping[str, Any]) -> Any:
-        """Return the volume of the page."""
-        return next(iter(self.volumes()), None)
+    def selected(self) -> str | None:
+        """Return the ID of the volume of the page."""
+        return next((each.id for each in self.volumes()), None)
 
 
 class InstanceForm(ModeForm):
@@ -190,39 +163,21 @@ class InstanceForm(ModeForm):
     The group shows the modes of the selected volume.
     """
 
-    def add_mode(self) -> None:
-        """Add the field, if a listed volume offers it."""
-        possible = [
-            volume
-            for volume in self.volumes()
-            if self.choice_of(volume).is_possible
-        ]
-        if not (possible or self.posted):
-            return
-        volume = self.chosen(self.data)
-        choice = volume and self.choice_of(volume)
-        shown = []
-        self.fields[FIELD] = changeable.field(OPTION, [('', '')], None)
-        if choice and (self.posted or choice.is_possible):
-            self.fields[FIELD] = _mode_field(choice, self.posted)
-            shown = [FIELD]
-        self.group(
-            group.GroupField(
-                [FIELD], shown, url=rest.address(Modes), names=['volume']
-            ),
-            after='volume',
-        )
+    after = 'volume'
 
     def volumes(self) -> list[Any]:
         """Return the volumes of the list."""
         return list(self.initial.get('volume_list') or ())
 
-    def chosen(self, data: Mapping[str, Any]) -> Any:
-        """Return the selected volume."""
-        wanted = data.get('volume')
-        return next(
-            (each for each in self.volumes() if each.id == wanted), None
-        )
+    def selected(self) -> str | None:
+        """Return the ID of the selected volume."""
+        return self.data.get('volume')
+
+    def group_of_mode(self) -> group.GroupField:
+        """Return the group, which follows the selection."""
+        field = super().group_of_mode()
+        field.url, field.names = rest.address(Modes), 'volume'
+        return field
 
 
 class Modes(rest.Fragment):
@@ -236,11 +191,11 @@ class Modes(rest.Fragment):
         if ident := request.GET.get('volume'):
             volume = source.volume(request, ident)
             names = [volume.volume_type] if volume.volume_type else []
-            choice = changeable.Choice.of(
+            choice = changeable.Choice(
                 OPTION, volume, discovery.by_type(request, names)
             )
-            if choice.is_possible:
-                form.fields[FIELD] = _mode_field(choice, None)
+            if choice.reason is None:
+                form.fields[FIELD] = choice.field()
         return {'html': group.render(form, form.fields)}
 
 

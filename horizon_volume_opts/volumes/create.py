@@ -3,21 +3,17 @@
 """The Create Volume form with layout and image features."""
 
 from collections.abc import Mapping
-import logging
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
-from horizon import messages
 from openstack_dashboard.api.rest import urls
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import guard
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
-from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts import rest
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
@@ -25,8 +21,6 @@ from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import new_volume
 from rbd_volume_options import errors
 from rbd_volume_options import keys
-
-LOG = logging.getLogger(__name__)
 
 _TEMPLATE = 'horizon_volume_opts/_new_volume.html'
 #: Whether the user selects values, or leaves them to the volume type.
@@ -50,11 +44,6 @@ _PARAMETERS = {
 }
 #: Both are set together.
 _PAIR = tuple(map(fields.name_of, (keys.STRIPE_UNIT, keys.STRIPE_COUNT)))
-_NOT_PASSED = _(
-    'The volume was created without the selected RBD volume options, because '
-    'a customization of this dashboard replaces the request to Cinder. Delete '
-    'the volume if you need them.'
-)
 
 
 def _without_default(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,50 +65,43 @@ def _context(
     }
 
 
-class CreateForm(group.GroupedForm):
+class CreateForm(group.StockForm):
     """A mixin for the stock form: the options of the selected type."""
 
-    request: Any
-    initial: dict[str, Any]
-    data: Mapping[str, Any]
+    _is_unavailable = False
 
-    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)  # type: ignore[call-arg]
-        self._metadata: dict[str, str] = {}
-        self._is_unavailable = False
+    def extend(self) -> None:
+        """Add the group of options."""
         # What the user selected earlier must not disappear if it is no longer
         # offered: it is honored or refused at its field.
-        self._posted = fields.metadata(_without_default(self.data))
-        with guard.stock_page('Create Volume'):
-            self._add()
-
-    def _add(self) -> None:
+        values = fields.metadata(_without_default(self.data))
+        self.posted = self.volume_metadata = values or None
         by_type: Mapping[str, offers.UserOffer] = {}
+        listed = getattr(self.fields.get('type'), 'choices', ())
         try:
-            by_type = discovery.by_type(self.request, self._listed())
+            by_type = discovery.by_type(
+                self.request, [name for name, _text in listed if name]
+            )
         except discovery.Unavailable:
             self._is_unavailable = True
-            if not self._posted:
+            if not self.posted:
                 self.set_warning(wording.UNAVAILABLE)  # type: ignore[attr-defined]
         settable = {key for each in by_type.values() for key in each.settable}
-        members = fields.of_keys(settable | self._posted.keys())
-        if not (by_type or members):
-            return
+        members = fields.of_keys(settable | values.keys())
         self.fields.update(members)
-        field = group.GroupField(
-            members,
-            template=_TEMPLATE if by_type else group.ROWS,
-            url=(
-                rest.address(
+        field = group.GroupField(members)
+        if by_type:
+            field = group.GroupField(
+                members,
+                template=_TEMPLATE,
+                url=rest.address(
                     Group, default_type=self.initial.get('type') or ''
-                )
-                if by_type
-                else ''
-            ),
-            names=_NAMES,
-            prepare=self._prepare if by_type else None,
-        )
-        self.group(field, after='size')
+                ),
+                names=_NAMES,
+                prepare=self._prepare,
+            )
+        if by_type or members:
+            self.group(field, after='size')
 
     def _prepare(self, field: group.GroupField) -> None:
         """Look up the source, and set the fields to show."""
@@ -132,10 +114,6 @@ class CreateForm(group.GroupedForm):
             bound.pop(name, None)
         field.shown = tuple(shown)
         field.context = _context(volume, self.data.get(_CHOICE))
-
-    def _listed(self) -> list[str]:
-        listed = getattr(self.fields.get('type'), 'choices', ())
-        return [name for name, _text in listed if name]
 
     def _first_values(self) -> Mapping[str, Any]:
         """Return the values that the form shows first."""
@@ -158,56 +136,28 @@ class CreateForm(group.GroupedForm):
             self.request, values, self.initial.get('type')
         )
 
-    def clean(self) -> Any:
+    def check(self, data: Mapping[str, Any]) -> None:
         """Check the requested options with the known data."""
-        data = super().clean()  # type: ignore[misc]
-        if not self._posted:
-            return data
-        try:
-            self._check(data)
-        except Exception:
-            # Whatever happened here, the options must not be lost.
-            LOG.exception('Could not check the options of a new volume')
-            self._show(refusals.Refusal(None, str(wording.UNCHECKED)))
-        return data
-
-    def _check(self, data: Mapping[str, Any]) -> None:
-        self._metadata = self._posted
-        if self._is_unavailable:
-            for key in self._metadata:
-                self._show(refusals.Refusal(key, str(wording.UNCHECKED)))
+        if self.posted is None:
             return
-        values = {
-            **data,
-            **{fields.name_of(k): text for k, text in self._metadata.items()},
-        }
+        if self._is_unavailable:
+            for key in self.posted:
+                self.refuse(refusals.Refusal(key, str(wording.UNCHECKED)))
+            return
+        own = {fields.name_of(k): text for k, text in self.posted.items()}
         try:
-            self._volume(values).check()
+            self._volume({**data, **own}).check()
         except errors.OptionError as error:
-            self._show(refusals.of_error(error))
+            self.refuse(refusals.of_error(error))
 
-    def handle(self, request: Any, data: Any) -> Any:
-        """Create the volume with the requested options."""
-        try:
-            with requests_to_cinder.submitting(
-                request, self._metadata
-            ) as submission:
-                volume = super().handle(request, data)  # type: ignore[misc]
-        except requests_to_cinder.RefusedRequest as refused:
-            self._show(refused.refusal)
-            return False
-        if volume and self._metadata and not submission.is_passed:
-            messages.error(request, _NOT_PASSED)
-        return volume
-
-    def _show(self, refusal: refusals.Refusal) -> None:
-        name, text = fields.name_of(refusal.key or ''), refusal.text
-        # Other fields are perhaps not shown.
-        if refusal.key not in self._posted or name not in self.fields:
-            text = f'{refusal.key} = {text}' if refusal.key else text
-            self.add_error(None, text)  # type: ignore[attr-defined]
-        else:
-            self.add_error(name, text)  # type: ignore[attr-defined]
+    def refuse(self, refusal: refusals.Refusal, data: Any = None) -> None:
+        """Show a refusal at its field; other fields are perhaps not shown."""
+        name, text = None, refusal.text
+        if refusal.key in (self.posted or ()):
+            name = fields.name_of(refusal.key or '')
+        elif refusal.key:
+            text = f'{refusal.key} = {text}'
+        self.show_error(name, text)
 
 
 class Group(rest.Fragment):

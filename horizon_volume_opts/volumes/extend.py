@@ -9,11 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import guard
 from horizon_volume_opts import layouts
 from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
-from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
@@ -33,21 +31,15 @@ _NO_MULTIPLE = _(
 )
 
 
-class ExtendForm(group.GroupedForm):
+class ExtendForm(group.StockForm):
     """A mixin for the stock form, with a line if sizes are restricted."""
 
-    request: Any
-    initial: dict[str, Any]
-    fields: dict[str, Any]
     errors: Any
+    _made: volume_attributes.Made | None = None
 
-    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)  # type: ignore[call-arg]
-        self._made: volume_attributes.Made | None = None
-        with guard.stock_page('Extend Volume'):
-            self._add_step(self.initial.get(_VOLUME))
-
-    def _add_step(self, volume: Any) -> None:
+    def extend(self) -> None:
+        """Add the line."""
+        volume = self.initial.get(_VOLUME)
         if volume is None:
             return
         self._made = volume_attributes.of_volume(volume)
@@ -78,53 +70,34 @@ class ExtendForm(group.GroupedForm):
             return 1
         return operator_limits.whole_stripes_step(self._made.state.layout)
 
-    def clean(self) -> Any:
+    def check(self, data: Any) -> None:
         """Check the size against the limit of librbd.
 
         The other limits are those of the back end that holds the volume. The
         offer is that of all back ends of the volume type.
         """
-        data = super().clean()  # type: ignore[misc]
-        with guard.stock_page('Extend Volume'):
-            self._check(data.get(_FIELD))
-        return data
+        state, size = self._made and self._made.state, data.get(_FIELD)
+        if state and size and _FIELD not in self.errors:
+            try:
+                operator_limits.check_object_map(
+                    state.layout, size * sizes.GIB, state.image_features
+                )
+            except errors.OptionError as error:
+                self.show_error(_FIELD, refusals.of_error(error).text)
 
-    def _check(self, size: int | None) -> None:
-        state = self._made and self._made.state
-        if not state or not size or _FIELD in self.errors:
-            return
-        try:
-            operator_limits.check_object_map(
-                state.layout, size * sizes.GIB, state.image_features
-            )
-        except errors.OptionError as error:
-            self._refuse(refusals.of_error(error).text)
-
-    def handle(self, request: Any, data: Any) -> Any:
-        """Extend the volume; show a refusal at the field."""
-        try:
-            with requests_to_cinder.submitting(request):
-                return super().handle(request, data)  # type: ignore[misc]
-        except requests_to_cinder.RefusedRequest as refused:
-            self._refuse(self._in_words(refused.refusal, data.get(_FIELD)))
-            return False
-
-    def _refuse(self, text: str) -> None:
-        name = _FIELD if _FIELD in self.fields else None
-        self.add_error(name, text)  # type: ignore[attr-defined]
-
-    def _in_words(self, refusal: refusals.Refusal, size: Any) -> str:
+    def refuse(self, refusal: refusals.Refusal, data: Any) -> None:
+        """Show a refusal at the size."""
+        text, size = refusal.text, data.get(_FIELD)
         # No other rule for sizes is about this key.
-        if refusal.key != keys.STRIPE_COUNT or self._step == 1 or not size:
-            return refusal.text
-        below = size // self._step * self._step
-        values = {
-            'size': size,
-            'step': self._step,
-            'below': below,
-            'above': below + self._step,
-        }
-        return str(_NO_MULTIPLE % values)
+        if refusal.key == keys.STRIPE_COUNT and self._step > 1 and size:
+            below = size // self._step * self._step
+            text = _NO_MULTIPLE % {
+                'size': size,
+                'step': self._step,
+                'below': below,
+                'above': below + self._step,
+            }
+        self.show_error(_FIELD, str(text))
 
 
 def _with_volume(stock_method: Any) -> Any:

@@ -89,14 +89,12 @@ def of_key(key: str, blank: str, choices: Choices | None = None) -> Any:
         widget = select(attrs=_CLASS, choices=[('', blank), *choices])
     elif blank:
         widget.attrs['placeholder'] = blank
-    field: Any = forms.CharField(
+    return forms.CharField(
         label=wording.label(key),
         required=False,
         help_text=wording.short_help(key),
         widget=widget,
     )
-    field.rbd_key = key
-    return field
 
 
 def of_keys(wanted: Iterable[str]) -> dict[str, forms.Field]:

@@ -17,11 +17,21 @@ from typing import Any
 from django import forms
 from django.template import loader
 from django.utils import safestring
+from django.utils.translation import gettext_lazy as _
+from horizon import messages
 
 from horizon_volume_opts import guard
+from horizon_volume_opts import refusals
+from horizon_volume_opts import requests_to_cinder
+from horizon_volume_opts import wording
 from rbd_volume_options import registry
 
 NAME = 'rbd_options'
+_NOT_PASSED = _(
+    'The volume was created without the selected RBD volume options, because '
+    'a customization of this dashboard replaces the request to Cinder. Delete '
+    'the volume if you need them.'
+)
 _GROUP = 'horizon_volume_opts/_group.html'
 #: The template of the fields alone.
 ROWS = 'horizon_volume_opts/_rows.html'
@@ -138,7 +148,8 @@ def render(
     drawn = loader.render_to_string(
         template,
         {
-            'rows': [row for row in rows if not row['is_more']],
+            'rows': rows,
+            'main': [row for row in rows if not row['is_more']],
             'more': more,
             'is_more_open': any(row['is_chosen'] for row in more),
             'has_errors': any(row['field'].errors for row in rows),
@@ -170,6 +181,67 @@ class GroupedForm:
         return [bound for bound in bound_fields if bound.name not in members]
 
 
+class StockForm(GroupedForm):
+    """A mixin for a stock form, which adds to it and shows refusals.
+
+    If an addition fails, the form is that of stock Horizon.
+    """
+
+    request: Any
+    initial: dict[str, Any]
+    data: Mapping[str, Any]
+    #: The values of ours in the request; None without any.
+    posted: Any = None
+    #: The metadata of the volume that the form creates.
+    volume_metadata: Mapping[str, str] | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        with guard.stock_page(type(self).__name__):
+            self.extend()
+
+    def extend(self) -> None:
+        """Add to the form."""
+        raise NotImplementedError()
+
+    def clean(self) -> Any:
+        """Check the form; values that cannot be checked are refused."""
+        data = super().clean()  # type: ignore[misc]
+        is_checked = False
+        with guard.stock_page(type(self).__name__):
+            self.check(data)
+            is_checked = True
+        if self.posted is not None and not is_checked:
+            self.show_error(None, str(wording.UNCHECKED))
+        return data
+
+    def check(self, data: Any) -> None:
+        """Check the cleaned values, and show errors."""
+
+    def handle(self, request: Any, data: Any) -> Any:
+        """Send the requests of the stock form, or show why it was refused."""
+        try:
+            with requests_to_cinder.submitting(
+                request, self.volume_metadata
+            ) as submission:
+                result = super().handle(request, data)  # type: ignore[misc]
+        except requests_to_cinder.RefusedRequest as refused:
+            self.refuse(refused.refusal, data)
+            return False
+        if result and not submission.is_passed:
+            messages.error(request, _NOT_PASSED)
+        return result
+
+    def refuse(self, refusal: refusals.Refusal, data: Any) -> None:
+        """Show why Cinder refused the request."""
+        raise NotImplementedError()
+
+    def show_error(self, name: str | None, text: str) -> None:
+        """Show an error at a field; above the form if it has no such field."""
+        name = name if name in self.fields else None
+        self.add_error(name, text)  # type: ignore[attr-defined]
+
+
 def _row(bound: Any) -> dict[str, Any]:
     hint, error = f'{bound.auto_id}_hint', f'{bound.auto_id}_error'
     described = [hint] if bound.field.help_text else []
@@ -179,12 +251,12 @@ def _row(bound: Any) -> dict[str, Any]:
         attrs['aria-invalid'] = 'true'
     if described:
         attrs['aria-describedby'] = ' '.join(described)
-    key = getattr(bound.field, 'rbd_key', None)
+    option = registry.OPTIONS.get(bound.name.replace('_', ':', 1))
     return {
         'field': bound,
         'control': bound.as_widget(attrs=attrs),
         # Options that are not about layout and features.
-        'is_more': bool(key and registry.OPTIONS[key].is_plain),
+        'is_more': option is not None and option.is_plain,
         'is_chosen': bool(bound.errors or bound.value()),
         'hint_id': hint,
         'error_id': error,

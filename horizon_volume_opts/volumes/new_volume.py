@@ -291,13 +291,7 @@ class NewVolume:
             if key == keys.STRIPE_UNIT:
                 largest = min(largest, self.value(keys.OBJECT_SIZE) or largest)
             return list(_sizes(described.get('minimum', 1), largest))
-        if option.value_type is definitions.ValueType.BOOLEAN:
-            allowed = described.get('allowed', [False, True])
-            words = ((True, 'true', wording.YES), (False, 'false', wording.NO))
-            return [(text, label) for v, text, label in words if v in allowed]
-        if option.value_type is definitions.ValueType.WORD and self.offer:
-            return self.offer.choices(key)
-        return None
+        return (self.offer or offers.UserOffer('')).choices(key)
 
     def _range(self, key: str) -> str:
         """Return the values that the type permits, if it restricts them."""

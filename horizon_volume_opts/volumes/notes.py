@@ -13,9 +13,8 @@ from openstack_dashboard.dashboards.admin.volumes import views as admin_volumes
 from openstack_dashboard.dashboards.project.backups import views as backups
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import guard
+from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
-from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts.volumes import group
 
 _RESTORE = _(
@@ -29,7 +28,7 @@ _MANAGE = _(
 )
 
 
-class NotedForm(group.GroupedForm):
+class NotedForm(group.StockForm):
     """A mixin for a stock form with a note.
 
     The note is shown if a volume type has RBD volume options.
@@ -37,17 +36,22 @@ class NotedForm(group.GroupedForm):
 
     note: Any
     after: str
-    request: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        with guard.stock_page('a form with a note'):
-            try:
-                visible = discovery.by_type(self.request).values()
-            except discovery.Unavailable:
-                return
-            if any(offer.reason is None for offer in visible):
-                self.group(group.Note(self.note), after=self.after)
+    def extend(self) -> None:
+        """Add the note."""
+        try:
+            visible = discovery.by_type(self.request).values()
+        except discovery.Unavailable:
+            return
+        if any(offer.reason is None for offer in visible):
+            self.group(group.Note(self.note), after=self.after)
+
+    def refuse(self, refusal: refusals.Refusal, data: Any) -> None:
+        """Show a refusal at the metadata; of a key, or above the form."""
+        text, name = refusal.text, None
+        if refusal.key:
+            text, name = f'{refusal.key} = {text}', 'metadata'
+        self.show_error(name, text)
 
 
 class RestoreForm(NotedForm):
@@ -60,21 +64,6 @@ class ManageForm(NotedForm):
     """A mixin for the form Manage Volume, which has a field for metadata."""
 
     note, after = _MANAGE, 'metadata'
-    fields: dict[str, Any]
-
-    def handle(self, request: Any, data: Any) -> Any:
-        """Send the request; show a refusal and keep the input."""
-        try:
-            with requests_to_cinder.submitting(request):
-                return super().handle(request, data)  # type: ignore[misc]
-        except requests_to_cinder.RefusedRequest as refused:
-            refusal = refused.refusal
-            text, name = refusal.text, None
-            if refusal.key:
-                text = f'{refusal.key} = {text}'
-                name = 'metadata' if 'metadata' in self.fields else None
-            self.add_error(name, text)  # type: ignore[attr-defined]
-            return False
 
 
 def use_forms() -> None:

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Set
 from typing import Any
 
 from django.template import loader
@@ -12,18 +13,20 @@ from openstack_dashboard.api.rest import urls
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import discovery
-from horizon_volume_opts import guard
+from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
+from horizon_volume_opts import refusals
 from horizon_volume_opts import replacements
-from horizon_volume_opts import requests_to_cinder
 from horizon_volume_opts import rest
 from horizon_volume_opts import source
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
-from horizon_volume_opts.volumes import effects
 from horizon_volume_opts.volumes import group
 from rbd_volume_options import errors
+from rbd_volume_options import features
+from rbd_volume_options import keys
 from rbd_volume_options import options
+from rbd_volume_options import registry
 from rbd_volume_options import sizes
 
 _TYPE = 'volume_type'
@@ -42,21 +45,32 @@ _UNAVAILABLE = _(
     'not show what a volume type changes. Cinder checks the change.'
 )
 
+_OTHER_BACKEND = _(
+    'If the new volume type uses another back end, the volume must be '
+    'migrated: select the migration policy On Demand.'
+)
+_KEPT = _(
+    'If the volume stays on its back end, it keeps its layout, its image '
+    'features and the options in its metadata.'
+)
+_OPTIONS = _('The new volume type sets these options: %(options)s.')
+_LAYOUT = _('Layout: %(now)s → %(after)s.')
+_POOL = _('The new volume type sets another data pool.')
+_ENABLES = _('The new volume type adds these image features: %(names)s.')
+_DISABLES = _('The new volume type removes these image features: %(names)s.')
+_CONVERTS = _(
+    'If the volume is detached and has no clones, its data is copied to a new '
+    'image, and until the former image is removed, the volume uses its space '
+    'twice. Otherwise the volume must be migrated: select the migration '
+    'policy On Demand.'
+)
 
-class RetypeForm(group.GroupedForm):
+
+class RetypeForm(group.StockForm):
     """A mixin for the stock form: the effect of the selected type."""
 
-    request: Any
-    initial: dict[str, Any]
-    fields: dict[str, Any]
-    data: Mapping[str, Any]
-
-    def __init__(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(request, *args, **kwargs)  # type: ignore[call-arg]
-        with guard.stock_page('Change Volume Type'):
-            self._add_effects()
-
-    def _add_effects(self) -> None:
+    def extend(self) -> None:
+        """Add a line for the effect."""
         ident = self.initial.get('id')
         if not ident:
             return
@@ -80,19 +94,11 @@ class RetypeForm(group.GroupedForm):
         )
         self.group(field, after=_TYPE)
 
-    def handle(self, request: Any, data: Any) -> Any:
-        """Change the type; show a refusal at a field."""
-        try:
-            with requests_to_cinder.submitting(request):
-                return super().handle(request, data)  # type: ignore[misc]
-        except requests_to_cinder.RefusedRequest as refused:
-            text = refused.refusal.text
-            # Cinder names the parameter of its API that allows a migration.
-            name = _POLICY if _POLICY in text else _TYPE
-            self.add_error(  # type: ignore[attr-defined]
-                name if name in self.fields else None, text
-            )
-            return False
+    def refuse(self, refusal: refusals.Refusal, data: Any) -> None:
+        """Show a refusal at the type or at the migration policy."""
+        # Cinder names the parameter of its API that allows a migration.
+        name = _POLICY if _POLICY in refusal.text else _TYPE
+        self.show_error(name, refusal.text)
 
 
 class Effects(rest.Fragment):
@@ -125,23 +131,36 @@ def effect_text(request: Any, ident: str, name: str) -> str:
 def _effects(volume: Any, offer: offers.UserOffer | None) -> Iterator[Any]:
     """Yield sentences about a change to a volume type.
 
-    Cinder decides. It also knows limits of the back ends.
+    Only what the response of Cinder's extension shows is known here: the
+    values that the type itself sets, and not its back ends. Cinder decides.
     """
     if offer is None:
         yield _NO_OPTIONS % {'reason': wording.NO_ANSWER}
-        yield effects.OTHER_BACKEND
+        yield _OTHER_BACKEND
         return
     own = dict(options.ours(getattr(volume, 'metadata', None) or {}))
     removed = _removed(own, volume.size, offer)
+    kept = own.keys() - set(removed)
     if offer.reason:
         yield _NO_OPTIONS % {'reason': offer.reason}
     if removed:
         labels = [str(wording.label(key)) for key in removed]
         yield _REMOVED % {'keys': ', '.join(labels)}
     state = volume_attributes.of_volume(volume).state
-    kept = own.keys() - set(removed)
-    yield from effects.on_image(state, offer, kept, bool(removed))
-    yield from effects.on_options(offer, kept)
+    if state and not offer.reason:
+        yield from _on_image(state, offer, kept, bool(removed))
+    else:
+        yield _OTHER_BACKEND
+    # Limits on reads and writes have a sentence of their own.
+    values = [
+        f'{wording.label(key)}: {wording.value_of(key, offer.default(key))}'
+        for key in (o.key for o in registry.changeable() if not o.rules)
+        if key not in kept
+        and offer.origin(key) is errors.Origin.VOLUME_TYPE
+        and offer.default(key) is not None
+    ]
+    if values:
+        yield _OPTIONS % {'options': ', '.join(values)}
     if limits := offer.limits_in_words(kept):
         yield _LIMITS % {'limits': limits}
 
@@ -159,6 +178,46 @@ def _removed(
             if kept.pop(error.key, None) is None:
                 break
     return sorted(own.keys() - kept.keys())
+
+
+def _on_image(
+    state: options.Values,
+    offer: offers.UserOffer,
+    kept: Set[str],
+    is_changed: bool,
+) -> Iterator[Any]:
+    """Yield sentences about the image; what the volume loses comes first.
+
+    :param kept: the keys that the volume keeps, which override its type
+    :param is_changed: whether keys are removed from the volume
+    """
+    if kept & {keys.FEATURES, keys.OBJECT_MAP}:
+        kept = kept | {keys.FEATURES, keys.OBJECT_MAP}
+    wanted = offer.image(state, kept)
+    added = wanted.image_features - state.image_features
+    removed = state.image_features - wanted.image_features
+    # librbd enables the others only on a new image.
+    needs_image = bool(added - features.MUTABLE)
+    if removed:
+        yield _DISABLES % {'names': ', '.join(sorted(removed))}
+    if wanted.layout != state.layout:
+        yield _LAYOUT % {
+            'now': layouts.in_words(state.layout),
+            'after': layouts.in_words(wanted.layout),
+        }
+        needs_image = True
+    # Only administrators see data pools.
+    pool = offer.default(keys.DATA_POOL)
+    if offer.origin(
+        keys.DATA_POOL
+    ) is errors.Origin.VOLUME_TYPE and pool not in (None, state.data_pool):
+        yield _POOL
+        needs_image = True
+    if added:
+        yield _ENABLES % {'names': ', '.join(sorted(added))}
+    if not (is_changed or needs_image or added or removed):
+        yield _KEPT
+    yield _CONVERTS if needs_image else _OTHER_BACKEND
 
 
 def use_form() -> None:

@@ -15,8 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from horizon import tables
 from openstack_dashboard import policy
 from openstack_dashboard.dashboards.admin.volumes import tables as admin_stock
+from openstack_dashboard.dashboards.admin.volumes import urls as admin_urls
 from openstack_dashboard.dashboards.admin.volumes import views as admin_views
 from openstack_dashboard.dashboards.project.volumes import tables as stock
+from openstack_dashboard.dashboards.project.volumes import urls
 from openstack_dashboard.dashboards.project.volumes import views
 
 from horizon_volume_opts import conf
@@ -27,6 +29,7 @@ from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.volumes import change_options
 from horizon_volume_opts.volumes import changeable
 from horizon_volume_opts.volumes import details
+from horizon_volume_opts.volumes import option_forms
 from rbd_volume_options import registry
 
 _COLUMN = 'rbd_layout'
@@ -38,7 +41,7 @@ class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
 
     name = 'rbd_options'
     verbose_name = _('Change RBD Options')
-    url = f'horizon:project:volumes:{change_options.URL_NAME}'
+    url = f'horizon:project:volumes:{option_forms.URL_NAME}'
     classes = ('ajax-modal',)
     icon = 'pencil'
     policy_rules = (('volume', 'volume:update_volume_metadata'),)
@@ -60,9 +63,9 @@ class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
             offer = discovery.of_type(request, volume.volume_type)
         except discovery.Unavailable:
             return False
-        return offer is not None and any(
-            changeable.reason_of(option, offer) is None
-            and not changeable.is_shared(option, volume)
+        by_type = {offer.name: offer} if offer else {}
+        return any(
+            changeable.Choice(option, volume, by_type).reason is None
             for option in options
         )
 
@@ -70,7 +73,7 @@ class ChangeOptions(policy.PolicyTargetMixin, tables.LinkAction):
 class AdminChangeOptions(ChangeOptions):
     """The same action in the dashboard of administrators."""
 
-    url = f'horizon:admin:volumes:{change_options.URL_NAME}'
+    url = f'horizon:admin:volumes:{option_forms.URL_NAME}'
 
 
 def _reasons(dashboard: str) -> Any:
@@ -111,7 +114,8 @@ def add_column(table: Any, dashboard: str) -> None:
 
 def extend_tables() -> None:
     """Extend Horizon's tables; a hook."""
-    change_options.add_pages()
+    option_forms.add_page(urls, change_options.ChangeOptionsView)
+    option_forms.add_page(admin_urls, change_options.AdminChangeOptionsView)
     for table, action, dashboard, view in (
         (stock.VolumesTable, ChangeOptions, 'project', views.VolumesView),
         (

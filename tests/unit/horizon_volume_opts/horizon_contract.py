@@ -223,12 +223,6 @@ CLIENTS = (
             'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _TYPE_OPTIONS),
         }.items()
     ),
-    contract.Clause(
-        f'{_DASHBOARD}.api.keystone',
-        'tenant_list',
-        f'{_PANEL}/sources.py',
-        ('request',),
-    ),
     contract.Clause('horizon.site_urls', 'urlpatterns', _CATALOGUE),
     contract.Clause(
         f'{_DASHBOARD}.context_processors',

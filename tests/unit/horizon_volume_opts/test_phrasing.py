@@ -47,15 +47,6 @@ class InWordsTestCase(base.TestCase):
         with translation.override('de'):
             self.assertEqual('out of range', phrasing.in_words('out of range'))
 
-    def test_lazy_text_follows_language(self) -> None:
-        text = phrasing.in_words_lazy(phrases.Phrase('out of range'))
-        for language, shown in (
-            ('en', 'out of range'),
-            ('de', 'außerhalb des Bereichs'),
-        ):
-            with translation.override(language):
-                self.assertEqual(shown, str(text))
-
 
 class RulesTestCase(base.TestCase):
     """Each text of the rules can be translated."""

@@ -96,7 +96,7 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
             'GET /v3/p/volumes/v/metadata': lambda: metadata.update(new='x')
         }
         response = self.post('')
-        self.assertIn('412', str(response.context['form'].errors[_MODE]))
+        self.assertIn('412', str(response.context['form'].errors))
         self.assertEqual({'rbd:cache_mode': 'writeback', 'new': 'x'}, metadata)
 
     def test_a_notice_replaces_the_message_of_success(self) -> None:
@@ -194,7 +194,7 @@ class ChangeOptionsTestCase(horizon_case.HorizonTestCase):
             set(), {_MODE, _HINT, 'rbd_pace_hint'}.difference(fields)
         )
         self.assertIn(
-            ('Pace', 'A change takes effect in a moment.'), form.effects
+            ('Pace', 'A change takes effect in a moment.'), form.description
         )
         metadata = self.volume['metadata']
         metadata['rbd:cache_mode'] = 'none'

@@ -33,7 +33,7 @@ def _choice(
         'rbd': offers.UserOffer.of(fake_cloud.offered('rbd')),
         'lvm': offers.UserOffer.of(fake_cloud.not_offered('lvm')),
     }
-    return changeable.Choice.of(option, volume, by_type)
+    return changeable.Choice(option, volume, by_type)
 
 
 @ddt.ddt
@@ -41,7 +41,7 @@ class ChoiceTestCase(base.TestCase):
     def test_of_a_volume(self) -> None:
         choice = _choice()
         self.assertEqual('directsync', choice.before)
-        self.assertFalse(choice.is_shared)
+        self.assertEqual('', choice.shared)
         self.assertIsNone(choice.reason)
 
     def test_why_there_is_none(self) -> None:
@@ -82,32 +82,22 @@ class ChoiceTestCase(base.TestCase):
             ),
         ):
             choice = _choice(option=option, metadata=metadata, **limits)
-            listed = changeable.choices(option, choice.offer, choice.in_force)
-            self.assertEqual([('', blank)], listed)
+            attrs = choice.field().widget.attrs
+            self.assertEqual(blank, attrs['placeholder'])
 
     def test_other_spelling_of_a_boolean_is_in_the_list(self) -> None:
         option = registry.OPTIONS['rbd:discard']
         choice = _choice(option=option, metadata={'rbd:discard': 'no'})
         self.assertEqual('false', choice.before)
-        listed = changeable.choices(option, choice.offer)
-        field = changeable.field(option, listed, choice.before)
+        field = choice.field()
         self.assertEqual(
             ['', 'true', 'false'], list(dict(field.widget.choices))
         )
+        self.assertEqual('false', field.initial)
         choice = _choice(option=option, metadata={'rbd:discard': 'maybe'})
         self.assertEqual('maybe', choice.before)
 
-    def test_default_of_a_boolean_is_a_word(self) -> None:
-        option = registry.OPTIONS['rbd:discard']
-        offer = offers.UserOffer.of(
-            fake_cloud.offered('rbd', discard={'default': True})
-        )
-        listed = changeable.choices(option, offer)
-        self.assertEqual(('', 'Default: Yes'), listed[0])
-
     def test_a_current_mode_is_always_in_the_list(self) -> None:
-        choice = _choice()
-        listed = changeable.choices(choice.option, choice.offer)
-        self.assertNotIn('directsync', dict(listed))
-        field = changeable.field(choice.option, listed, choice.before)
-        self.assertIn('directsync', dict(field.widget.choices))
+        choices = dict(_choice().field().widget.choices)
+        self.assertEqual('directsync: not allowed', choices['directsync'])
+        self.assertIn('writeback', choices)

@@ -69,7 +69,7 @@ class KeptTestCase(test_create.FormTestCase):
         response = self.post(rbd_object_size='1M')
         self.check_refused(response, '__all__', 'cannot be checked')
         self.assertEqual({}, self.cloud.volumes)
-        self.assertIn('Could not check the options', self.log.output)
+        self.assertIn('failed in CreateForm', self.log.output)
         self.check_done(self.post())
 
     def test_stock_form_where_our_group_fails(self) -> None:

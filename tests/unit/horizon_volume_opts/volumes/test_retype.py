@@ -4,6 +4,7 @@
 
 from typing import Any
 
+from django.core import cache
 from horizon import messages
 from openstack_dashboard.dashboards.project.volumes import views
 import requests.exceptions
@@ -71,6 +72,65 @@ class RetypeTestCase(horizon_case.HorizonTestCase):
         # The back ends of types are not known.
         for name in ('alike', 'strict', 'lvm'):
             self.assertIn('uses another back end', self.effect(name))
+
+    def test_what_the_type_sets_changes_the_image(self) -> None:
+        moved, copied = 'must be migrated', 'its data is copied'
+        for number, (key, value, words, way, own) in enumerate(
+            (
+                ('object_size', 2**20, '→ 1\xa0MiB objects', copied, '1M'),
+                ('data_pool', 'fast', 'another data pool', copied, None),
+                (
+                    'features',
+                    ['deep-flatten'],
+                    'adds these image',
+                    copied,
+                    'layering',
+                ),
+                (
+                    'features',
+                    ['exclusive-lock'],
+                    'removes these image',
+                    moved,
+                    'layering',
+                ),
+                (
+                    'object_map',
+                    True,
+                    'adds these image features: excl',
+                    moved,
+                    'true',
+                ),
+                (
+                    'discard',
+                    True,
+                    'sets these options: Discard: Yes.',
+                    moved,
+                    'true',
+                ),
+                # Limits on reads and writes have a sentence of their own.
+                ('iops_limit', 500, 'limits the volume to 500', moved, '9'),
+            )
+        ):
+            self.volume['metadata'] = {}
+            for origin in ('volume type', 'backend'):
+                name = f'{number}-{origin}'
+                change = {'default': value, 'default_from': origin}
+                self.cloud.types.append(
+                    fake_cloud.offered(
+                        name, **{'object_map': {'default': None}, key: change}
+                    )
+                )
+                cache.cache.clear()
+                text = self.effect(name)
+                # What a back end sets is not known.
+                is_known = origin == 'volume type'
+                self.assertEqual(is_known, words in text, f'{key}: {text}')
+                self.assertIn(way if is_known else moved, text)
+            # A key of the volume overrides its type.
+            if own:
+                self.volume['metadata'] = {f'rbd:{key}': own}
+                text = self.effect(f'{number}-volume type')
+                self.assertNotIn(words, text)
 
     def test_each_key_that_the_type_refuses_is_named(self) -> None:
         own = {
