@@ -17,8 +17,8 @@ on a host that can.
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
-import functools
 from typing import Any
+from typing import Protocol
 
 from rbd_volume_options import backend_settings
 from rbd_volume_options import compute_hosts
@@ -43,149 +43,188 @@ Warn = Callable[[str, Mapping[str, object]], None]
 
 Host = compute_hosts.ComputeHost | None
 
+#: The items of the last connection of an attachment that a server has, or had;
+#: empty if they are not known.
+Move = Mapping[str, Any]
+
 _KNOWN = {mode.value: mode for mode in cache_modes.CacheMode}
 
-_SHARED_MODE = registry.OPTIONS[keys.CACHE_MODE].shared_value
 
-
-@dataclasses.dataclass(frozen=True)
-class RequestedMode:
-    """The cache mode with which a volume is to be attached.
-
-    :ivar origin: where the mode was set; None if it is not a request
-    :ivar shared: whether it is the mode of all shared disks
-    """
-
-    mode: cache_modes.CacheMode
-    origin: errors.Origin | None
-    shared: bool = False
-
-    def refusal(self, reason: str, allowed: str) -> errors.OptionError:
-        """Return why an attachment cannot have the mode."""
-        return errors.OptionError(
-            keys.CACHE_MODE, self.mode.value, reason, allowed, self.origin
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class Attaching:
-    """A volume that is to be attached.
-
-    :ivar specs: the extra specs of its type
-    :ivar is_accepted: returns whether the API extension or the driver has
-        accepted the value of a changeable key
-    :ivar warn: logs a warning
-    """
-
-    ident: str
-    metadata: Mapping[str, str]
-    specs: Mapping[str, str]
-    multiattach: bool
-    is_accepted: Callable[[str, str], bool]
-    warn: Warn
+class Volume(request.Volume, Protocol):
+    """A volume that is to be attached."""
 
     @property
-    def requires_host(self) -> bool:
-        """Whether the volume or its type requests what a host can lack."""
-        names = {keys.CACHE_MODE, *compute_hosts.keys_with_requirements()}
-        return not names.isdisjoint([*self.metadata, *self.specs])
+    def id(self) -> str: ...
+    @property
+    def multiattach(self) -> bool: ...
+    @property
+    def volume_type(self) -> request.VolumeType | None: ...
 
 
 @dataclasses.dataclass(frozen=True)
-class Move:
-    """The move of an attachment that a server has, or had.
+class Agreement:
+    """What an attachment requests, and why a host does not give it.
 
-    :ivar connection: the items of its last connection; empty if unknown
+    :ivar choices: what is requested, by key. A mode that nobody requests is
+        left to the host.
+    :ivar not_allowed: why the requested mode is not allowed, if it is not
+    :ivar obstacles: what the host cannot do
+    :ivar strict: whether an obstacle refuses the first attachment
+    :ivar shared: whether the mode is that of all shared disks, which nobody
+        has requested
     """
 
-    connection: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    choices: Mapping[str, options.Choice]
+    not_allowed: errors.OptionError | None
+    obstacles: tuple[errors.OptionError, ...]
+    strict: bool
+    shared: bool
 
     @property
     def mode(self) -> cache_modes.CacheMode | None:
-        """The mode that was requested for it, if any."""
-        return mode_of(self.connection)
+        """The requested mode; None to leave it to the host."""
+        choice = self.choices.get(keys.CACHE_MODE)
+        return choice.value if choice else None
 
     @property
-    def sectors(self) -> dict[str, Any]:
-        """The sector sizes of its disk."""
-        return {
-            item: self.connection[item]
-            for item in (
-                'logical_block_size',
-                'physical_block_size',
-            )
-            if item in self.connection
-        }
+    def refusal(self) -> errors.OptionError | None:
+        """Why the first attachment of the volume to a server is refused."""
+        if self.not_allowed or not self.strict:
+            return self.not_allowed
+        return next(iter(self.obstacles), None)
 
 
-def requested_mode(
-    volume: Attaching, settings: backend_settings.BackendSettings
-) -> RequestedMode | None:
-    """Return the requested mode of a volume; None to leave it to the host.
+def requires_host(volume: Volume) -> bool:
+    """Return whether a volume or its type requests what a host can lack."""
+    names = {keys.CACHE_MODE, *compute_hosts.keys_with_requirements()}
+    specs = request.specs_of(volume.volume_type)
+    return not names.isdisjoint([*request.metadata_of(volume), *specs])
 
-    A multi-attach volume always has cache mode ``none``. Whether tenants may
-    set the key is checked here only for a mode that neither the API extension
-    nor the driver has accepted: a key that was removed from the list later
-    must not prevent an attachment.
 
-    :raises OptionError: for an unknown mode, or one that is not allowed
+def agree(
+    volume: Volume,
+    host: Host,
+    settings: backend_settings.BackendSettings,
+    is_accepted: Callable[[str, str], bool],
+    warn: Warn,
+) -> Agreement:
+    """Compare what a volume requests with what a host can do.
+
+    A multi-attach volume always has cache mode ``none``.
+
+    :param is_accepted: returns whether the API extension or the driver has
+        accepted the value of a changeable key
+    :param warn: logs a warning
     """
-    if volume.multiattach:
-        return RequestedMode(_SHARED_MODE, None, shared=True)
-    choice = _choice(volume, keys.CACHE_MODE, settings, volume.metadata)
-    return RequestedMode(choice.value, choice.origin) if choice else None
-
-
-def _choices(
-    volume: Attaching, settings: backend_settings.BackendSettings
-) -> dict[str, options.Choice]:
-    """Return the values of the options other than the mode, by key."""
     choices: dict[str, options.Choice] = {}
+    not_allowed = None
+    obstacles = []
     for option in registry.of_kind(definitions.Kind.CONNECTION):
-        if option.offered:
+        if volume.multiattach and option.shared_value is not None:
+            origin = errors.Origin.VOLUME_TYPE
+            choices[option.key] = options.Choice(option.shared_value, origin)
             continue
         choice = None
-        for metadata in volume.metadata, {}:
+        for metadata in request.metadata_of(volume), {}:
             try:
-                choice = _choice(volume, option.key, settings, metadata)
+                choice = _requested(
+                    volume, option.key, settings, metadata, is_accepted, warn
+                )
             except errors.OptionError as error:
-                volume.warn(
+                if option.offered:
+                    not_allowed = error
+                    break
+                warn(
                     'Volume %(id)s is attached without a requested option: '
                     '%(error)s',
-                    {'id': volume.ident, 'error': error},
+                    {'id': volume.id, 'error': error},
                 )
             else:
                 break
         if choice:
             choices[option.key] = choice
-    return choices
+            obstacle = _obstacle(option, choice, host)
+            obstacles += [obstacle] if obstacle else []
+    return Agreement(
+        choices,
+        not_allowed,
+        tuple(obstacles),
+        settings.strict_cache_mode,
+        bool(volume.multiattach),
+    )
 
 
-def _choice(
-    volume: Attaching,
+def _requested(
+    volume: Volume,
     key: str,
     settings: backend_settings.BackendSettings,
-    items: Mapping[str, str],
+    metadata: Mapping[str, str],
+    is_accepted: Callable[[str, str], bool],
+    warn: Warn,
 ) -> options.Choice | None:
     """Return the value of an option of attachments, if it is requested.
 
-    :param items: the metadata of the volume; empty to ignore it
+    Whether tenants may set the key is checked here only for a value that
+    neither the API extension nor the driver has accepted: a key that was
+    removed from the list later must not prevent an attachment.
+
+    :param metadata: of the volume; empty to ignore it
+    :raises OptionError: for a value that is unknown or not allowed
     """
-    own = {key: items[key]} if key in items else {}
+    own = {key: metadata[key]} if key in metadata else {}
     specs = {
-        name: volume.specs[name]
-        for name in (key, keys.TENANT_OPTIONS)
-        if name in volume.specs
+        name: value
+        for name, value in request.specs_of(volume.volume_type).items()
+        if name in (key, keys.TENANT_OPTIONS)
     }
-    if own and not volume.is_accepted(key, items[key]):
-        volume.warn(
+    is_checked = not own or is_accepted(key, own[key])
+    if not is_checked:
+        warn(
             'Volume %(id)s: %(key)s = %(value)s was not set through the API '
             'extension. Load the extension in every cinder-api service.',
-            {'id': volume.ident, 'key': key, 'value': errors.shown(own[key])},
+            {'id': volume.id, 'key': key, 'value': errors.shown(own[key])},
         )
-        request.check_tenant(own, specs, settings)
-    requested = request.read_request(own, specs, settings, is_checked=True)
+    requested = request.read_request(own, specs, settings, is_checked)
     return requested.resolve().choice(key)
+
+
+def _obstacle(
+    option: definitions.Option, choice: options.Choice, host: Host
+) -> errors.OptionError | None:
+    """Return why a host cannot give a value; None if it can.
+
+    The error does not name the host, because tenants read it. It is short,
+    because Nova truncates the fault of a server after 255 characters.
+    """
+    if option.offered and host is None:
+        reason = 'the compute host offers no cache modes'
+        allowed = 'no cache mode'
+    elif option.offered and host and choice.value not in host.modes:
+        reason = 'the compute host does not offer it'
+        allowed = cache_modes.joined(host.modes)
+    elif (
+        option.requires
+        and choice.value != option.without_plug_in
+        and not (host and option.key in host.keys)
+    ):
+        software = (host.software if host else '') or phrases.Phrase(
+            'no active plug-in'
+        )
+        reason = phrases.Phrase(
+            'requires {required}; the compute host has {software}',
+            required=option.requires,
+            software=software,
+        )
+        allowed = str(option.without_plug_in or 'no value')
+    else:
+        return None
+    return errors.OptionError(
+        option.key,
+        definitions.as_text(choice.value),
+        reason,
+        allowed,
+        choice.origin,
+    )
 
 
 def mode_of(
@@ -200,119 +239,20 @@ def host_of(connector: Mapping[str, Any]) -> str:
     return errors.shown(connector.get('host', ''))
 
 
-def check_offered(requested: RequestedMode, host: Host) -> None:
-    """Check that a host offers the requested mode.
-
-    The error does not name the host, because tenants read it. It is short,
-    because Nova truncates the fault of a server after 255 characters.
-    """
-    if requested.shared or (host and requested.mode in host.modes):
-        # Nova itself uses this mode for all shared disks.
-        return
-    if host is None:
-        reason = 'the compute host offers no cache modes'
-        allowed = 'no cache mode'
-    else:
-        reason = 'the compute host does not offer it'
-        allowed = cache_modes.joined(host.modes)
-    raise requested.refusal(reason, allowed)
-
-
-def check_applied(key: str, choice: options.Choice, host: Host) -> None:
-    """Check that a host can apply the value of another option.
-
-    :raises OptionError: if not, with the versions of the host
-    """
-    option = registry.OPTIONS[key]
-    if not option.requires or choice.value == option.without_plug_in:
-        return
-    if host and key in host.keys:
-        return
-    software = (host.software if host else '') or phrases.Phrase(
-        'no active plug-in'
-    )
-    raise errors.OptionError(
-        key,
-        str(choice.value),
-        phrases.Phrase(
-            'requires {required}; the compute host has {software}',
-            required=option.requires,
-            software=software,
-        ),
-        str(option.without_plug_in or 'no value'),
-        choice.origin,
-    )
-
-
-def check_cache(requested: RequestedMode, cached: bool | None) -> None:
-    """Check that no ``conf_rbd_cache`` overrides the mode.
+def check_cache(requested: options.Choice, cached: bool | None) -> None:
+    """Check that no ``conf_rbd_cache`` overrides the requested mode.
 
     :param cached: the value on the image or its pool; None if unset
     :raises OptionError: if it does
     """
-    if cached is None or cached is requested.mode.uses_rbd_cache:
+    if cached is None or cached is requested.value.uses_rbd_cache:
         return
     agreeing = [m for m in cache_modes.CacheMode if m.uses_rbd_cache is cached]
-    raise requested.refusal(
+    raise errors.OptionError(
+        keys.CACHE_MODE,
+        requested.value.value,
         f'conf_rbd_cache = {str(cached).lower()}, set on the RBD image or its '
         f'pool, overrides it',
         f'{cache_modes.joined(agreeing)}, or remove the setting',
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Agreement:
-    """What an attachment requests, and why a host does not give it.
-
-    :ivar requested: the mode; None to leave it to the host
-    :ivar values: the values of the other options, by key
-    :ivar not_allowed: why the requested mode is not allowed, if it is not
-    :ivar obstacles: what the host cannot do
-    :ivar strict: whether an obstacle refuses the first attachment
-    """
-
-    requested: RequestedMode | None
-    values: dict[str, Any]
-    not_allowed: errors.OptionError | None
-    obstacles: tuple[errors.OptionError, ...]
-    strict: bool
-
-    @property
-    def refusal(self) -> errors.OptionError | None:
-        """Why the first attachment of the volume to a server is refused."""
-        if self.not_allowed or not self.strict:
-            return self.not_allowed
-        return next(iter(self.obstacles), None)
-
-
-def agree(
-    volume: Attaching,
-    host: Host,
-    settings: backend_settings.BackendSettings,
-) -> Agreement:
-    """Compare what a volume requests with what a host can do."""
-    requested, not_allowed = None, None
-    obstacles: list[errors.OptionError] = []
-    try:
-        requested = requested_mode(volume, settings)
-    except errors.OptionError as error:
-        not_allowed = error
-    choices = _choices(volume, settings)
-    checks: list[Callable[[], None]] = [
-        functools.partial(check_applied, key, choice, host)
-        for key, choice in choices.items()
-    ]
-    if requested:
-        checks.insert(0, functools.partial(check_offered, requested, host))
-    for check in checks:
-        try:
-            check()
-        except errors.OptionError as error:
-            obstacles.append(error)
-    return Agreement(
-        requested,
-        {key: choice.value for key, choice in choices.items()},
-        not_allowed,
-        tuple(obstacles),
-        settings.strict_cache_mode,
+        requested.origin,
     )

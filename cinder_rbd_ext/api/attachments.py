@@ -81,11 +81,7 @@ def _check(
         return
     if here is None or here.settings is None:
         return
-    refusal = agreement.agree(
-        cache_mode.attaching(volume),
-        compute_hosts.host_in_connector(connector),
-        here.settings,
-    ).refusal
+    refusal = cache_mode.agree(volume, connector, here.settings).refusal
     if refusal is None or move() is not None:
         return
     LOG.error(
@@ -134,7 +130,7 @@ def check_create(call: api_call.ApiCall) -> None:
         connector
         and (is_free or (server and server in servers))
         and _is_certain(connector, server is not None)
-        and cache_mode.attaching(volume).requires_host
+        and agreement.requires_host(volume)
     ):
         move = functools.partial(moves.of_server, volume, server)
         _check(call, volume, connector, move)
@@ -153,7 +149,7 @@ def check_update(call: api_call.ApiCall) -> None:
     volume = objects.Volume.get_by_id(call.context, attachment.volume_id)
     policy = attachment_policies.UPDATE_POLICY
     if (
-        cache_mode.attaching(volume).requires_host
+        agreement.requires_host(volume)
         and 'error' not in volume.status
         and policies.allows(call.context, policy, attachment)
     ):
@@ -169,7 +165,7 @@ def check_initialize(call: api_call.ApiCall) -> None:
     if not policies.allows(call.context, policy, volume):
         return
     volume_source.check_usable(volume, f'Volume {volume.id}')
-    if connector and cache_mode.attaching(volume).requires_host:
+    if connector and agreement.requires_host(volume):
         current = requester.current(volume)
         consumer = requester.of_connection(current, connector)
         if _is_certain(connector, consumer is requester.Consumer.SERVER):

@@ -13,18 +13,22 @@ from oslo_log import log as logging
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
 from rbd_volume_options import agreement
-from rbd_volume_options import request
+from rbd_volume_options import backend_settings
+from rbd_volume_options import compute_hosts
 
 LOG = logging.getLogger(__name__)
 
 
-def attaching(volume: protocols.Volume) -> agreement.Attaching:
-    """Return a volume that is to be attached."""
-    return agreement.Attaching(
-        volume.id,
-        request.metadata_of(volume),
-        request.specs_of(volume.volume_type),
-        bool(volume.multiattach),
+def agree(
+    volume: protocols.Volume,
+    connector: protocols.Connector,
+    settings: backend_settings.BackendSettings,
+) -> agreement.Agreement:
+    """Compare what a volume requests with what a compute host can do."""
+    return agreement.agree(
+        volume,
+        compute_hosts.host_in_connector(connector),
+        settings,
         functools.partial(record.is_accepted, volume),
         LOG.warning,
     )

@@ -27,6 +27,7 @@ from rbd_volume_options import image_record
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 from rbd_volume_options.families import cache_modes
+from rbd_volume_options.families import sector_size
 
 LOG = logging.getLogger(__name__)
 
@@ -51,9 +52,7 @@ def items(
         return {}
     consumer = requester.of_connection(current, connector)
     host = compute_hosts.host_in_connector(connector)
-    agreed = agreement.agree(
-        cache_mode.attaching(current), host, driver.settings
-    )
+    agreed = cache_mode.agree(current, connector, driver.settings)
     result: dict[str, Any] = {}
     move = None
     if consumer is not requester.Consumer.OTHER:
@@ -62,16 +61,20 @@ def items(
             current, connector, consumer is requester.Consumer.SERVER, move
         )
         mode = attempt.mode(agreed, host)
-        if agreed.requested:
-            override = _cache_override(driver, volume)
-            attempt.check_override(agreed.requested, agreed.strict, override)
+        if agreed.mode:
+            attempt.check_override(agreed, _cache_override(driver, volume))
         if image_record.refused_attachment(current.admin_metadata):
             record.forget_reason(volume.id, image_record.REASON_ATTACHMENT)
         if mode is not None:
             result[cache_modes.ITEM] = mode.value
     recorded = image_record.read(current)
     image_layout = recorded.state.layout if recorded else None
-    for key, value in (agreed.values | _disk(current, move)).items():
+    values = {
+        key: choice.value
+        for key, choice in agreed.choices.items()
+        if not registry.OPTIONS[key].offered
+    }
+    for key, value in (values | _disk(current, move)).items():
         option = registry.OPTIONS[key]
         for_layout = option.for_layout(value, image_layout)
         if for_layout is None:
@@ -82,14 +85,18 @@ def items(
             )
         elif not option.requires or (consumer is not requester.Consumer.OTHER):
             result.update(option.connection_items(for_layout))
-    return result | (move.sectors if move else {})
+    return result | {
+        item: move[item]
+        for item in sector_size.connection_items(sector_size.LARGE)
+        if move and item in move
+    }
 
 
 def _disk(
     volume: protocols.Volume, move: agreement.Move | None
 ) -> dict[str, Any]:
     """Return the recorded properties of the disk; those of a move stay."""
-    if move and move.connection:
+    if move:
         return {}
     try:
         return image_record.disk_in(volume.admin_metadata)
@@ -148,15 +155,14 @@ class _Attempt:
             self._refuse(agreed.refusal)
         if agreed.not_allowed:
             self._tell(agreed.not_allowed, 'It keeps the mode that it had.')
-            return self.move.mode if self.move else None
+            return agreement.mode_of(self.move or {})
         for obstacle in agreed.obstacles:
             self._tell(obstacle, _effect(obstacle, host))
-        return agreed.requested.mode if agreed.requested else None
+        return agreed.mode
 
     def check_override(
         self,
-        requested: agreement.RequestedMode,
-        strict: bool,
+        agreed: agreement.Agreement,
         override: bool | None,
     ) -> None:
         """Check that no setting of the image overrides the mode.
@@ -164,10 +170,10 @@ class _Attempt:
         :raises AttachmentRefused: if one does, and the attachment is refused
         """
         try:
-            agreement.check_cache(requested, override)
+            agreement.check_cache(agreed.choices[keys.CACHE_MODE], override)
         except errors.OptionError as error:
             # Shared volumes are not refused: their mode is not a request.
-            if strict and not requested.shared and self.can_be_refused:
+            if agreed.strict and not agreed.shared and self.can_be_refused:
                 self._refuse(error)
             self._tell(error, 'The setting decides.')
 

@@ -76,7 +76,7 @@ def of_server(
     :param new: the ID of the attachment; None if it does not exist yet
     """
     if (volume.migration_status or '').startswith('target:'):
-        return agreement.Move()
+        return {}
     if server is None:
         return None
     existing = [
@@ -88,9 +88,10 @@ def of_server(
         _deleted(volume.id, server), new
     )
     if connected:
-        return agreement.Move(connected[0].connection_info)
+        connection: agreement.Move = connected[0].connection_info
+        return connection
     if any(map(_is_old, existing)):
-        return agreement.Move()
+        return {}
     return None
 
 

@@ -54,7 +54,7 @@ class MovesTest(base.DriverTestCase):
 
     def check_move(self, info: Any = None) -> None:
         """Check that the waiting attachment is a move."""
-        self.assertEqual(agreement.Move(info or {}), self.move())
+        self.assertEqual(info or {}, self.move())
 
     def test_first_attachment_is_no_move(self) -> None:
         self.add()
