@@ -60,21 +60,6 @@ _LABELS = {
 }
 
 
-class Code(enum.Enum):
-    """The layout rule that a value violates.
-
-    Programs compare these codes and never the text of a message.
-    """
-
-    STRIPING_INCOMPLETE = 'striping_incomplete'
-    UNIT_NOT_A_FACTOR = 'unit_not_a_factor'
-    STRIPE_COUNT_TOO_LARGE = 'stripe_count_too_large'
-    OBJECT_MAP_TOO_LARGE = 'object_map_too_large'
-    OBJECT_SIZE_TOO_SMALL = 'object_size_too_small'
-    NOT_WHOLE_STRIPES = 'not_whole_stripes'
-    TOO_MANY_OBJECTS = 'too_many_objects'
-
-
 _HIDDEN = 'not shown'
 
 
@@ -101,7 +86,6 @@ class OptionError(ValueError):
     :ivar reason: what is wrong, as a clause without a full stop
     :ivar allowed: the values that are allowed
     :ivar origin: where the value was set, if known
-    :ivar code: the layout rule that the value violates; None for other rules
     """
 
     def __init__(
@@ -111,17 +95,16 @@ class OptionError(ValueError):
         reason: str,
         allowed: str,
         origin: Origin | None = None,
-        code: Code | None = None,
     ) -> None:
+        # As arguments, so that the error can be pickled.
+        super().__init__(key, value, reason, allowed, origin)
         self.key = key
         self.value = value
         self.reason = reason
         self.allowed = allowed
         self.origin = origin
-        self.code = code
-        super().__init__(self._text())
 
-    def _text(self) -> str:
+    def __str__(self) -> str:
         where = f' ({self.origin.label})' if self.origin else ''
         return (
             f'{self.key} = {shown(self.value)}{where}: {self.reason}; '
@@ -131,7 +114,7 @@ class OptionError(ValueError):
     def at(self, origin: Origin) -> 'OptionError':
         """Return a copy of this error with the origin of the value."""
         return OptionError(
-            self.key, self.value, self.reason, self.allowed, origin, self.code
+            self.key, self.value, self.reason, self.allowed, origin
         )
 
     def for_tenants(self) -> 'OptionError':
@@ -144,7 +127,7 @@ class OptionError(ValueError):
         ):
             return self
         return OptionError(
-            self.key, _HIDDEN, self.reason, _HIDDEN, self.origin, self.code
+            self.key, _HIDDEN, self.reason, _HIDDEN, self.origin
         )
 
     def renamed(self, names: Mapping[str, str]) -> 'OptionError':
@@ -164,19 +147,4 @@ class OptionError(ValueError):
             in_words(self.reason),
             in_words(self.allowed),
             self.origin,
-            self.code,
-        )
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        # ValueError would pickle only the text and could not be unpickled.
-        return (
-            OptionError,
-            (
-                self.key,
-                self.value,
-                self.reason,
-                self.allowed,
-                self.origin,
-                self.code,
-            ),
         )

@@ -217,5 +217,4 @@ def check_unit(
                 object_size=object_size,
             ),
             origin,
-            errors.Code.UNIT_NOT_A_FACTOR,
         )

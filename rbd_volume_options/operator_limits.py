@@ -141,7 +141,6 @@ def check_layout(
             phrases.Phrase('more than this back end allows'),
             phrases.Phrase('1 to {maximum}', maximum=limits.max_stripe_count),
             by_striping,
-            errors.Code.STRIPE_COUNT_TOO_LARGE,
         )
     if by_size in errors.ASKED and object_size < limits.min_object_size:
         raise errors.OptionError(
@@ -154,7 +153,6 @@ def check_layout(
                 largest=sizes.format_size(layout.MAX_OBJECT_SIZE),
             ),
             by_size,
-            errors.Code.OBJECT_SIZE_TOO_SMALL,
         )
 
 
@@ -198,7 +196,6 @@ def check_size(
                 'values whose product divides the size, such as powers of two'
             ),
             by_striping,
-            errors.Code.NOT_WHOLE_STRIPES,
         )
     origin = by_striping if by_striping in errors.ASKED else by_size
     count = image_layout.object_count(size)
@@ -227,7 +224,6 @@ def check_size(
                 maximum=maximum,
             ),
             origin,
-            errors.Code.TOO_MANY_OBJECTS,
         )
 
 
@@ -267,7 +263,6 @@ def check_object_map(
                 maximum=features.MAX_OBJECT_MAP_OBJECTS,
             ),
             origin,
-            errors.Code.OBJECT_MAP_TOO_LARGE,
         )
 
 

@@ -362,7 +362,6 @@ def _alone(key: str, value: object, missing: str) -> errors.OptionError:
         value,
         phrases.Phrase('set without {key}', key=missing),
         phrases.Phrase('both or neither'),
-        code=errors.Code.STRIPING_INCOMPLETE,
     )
 
 

@@ -21,6 +21,7 @@ from horizon_volume_opts.volumes import group
 from horizon_volume_opts.volumes import new_volume
 from rbd_volume_options import errors
 from rbd_volume_options import keys
+from rbd_volume_options import registry
 
 _TEMPLATE = 'horizon_volume_opts/_new_volume.html'
 #: Whether the user selects values, or leaves them to the volume type.
@@ -181,7 +182,8 @@ class Group(rest.Fragment):
             volume.check()
         except errors.OptionError as error:
             refusal = refusals.of_error(error)
-            is_half = error.code is errors.Code.STRIPING_INCOMPLETE
+            partner = registry.partner(error.key)
+            is_half = bool(partner) and partner not in volume.requested
         form = forms.Form(
             {fields.name_of(k): text for k, text in volume.requested.items()}
         )
