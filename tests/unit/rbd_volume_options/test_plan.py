@@ -58,240 +58,173 @@ def _plan(
     )
 
 
-@ddt.ddt
-class LevelOfTestCase(refusals.RefusalTestCase):
-    def test_what_an_image_says(self) -> None:
-        state = options.image_values(
-            ImageLayout(8 * MIB, Striping(64 * KIB, 16)),
-            _DEFAULT | {'striping', 'data-pool'},
-            'ec-data',
-        )
-        self.assertEqual(
-            _said(
-                Origin.SOURCE_VOLUME,
-                object_size=8 * MIB,
-                striping=Striping(64 * KIB, 16),
-                # Features that follow from the layout or the pool are left
-                # out.
-                image_features=_DEFAULT,
-                plain={keys.SECTOR_SIZE: None},
-            ),
-            inheritance.level_of(Origin.SOURCE_VOLUME, state),
-        )
-
-    def test_a_plain_image(self) -> None:
-        self.assertEqual(
-            _said(
-                Origin.GLANCE_IMAGE,
-                object_size=4 * MIB,
-                striping=None,
-                image_features=_LEAST,
-            ),
-            inheritance.level_of(
-                Origin.GLANCE_IMAGE,
-                options.image_values(ImageLayout(4 * MIB), _LEAST),
-            ),
-        )
-
-    @ddt.named_data(
-        ['plain', ImageLayout(8 * MIB), _LEAST, None],
-        ['striped', ImageLayout(8 * MIB, Striping(512, 3)), _DEFAULT, 'data'],
-    )
-    def test_a_clone_is_as_its_source(
-        self,
-        image_layout: ImageLayout,
-        image_features: frozenset[str],
-        data_pool: str | None,
-    ) -> None:
-        state = options.image_values(image_layout, image_features, data_pool)
-        self.assertEqual(
-            # The data pool is omitted; the type or the back end provides it.
-            option_values.planned(image_layout, image_features),
-            _plan(
-                inheritance.level_of(Origin.SOURCE_VOLUME, state),
-                base=_STRIPED,
-                # Limits do not apply to the values of an existing image.
-                size=3 * GIB,
-            ),
-        )
-
-
-class StockImageTestCase(refusals.RefusalTestCase):
-    def test_defaults_of_the_cluster(self) -> None:
-        striping = Striping(64 * KIB, 8)
-        state = plan.stock_image(4 * MIB, striping, _LEAST)
-        self.assertEqual(_STRIPED, state)
-
-    def test_unknown_defaults(self) -> None:
-        expected = options.image_values(ImageLayout(4 * MIB), frozenset())
-        self.assertEqual(expected, plan.stock_image(4 * MIB, None, None))
-
-
-@ddt.ddt
-class PlanTestCase(refusals.RefusalTestCase):
-    @ddt.named_data(
-        ['nothing', []],
-        ['silent_levels', [_said(_BY_METADATA), _said(Origin.BACKEND)]],
-        [
-            'cache_mode_only',
-            [
-                _said(
-                    _BY_TYPE,
-                    plain={keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK},
-                )
-            ],
-        ],
-    )
-    def test_nothing_asked_is_what_stock_makes(
-        self, levels: list[options.Values]
-    ) -> None:
-        # This applies even if our rules would refuse the layout. Only librbd
-        # refuses too large an object map.
-        huge = options.image_values(
-            ImageLayout(4 * KIB, Striping(512, 3)), _LEAST
-        )
-        bases = (
-            base.with_values({keys.FEATURES: _LEAST})
-            for base in (_STOCK, _STRIPED, huge)
-        )
-        for base in bases:
+class SourceTestCase(refusals.RefusalTestCase):
+    def test_clone_is_as_its_source(self) -> None:
+        """Only the data pool is that of the type or the back end."""
+        # Features that follow from the layout or the pool are left out.
+        implied = {'striping', 'data-pool'}
+        for image_layout, image_features in (
+            (ImageLayout(8 * MIB), _LEAST),
+            (ImageLayout(8 * MIB, Striping(512, 3)), _DEFAULT),
+        ):
+            state = options.image_values(
+                image_layout, image_features | implied, 'ec-data'
+            )
+            level = inheritance.level_of(Origin.SOURCE_VOLUME, state)
             self.assertEqual(
-                option_values.planned(),
-                _plan(*levels, base=base, size=8 * 1024 * TIB + 512),
+                _said(
+                    Origin.SOURCE_VOLUME,
+                    object_size=8 * MIB,
+                    striping=image_layout.striping,
+                    image_features=image_features,
+                    plain={keys.SECTOR_SIZE: None},
+                ),
+                level,
+            )
+            self.assertEqual(
+                option_values.planned(image_layout, image_features),
+                # Limits do not apply to the values of an existing image.
+                _plan(level, base=_STRIPED, size=3 * GIB),
             )
 
-    @ddt.named_data(
-        [
-            'object_size',
-            {'object_size': 8 * MIB},
-            option_values.planned(ImageLayout(8 * MIB)),
-        ],
-        [
-            'striping',
-            {'striping': Striping(64 * KIB, 16)},
-            option_values.planned(
-                ImageLayout(4 * MIB, Striping(64 * KIB, 16))
+    def test_stock_image_has_the_defaults_of_the_cluster(self) -> None:
+        striping = Striping(64 * KIB, 8)
+        self.assertEqual(_STRIPED, plan.stock_image(4 * MIB, striping, _LEAST))
+        self.assertEqual(
+            options.image_values(ImageLayout(4 * MIB), frozenset()),
+            plan.stock_image(4 * MIB, None, None),
+        )
+
+
+class PlanTestCase(refusals.RefusalTestCase):
+    def test_nothing_asked_is_what_stock_makes(self) -> None:
+        # This applies even if our rules would refuse the layout. Only librbd
+        # refuses too large an object map.
+        huge = ImageLayout(4 * KIB, Striping(512, 3))
+        mode = {keys.CACHE_MODE: cache_modes.CacheMode.WRITEBACK}
+        for levels in (
+            (),
+            (_said(_BY_METADATA), _said(Origin.BACKEND)),
+            (_said(_BY_TYPE, plain=mode),),
+        ):
+            for image_layout in (_STOCK.layout, _STRIPED.layout, huge):
+                made = _plan(
+                    *levels,
+                    base=options.image_values(image_layout, _LEAST),
+                    size=8 * 1024 * TIB + 512,
+                )
+                self.assertEqual(option_values.planned(), made)
+
+    def test_only_what_is_asked_is_planned(self) -> None:
+        planned = option_values.planned
+        for said, expected in (
+            ({'object_size': 8 * MIB}, planned(ImageLayout(8 * MIB))),
+            (
+                {'striping': Striping(64 * KIB, 16)},
+                planned(ImageLayout(4 * MIB, Striping(64 * KIB, 16))),
             ),
-        ],
-        [
-            'both',
-            {'object_size': 32 * MIB, 'striping': Striping(32 * MIB, 4)},
-            option_values.planned(
-                ImageLayout(32 * MIB, Striping(32 * MIB, 4))
+            (
+                {'object_size': 32 * MIB, 'striping': Striping(32 * MIB, 4)},
+                planned(ImageLayout(32 * MIB, Striping(32 * MIB, 4))),
             ),
-        ],
-        [
-            'striping_that_is_none',
-            {'striping': Striping(4 * MIB, 1)},
-            option_values.planned(ImageLayout(4 * MIB)),
-        ],
-        [
-            'no_map',
-            {'object_map': False},
-            option_values.planned(image_features=_NO_MAP),
-        ],
-        [
-            'map',
-            {'object_map': True},
-            option_values.planned(image_features=_DEFAULT),
-        ],
-        [
-            'features',
-            {'image_features': _LEAST},
-            option_values.planned(image_features=_LEAST),
-        ],
-        [
-            'data_pool',
-            {'data_pool': 'ec-data'},
-            option_values.planned(data_pool='ec-data'),
-        ],
-    )
-    def test_only_what_is_asked(
-        self, said: dict[str, Any], expected: options.Values
-    ) -> None:
-        for origin in (_BY_METADATA, _BY_TYPE, Origin.BACKEND):
-            self.assertEqual(expected, _plan(_said(origin, **said)))
+            # Striping that is none.
+            (
+                {'striping': Striping(4 * MIB, 1)},
+                planned(ImageLayout(4 * MIB)),
+            ),
+            ({'object_map': False}, planned(image_features=_NO_MAP)),
+            ({'object_map': True}, planned(image_features=_DEFAULT)),
+            ({'image_features': _LEAST}, planned(image_features=_LEAST)),
+            ({'data_pool': 'ec-data'}, planned(data_pool='ec-data')),
+        ):
+            for origin in (_BY_METADATA, _BY_TYPE, Origin.BACKEND):
+                self.assertEqual(expected, _plan(_said(origin, **said)))
 
     def test_an_object_size_keeps_the_default_striping(self) -> None:
         self.assertEqual(
             option_values.planned(ImageLayout(8 * MIB, Striping(64 * KIB, 8))),
             _plan(_said(_BY_TYPE, object_size=8 * MIB), base=_STRIPED),
         )
-
-    def test_as_a_tenant_writes_it(self) -> None:
-        items = {
-            'rbd:stripe_unit': '64K',
-            'rbd:stripe_count': '8',
-            'rbd:object_map': 'true',
-        }
-        said = options.parse(items, keys.Scope.VOLUME, Origin.VOLUME_METADATA)
-        base = options.image_values(ImageLayout(4 * MIB), _LEAST)
-        self.assertEqual(
-            option_values.planned(
-                ImageLayout(4 * MIB, Striping(64 * KIB, 8)),
-                frozenset(
-                    {'layering', 'exclusive-lock', 'object-map', 'fast-diff'}
-                ),
-            ),
-            _plan(said, base=base, size=8 * GIB),
+        # Stripes that Ceph's configuration sets need not be whole.
+        odd = options.image_values(
+            ImageLayout(4 * MIB, Striping(512, 3)), _LEAST
         )
+        made = _plan(_said(_BY_TYPE, object_size=8 * MIB), base=odd)
+        self.assertEqual(ImageLayout(8 * MIB, Striping(512, 3)), made.layout)
 
 
 @ddt.ddt
 class RefusedTestCase(refusals.RefusalTestCase):
     """Each rule names the origin of the refused value."""
 
-    @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
-    def test_unit_over_object_size(self, origin: Origin) -> None:
-        self.assertRefused(
-            lambda: _plan(_said(origin, striping=Striping(8 * MIB, 2))),
-            'rbd:stripe_unit',
-            8 * MIB,
-            'not a factor of the object size, 4 MiB',
-            'a power of two from 512 bytes to 4 MiB',
-            origin,
+    @ddt.data(*errors.GIVEN)
+    def test_striping_that_is_requested_is_limited(
+        self, origin: Origin
+    ) -> None:
+        for striping, key, value, reason, allowed in (
+            (
+                Striping(8 * MIB, 2),
+                *('rbd:stripe_unit', 8 * MIB),
+                'not a factor of the object size, 4 MiB',
+                'a power of two from 512 bytes to 4 MiB',
+            ),
+            (
+                Striping(64 * KIB, 128),
+                *('rbd:stripe_count', 128),
+                'more than this back end allows',
+                '1 to 64',
+            ),
+            (
+                Striping(64 * KIB, 3),
+                *('rbd:stripe_count', 3),
+                '1 GiB is not a multiple of 64 KiB x 3',
+                'values whose product divides the size, such as powers of two',
+            ),
+        ):
+            self.assertRefused(
+                functools.partial(_plan, _said(origin, striping=striping)),
+                key,
+                value,
+                reason,
+                allowed,
+                origin,
+            )
+        allowed_by_operator = operator_limits.Limits(
+            require_whole_stripes=False
         )
+        level = _said(origin, striping=Striping(64 * KIB, 3))
+        made = _plan(level, how=allowed_by_operator)
+        self.assertEqual(Striping(64 * KIB, 3), made.layout.striping)
 
-    @ddt.named_data(
-        ['type', _BY_TYPE],
-        ['source', Origin.SOURCE_VOLUME],
-        ['backend', Origin.BACKEND],
-    )
-    def test_object_size_under_the_unit_of_another_level(
-        self, of_unit: Origin
+    @ddt.data(*errors.ASKED)
+    def test_object_size_that_is_requested_is_limited(
+        self, origin: Origin
     ) -> None:
         self.assertRefused(
-            lambda: _plan(
-                _said(_BY_METADATA, object_size=4 * KIB),
-                _said(of_unit, striping=Striping(64 * KIB, 8)),
-            ),
-            'rbd:stripe_unit',
-            64 * KIB,
-            'not a factor of the object size, 4 KiB',
-            origin=of_unit,
-        )
-
-    def test_object_size_under_the_default_unit(self) -> None:
-        self.assertRefused(
-            lambda: _plan(
-                _said(_BY_METADATA, object_size=4 * KIB), base=_STRIPED
-            ),
-            'rbd:stripe_unit',
-            64 * KIB,
-            'not a factor of the object size, 4 KiB',
-            origin=Origin.CLUSTER,
-        )
-
-    @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
-    def test_stripe_count_over_the_limit(self, origin: Origin) -> None:
-        self.assertRefused(
-            lambda: _plan(_said(origin, striping=Striping(64 * KIB, 128))),
-            'rbd:stripe_count',
-            128,
-            'more than this back end allows',
-            '1 to 64',
+            lambda: _plan(_said(origin, object_size=32 * KIB)),
+            'rbd:object_size',
+            32 * KIB,
+            'smaller than this back end allows',
+            'a power of two from 64 KiB to 32 MiB',
             origin,
         )
+
+    def test_object_size_under_the_unit_of_another_level(self) -> None:
+        small = _said(_BY_METADATA, object_size=4 * KIB)
+        for levels, base, origin in (
+            *(
+                ([_said(o, striping=Striping(64 * KIB, 8))], _STOCK, o)
+                for o in (_BY_TYPE, Origin.SOURCE_VOLUME, Origin.BACKEND)
+            ),
+            ([], _STRIPED, Origin.CLUSTER),
+        ):
+            self.assertRefused(
+                functools.partial(_plan, small, *levels, base=base),
+                'rbd:stripe_unit',
+                64 * KIB,
+                'not a factor of the object size, 4 KiB',
+                origin=origin,
+            )
 
     @ddt.data(Origin.SOURCE_VOLUME, Origin.GLANCE_IMAGE, Origin.CLUSTER)
     def test_a_stripe_count_that_an_image_has(self, origin: Origin) -> None:
@@ -301,74 +234,42 @@ class RefusedTestCase(refusals.RefusalTestCase):
             _plan(_said(origin, striping=striping)).layout,
         )
 
-    @ddt.data(_BY_METADATA, _BY_TYPE, Origin.BACKEND)
-    def test_stripes_that_are_not_whole(self, origin: Origin) -> None:
-        level = _said(origin, striping=Striping(64 * KIB, 3))
+    def _refuses_objects(self, *args: Any, **kwargs: Any) -> None:
         self.assertRefused(
-            lambda: _plan(level),
-            'rbd:stripe_count',
-            3,
-            '1 GiB is not a multiple of 64 KiB x 3',
-            origin=origin,
-        )
-        allowed = operator_limits.Limits(require_whole_stripes=False)
-        self.assertEqual(
-            ImageLayout(4 * MIB, Striping(64 * KIB, 3)),
-            _plan(level, how=allowed).layout,
-        )
-
-    def test_too_many_objects_whatever_else_the_source_has(self) -> None:
-        """A source without striping does not change the message."""
-        state = options.image_values(ImageLayout(4 * MIB), _LEAST)
-        how = operator_limits.Limits(max_objects=1000)
-        level = _said(_BY_METADATA, object_size=64 * KIB)
-        source = inheritance.level_of(Origin.SOURCE_VOLUME, state)
-        for levels in ([level], [level, source]):
-            self.assertRefused(
-                functools.partial(_plan, *levels, how=how),
-                'rbd:object_size',
-                65536,
-                'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
-                origin=_BY_METADATA,
-            )
-
-    def test_default_map_that_is_too_large_is_refused_without_keys(
-        self,
-    ) -> None:
-        with_map = frozenset({'exclusive-lock', 'object-map', 'fast-diff'})
-        base = options.image_values(ImageLayout(4 * MIB), with_map)
-        error = self.assertRaises(
-            errors.OptionError,
-            plan.plan_image,
-            *(options.Values(), base, 1 << 50, operator_limits.Limits()),
-        )
-        self.assertEqual(errors.Origin.CLUSTER, error.origin)
-        self.assertIn('up to 256,000,000 objects', str(error))
-
-    def test_image_without_object_map_may_have_fewer_objects(self) -> None:
-        """Its deletion sends a request for each object that could exist."""
-        base = options.image_values(ImageLayout(4 * MIB), _LEAST)
-        level = _said(_BY_METADATA, object_size=64 * KIB)
-        self.assertRefused(
-            functools.partial(
-                _plan,
-                level,
-                base=base,
-                how=operator_limits.Limits(max_objects=1 << 17),
-            ),
+            functools.partial(_plan, *args, **kwargs),
             'rbd:object_size',
             65536,
             'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
             origin=_BY_METADATA,
         )
+
+    def test_number_of_objects_is_limited(self) -> None:
+        level = _said(_BY_METADATA, object_size=64 * KIB)
+        how = operator_limits.Limits(max_objects=1000)
+        # A source without striping does not change the message.
+        state = options.image_values(ImageLayout(4 * MIB), _LEAST)
+        source = inheritance.level_of(Origin.SOURCE_VOLUME, state)
+        self._refuses_objects(level, how=how)
+        self._refuses_objects(level, source, how=how)
+        # Layouts with librbd's object size can have any number.
+        large = _said(_BY_METADATA, object_size=4 * MIB)
+        how = operator_limits.Limits(max_objects=1)
+        self.assertIsNotNone(_plan(large, how=how).layout)
+
+    def test_image_without_object_map_may_have_fewer_objects(self) -> None:
+        """Its deletion sends a request for each object that could exist."""
+        level = _said(_BY_METADATA, object_size=64 * KIB)
+        disabled = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
+        without = options.image_values(ImageLayout(4 * MIB), _LEAST)
+        unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
         enough = operator_limits.Limits(max_objects=1 << 18)
-        self.assertIsNotNone(_plan(level, base=base, how=enough).layout)
-        mapped = options.image_values(
-            base.layout,
-            _LEAST | {'exclusive-lock', 'object-map', 'fast-diff'},
-        )
+        less = operator_limits.Limits(max_objects=1 << 17)
         few = operator_limits.Limits(max_objects=1 << 14)
-        self.assertIsNotNone(_plan(level, base=mapped, how=few).layout)
+        self._refuses_objects(level, base=without, how=less)
+        self._refuses_objects(disabled, base=unknown, how=few)
+        # Features that are unknown refuse nothing.
+        for base, how in ((without, enough), (_STOCK, few), (unknown, few)):
+            self.assertIsNotNone(_plan(level, base=base, how=how).layout)
 
     def test_multiattach_type_has_no_object_map(self) -> None:
         """The stock driver disables it after the image was created."""
@@ -383,36 +284,22 @@ class RefusedTestCase(refusals.RefusalTestCase):
         plan.plan_image(resolved, _STOCK, GIB, few)
         shared = dataclasses.replace(resolved, multiattach=True)
         for base in (_STOCK, options.UNKNOWN):
-            self.assertRefused(
-                functools.partial(plan.plan_image, shared, base, GIB, few),
-                'rbd:object_size',
-                65536,
-                'a volume of 1 GiB (64 KiB objects) has 16,384 objects',
-                origin=_BY_METADATA,
+            self.assertRaises(
+                errors.OptionError, plan.plan_image, shared, base, GIB, few
             )
 
-    def test_map_that_is_disabled_counts_if_features_are_unknown(
+    def test_default_map_that_is_too_large_is_refused_without_keys(
         self,
     ) -> None:
-        unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
-        level = _said(_BY_METADATA, object_size=64 * KIB, object_map=False)
-        few = operator_limits.Limits(max_objects=1 << 14)
-        self.assertRaises(
-            errors.OptionError, _plan, level, base=unknown, how=few
+        with_map = frozenset({'exclusive-lock', 'object-map', 'fast-diff'})
+        base = options.image_values(ImageLayout(4 * MIB), with_map)
+        error = self.assertRaises(
+            errors.OptionError,
+            plan.plan_image,
+            *(options.Values(), base, 1 << 50, operator_limits.Limits()),
         )
-
-    def test_features_that_are_unknown_refuse_nothing(self) -> None:
-        unknown = options.image_values(ImageLayout(4 * MIB), frozenset())
-        level = _said(_BY_METADATA, object_size=64 * KIB)
-        few = operator_limits.Limits(max_objects=1 << 14)
-        self.assertIsNotNone(_plan(level, base=unknown, how=few).layout)
-
-    def test_default_stripes_need_not_be_whole(self) -> None:
-        base = options.image_values(
-            ImageLayout(4 * MIB, Striping(512, 3)), _LEAST
-        )
-        made = _plan(_said(_BY_TYPE, object_size=8 * MIB), base=base)
-        self.assertEqual(ImageLayout(8 * MIB, Striping(512, 3)), made.layout)
+        self.assertEqual(errors.Origin.CLUSTER, error.origin)
+        self.assertIn('up to 256,000,000 objects', str(error))
 
 
 _WITH_MAP = _NO_MAP | {'object-map', 'fast-diff'}
@@ -446,45 +333,35 @@ class ObjectMapTestCase(refusals.RefusalTestCase):
             origin,
         )
 
-    def test_both_asked_at_one_level(self) -> None:
-        for origin in (_BY_METADATA, _BY_TYPE, Origin.BACKEND):
-            self._assert_too_many(
-                origin,
-                _said(origin, object_size=4 * KIB, object_map=True),
-            )
-
-    def test_map_and_object_size_from_two_levels(self) -> None:
-        self._assert_too_many(
-            _BY_TYPE,
-            _said(_BY_METADATA, object_size=4 * KIB),
-            _said(_BY_TYPE, object_map=True),
+    def test_map_that_is_too_large_is_refused_at_its_origin(self) -> None:
+        size = {'object_size': 4 * KIB}
+        by_tenant = _said(_BY_METADATA, **size)
+        cases: tuple[tuple[Any, ...], ...] = (
+            *(
+                (origin, _said(origin, **size, object_map=True))
+                for origin in errors.GIVEN
+            ),
+            (_BY_TYPE, by_tenant, _said(_BY_TYPE, object_map=True)),
+            (
+                Origin.BACKEND,
+                by_tenant,
+                _said(Origin.BACKEND, image_features=_WITH_MAP),
+            ),
+            (
+                Origin.SOURCE_VOLUME,
+                by_tenant,
+                inheritance.level_of(Origin.SOURCE_VOLUME, _STOCK_WITH_MAP),
+            ),
+            # librbd gives it to the image, or to a clone of a Glance image.
+            (Origin.CLUSTER, by_tenant),
+            (
+                Origin.CLUSTER,
+                by_tenant,
+                _said(Origin.GLANCE_IMAGE, object_size=8 * MIB),
+            ),
         )
-
-    def test_map_in_a_list_of_features(self) -> None:
-        self._assert_too_many(
-            Origin.BACKEND,
-            _said(_BY_METADATA, object_size=4 * KIB),
-            _said(Origin.BACKEND, image_features=_WITH_MAP),
-        )
-
-    def test_map_that_the_source_has(self) -> None:
-        self._assert_too_many(
-            Origin.SOURCE_VOLUME,
-            _said(_BY_METADATA, object_size=4 * KIB),
-            inheritance.level_of(Origin.SOURCE_VOLUME, _STOCK_WITH_MAP),
-        )
-
-    def test_map_that_librbd_gives_by_itself(self) -> None:
-        self._assert_too_many(
-            Origin.CLUSTER, _said(_BY_METADATA, object_size=4 * KIB)
-        )
-
-    def test_map_that_librbd_gives_to_a_clone(self) -> None:
-        self._assert_too_many(
-            Origin.CLUSTER,
-            _said(_BY_METADATA, object_size=4 * KIB),
-            _said(Origin.GLANCE_IMAGE, object_size=8 * MIB),
-        )
+        for origin, *levels in cases:
+            self._assert_too_many(origin, *levels)
 
     def test_objects_that_stock_would_make(self) -> None:
         self._assert_too_many(
