@@ -80,23 +80,27 @@ def made_values(
 
 def copy_arguments(target: options.Values, pool: str) -> list[str]:
     """Return the arguments of ``rbd deep cp`` for a copy in a pool."""
-    words = [
-        # The unit keeps rbd from reading a number as MiB. The size is a power
-        # of two, which it does not round.
-        *('--object-size', f'{target.layout.object_size}B'),
-        *('--stripe-unit', f'{target.layout.stripe_unit}B'),
-        *('--stripe-count', str(target.layout.stripe_count)),
-        # The image's own pool means no data pool. Without this argument,
-        # librbd would use the default data pool of its configuration.
-        *('--data-pool', target.data_pool or pool),
-    ]
-    return words + _features(target.image_features)
+    # The image's own pool means no data pool. Without this argument, librbd
+    # would use the default data pool of its configuration.
+    pools = {keys.DATA_POOL: target.data_pool or pool}
+    return _words(target.with_values(pools))
 
 
-def _features(wanted: features.Features) -> list[str]:
+def _words(how: options.Values) -> list[str]:
+    """Return the arguments of ``rbd`` for the values that a plan sets."""
     words = []
-    for name in sorted(wanted & features.CHOOSABLE):
+    if how.has_layout:
+        words += [
+            # The unit keeps rbd from reading a number as MiB. The size is a
+            # power of two, which it does not round.
+            *('--object-size', f'{how.layout.object_size}B'),
+            *('--stripe-unit', f'{how.layout.stripe_unit}B'),
+            *('--stripe-count', str(how.layout.stripe_count)),
+        ]
+    for name in sorted(how.get(keys.FEATURES, set()) & features.CHOOSABLE):
         words += ['--image-feature', name]
+    if how.data_pool:
+        words += ['--data-pool', how.data_pool]
     return words
 
 
@@ -113,21 +117,7 @@ def import_command(
 ) -> tuple[Any, ...]:
     """Return the command that creates the image as planned."""
     words = list(command)
-    more: list[str] = []
-    if how.has_layout:
-        if _ORDER in words:
-            at = words.index(_ORDER)
-            del words[at : at + 2]
-        more += [
-            '--object-size',
-            str(how.layout.object_size),
-            '--stripe-unit',
-            str(how.layout.stripe_unit),
-            '--stripe-count',
-            str(how.layout.stripe_count),
-        ]
-    if keys.FEATURES in how:
-        more += _features(how.image_features)
-    if how.data_pool:
-        more += ['--data-pool', how.data_pool]
-    return (*words, *more)
+    if how.has_layout and _ORDER in words:
+        at = words.index(_ORDER)
+        del words[at : at + 2]
+    return (*words, *_words(how))

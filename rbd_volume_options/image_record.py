@@ -137,7 +137,7 @@ _LONGEST_ACCEPTED = 32
 
 
 class Volume(Protocol):
-    """A volume as in the database."""
+    """A volume as in the database, with its admin metadata."""
 
     @property
     def cluster_name(self) -> str | None: ...
@@ -147,19 +147,14 @@ class Volume(Protocol):
     def name_id(self) -> str: ...
     @property
     def provider_id(self) -> str | None: ...
-
-
-class StoredVolume(Protocol):
-    """What has the items of a volume in the database."""
-
     @property
-    def admin_metadata(self) -> Mapping[str, str] | None: ...
+    def provider_location(self) -> str | None: ...
+    @property
+    def replication_driver_data(self) -> str | None: ...
     @property
     def replication_extended_status(self) -> str | None: ...
-
-
-class RecordedVolume(Volume, StoredVolume, Protocol):
-    """A volume as in the database, with its items."""
+    @property
+    def admin_metadata(self) -> Mapping[str, str] | None: ...
 
 
 class LimitedVolume(Protocol):
@@ -327,7 +322,7 @@ def backend_of(volume: Volume) -> str:
     return (volume.cluster_name or volume.host or '').partition('#')[0]
 
 
-def state_here(volume: RecordedVolume) -> options.Values | None:
+def state_here(volume: Volume) -> options.Values | None:
     """Return the recorded image on the current back end; None for no record.
 
     Only the section name of the back end is compared: ``cinder-manage volume
@@ -404,7 +399,7 @@ def packed(
     return f'{_OURS}{text[:length]}' if text else None, rows
 
 
-def items(volume: StoredVolume) -> dict[str, str]:
+def items(volume: Volume) -> dict[str, str]:
     """Return the items of a volume."""
     return unpacked(
         volume.admin_metadata or {}, volume.replication_extended_status

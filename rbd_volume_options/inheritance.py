@@ -16,7 +16,6 @@ from collections.abc import Mapping
 import dataclasses
 import json
 from typing import Any
-from typing import Protocol
 
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
@@ -279,19 +278,6 @@ def _fits(source: Source, inherited: options.Values) -> bool:
     return True
 
 
-class Volume(Protocol):
-    """What Cinder's driver stores about the features of a volume's image."""
-
-    @property
-    def provider_location(self) -> str | None: ...
-    @property
-    def replication_driver_data(self) -> str | None: ...
-
-
-class RecordedVolume(Volume, image_record.RecordedVolume, Protocol):
-    """The source of a migration, as in the database."""
-
-
 def glance_source(state: options.Values, chunk_size: int) -> Source:
     """Return the RBD image of a Glance image as a source of a layout only."""
     object_size, striping = state.layout.object_size, state.layout.striping
@@ -304,7 +290,9 @@ def glance_source(state: options.Values, chunk_size: int) -> Source:
     return Source(origin, level, level.origins or {})
 
 
-def own_features(source: Volume, state: options.Values) -> features.Features:
+def own_features(
+    source: image_record.Volume, state: options.Values
+) -> features.Features:
     """Return a volume's features without the changes by its type."""
     own = state.image_features
     saved = _loads(source.provider_location).get('saved_features')
@@ -328,7 +316,7 @@ def _loads(text: str | None) -> dict[str, Any]:
 
 def plan_copy(
     specs: Mapping[str, str],
-    source: Volume,
+    source: image_record.Volume,
     settings: backend_settings.BackendSettings,
     base: options.Values,
     parent: options.Values | None,
@@ -349,7 +337,9 @@ def plan_copy(
     )
 
 
-def plan_remade(volume: Volume, state: options.Values) -> options.Values:
+def plan_remade(
+    volume: image_record.Volume, state: options.Values
+) -> options.Values:
     """Plan an image that replaces a volume's image, with the same layout."""
     return options.image_values(
         state.layout,
@@ -399,7 +389,7 @@ def arrival_of(
     specs: Mapping[str, str],
     size: int,
     settings: backend_settings.BackendSettings,
-    source: RecordedVolume,
+    source: image_record.Volume,
     as_is: bool,
 ) -> Arrival:
     """Return the target of a migration.

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 import errno
 import struct
 from typing import Any
-from typing import Protocol
 import uuid
+
+from rbd_volume_options import bindings
 
 #: Name of the image metadata.
 KEY = 'rbd_volume_options_owner'
@@ -74,25 +75,6 @@ def owner_of(metadata: Mapping[str, str], pool_id: int, image_id: str) -> str:
     return owner if is_valid else ''
 
 
-class PoolContext(Protocol):
-    """What writing a mark needs of librados' context of a pool."""
-
-    def get_pool_id(self) -> int:
-        """Return the id of the pool."""
-
-    def read(self, key: str) -> bytes:
-        """Return the content of an object."""
-
-    def create_write_op(self) -> Any:
-        """Return an operation."""
-
-    def operate_write_op(self, write_op: Any, oid: str) -> None:
-        """Run an operation on an object."""
-
-    def release_write_op(self, write_op: Any) -> None:
-        """Free an operation."""
-
-
 def text_and_version(
     librados: Any, ioctx: Any, image_id: str
 ) -> tuple[str, int]:
@@ -124,7 +106,10 @@ def is_released(librados: Any, ioctx: Any, image_id: str) -> bool:
 
 
 def write(
-    ioctx: PoolContext, image_id: str, owner: str, version: int | None = None
+    ioctx: bindings.Ioctx,
+    image_id: str,
+    owner: str,
+    version: int | None = None,
 ) -> None:
     """Write the mark of an image, in one step.
 
@@ -139,7 +124,7 @@ def write(
 
 
 def set_metadata(
-    ioctx: PoolContext,
+    ioctx: bindings.Ioctx,
     image_id: str,
     metadata: Mapping[str, str],
     version: int | None = None,
@@ -191,7 +176,7 @@ def metadata_of(
         return {}
 
 
-def write_named(ioctx: PoolContext, name: str, owner: str) -> None:
+def write_named(ioctx: bindings.Ioctx, name: str, owner: str) -> None:
     """Write the mark of the image with a name."""
     write(ioctx, decoded(ioctx.read(f'rbd_id.{name}')), owner)
 

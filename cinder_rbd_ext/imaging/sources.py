@@ -18,7 +18,7 @@ from rbd_volume_options import rate_limits
 CONF = cfg.CONF
 
 
-class Source(inheritance.RecordedVolume, Protocol):
+class Source(image_record.Volume, Protocol):
     """A volume as the source of another one, as in the database."""
 
     @property

@@ -89,7 +89,7 @@ class Commands:
         options: dict[str, list[str]],
     ) -> fake_images.StoredImage:
         def number(option: str) -> int:
-            return int(options.get(option, ['0'])[0])
+            return int(options.get(option, ['0'])[0].removesuffix('B'))
 
         default = self._cluster.config.get('rbd_default_features')
         features = int(default or feature_bits.DEFAULT)
