@@ -21,70 +21,51 @@ class MaximaTest(refusals.RefusalTestCase):
 
     _OWN = ('rbd:iops_limit',)
 
-    def test_limit_of_qos_specs_is_the_maximum_of_the_key(self) -> None:
-        qos_specs = {'total_iops_sec': '70', 'read_iops_sec': '5'}
-        self.assertEqual(
-            {'rbd:iops_limit_maximum': '70'},
-            rate_limits.maxima_of(qos_specs, {}, self._OWN),
-        )
-
-    @ddt.data(
-        *(('rbd:iops_burst', 'total_iops_sec', 'rbd:iops_limit_maximum'),),
-        *(
-            (f'rbd:{name}_limit', limit, f'rbd:{name}_limit_maximum')
-            for name, limit in (
-                ('read_iops', 'read_iops_sec'),
-                ('write_iops', 'write_iops_sec'),
-                ('bps', 'total_bytes_sec'),
-                ('read_bps', 'read_bytes_sec'),
-                ('write_bps', 'write_bytes_sec'),
+    def test_each_limit_of_qos_specs_is_the_maximum_of_its_keys(self) -> None:
+        others = {'total_iops_sec': '', 'read_iops_sec': '5', 'other': '1'}
+        for key, limit in (
+            ('iops_limit', 'total_iops_sec'),
+            ('iops_burst', 'total_iops_sec'),
+            ('read_iops_limit', 'read_iops_sec'),
+            ('write_iops_limit', 'write_iops_sec'),
+            ('bps_limit', 'total_bytes_sec'),
+            ('read_bps_limit', 'read_bytes_sec'),
+            ('write_bps_limit', 'write_bytes_sec'),
+        ):
+            name = key.rpartition('_')[0]
+            self.assertEqual(
+                {f'rbd:{name}_limit_maximum': '70'},
+                rate_limits.maxima_of(
+                    {**others, limit: '70'}, {}, [f'rbd:{key}']
+                ),
             )
-        ),
-    )
-    @ddt.unpack
-    def test_each_kind_of_limit_has_its_own(
-        self, key: str, limit: str, maximum: str
-    ) -> None:
-        self.assertEqual(
-            {maximum: '70'}, rate_limits.maxima_of({limit: '70'}, {}, [key])
-        )
 
-    @ddt.data(
-        {'rbd:iops_limit_maximum': '500'}, {'rbd:iops_limit_per_gib': '1'}
-    )
-    def test_type_can_set_another_maximum(self, specs: _Texts) -> None:
+    def test_type_can_set_another_maximum(self) -> None:
         limits = {'total_iops_sec': '70'}
-        self.assertEqual({}, rate_limits.maxima_of(limits, specs, self._OWN))
-
-    def test_limit_of_the_type_itself_stays_possible(self) -> None:
-        specs = {'rbd:iops_limit': '500'}
-        maxima = rate_limits.maxima_of(
-            {'total_iops_sec': '70'}, specs, self._OWN
-        )
-        self.assertEqual({'rbd:iops_limit_maximum': '500'}, maxima)
+        for specs, expected in (
+            ({'rbd:iops_limit_maximum': '500'}, {}),
+            ({'rbd:iops_limit_per_gib': '1'}, {}),
+            # The limit of the type itself stays possible.
+            ({'rbd:iops_limit': '500'}, {'rbd:iops_limit_maximum': '500'}),
+        ):
+            maxima = rate_limits.maxima_of(limits, specs, self._OWN)
+            self.assertEqual(expected, maxima)
         self.assertEqual({'rbd:iops_limit': 500}, _limits({**specs, **maxima}))
 
-    @ddt.data(
-        ('1K', '1000'),
-        ('2Ki', '2048'),
-        (' 3M ', '3000000'),
-        ('+70', '70'),
-        ('+07K', '7000'),
-        ('9' * 30, str(10**9)),
-    )
-    @ddt.unpack
-    def test_number_is_read_as_ceph_reads_it(
-        self, text: str, wanted: str
-    ) -> None:
-        maxima = rate_limits.maxima_of({'total_iops_sec': text}, {}, self._OWN)
-        self.assertEqual({'rbd:iops_limit_maximum': wanted}, maxima)
-
-    @ddt.data('', '0', None, 'x', '-1', '\u0663')
-    def test_no_limit_in_qos_specs_sets_no_maximum(
-        self, text: str | None
-    ) -> None:
-        limits = {'total_iops_sec': text}
-        self.assertEqual({}, rate_limits.maxima_of(limits, {}, self._OWN))
+    def test_number_is_read_as_ceph_reads_it(self) -> None:
+        for text, wanted in (
+            ('1K', '1000'),
+            ('2Ki', '2048'),
+            (' 3M ', '3000000'),
+            ('+07K', '7000'),
+            ('9' * 30, str(10**9)),
+            *((text, None) for text in ('', '0', None, 'x', '-1', '\u0663')),
+        ):
+            maxima = rate_limits.maxima_of(
+                {'total_iops_sec': text}, {}, self._OWN
+            )
+            expected = {'rbd:iops_limit_maximum': wanted} if wanted else {}
+            self.assertEqual(expected, maxima)
 
 
 def _limits(
@@ -356,69 +337,54 @@ class LimitsTestCase(refusals.RefusalTestCase):
 
 
 @ddt.ddt
-class SlowReimageTest(refusals.RefusalTestCase):
+class SlowWorkTest(refusals.RefusalTestCase):
     @ddt.data(
-        (100, {'rbd:bps_limit': 63 << 20}, True),
-        (100, {'rbd:write_bps_limit': 63 << 20}, True),
-        (100, {'rbd:write_bps_limit': 64 << 20}, False),
-        (1, {'rbd:write_iops_limit': 14}, True),
-        (1, {'rbd:iops_limit': 15}, False),
-        (1024, {'rbd:read_bps_limit': 1, 'rbd:read_iops_limit': 1}, False),
-    )
-    @ddt.unpack
-    def test_reimage_is_slow_if_a_limit_on_writes_delays_it_for_long(
-        self, gib: int, limits: dict[str, int], is_slow: bool
-    ) -> None:
-        size = gib << 30
-        slow = list(limits) if is_slow else []
-        self.assertEqual(
-            slow,
-            rate_limits.delaying(rate_limits.REIMAGE, size, limits, limits),
-        )
-        self.assertEqual(
-            [], rate_limits.delaying(rate_limits.REIMAGE, size, limits, {})
-        )
-
-
-@ddt.ddt
-class SlowUploadTest(refusals.RefusalTestCase):
-    @ddt.data(
-        (1, {'rbd:bps_limit': 1 << 20}, True),
+        (rate_limits.REIMAGE, 100, {'rbd:bps_limit': 63 << 20}, True),
+        (rate_limits.REIMAGE, 100, {'rbd:write_bps_limit': 63 << 20}, True),
+        (rate_limits.REIMAGE, 100, {'rbd:write_bps_limit': 64 << 20}, False),
+        (rate_limits.REIMAGE, 1, {'rbd:write_iops_limit': 14}, True),
+        (rate_limits.REIMAGE, 1, {'rbd:iops_limit': 15}, False),
+        (
+            *(rate_limits.REIMAGE, 1024),
+            {'rbd:read_bps_limit': 1, 'rbd:read_iops_limit': 1},
+            False,
+        ),
+        (rate_limits.UPLOAD, 1, {'rbd:bps_limit': 1 << 20}, True),
         # Small volumes that a limit makes wait for more than a minute.
-        (1, {'rbd:bps_limit': 14 << 20}, True),
-        (1, {'rbd:bps_limit': 15 << 20}, False),
-        (8, {'rbd:bps_limit': 20 << 20}, False),
-        (8, {'rbd:bps_limit': 19 << 20}, True),
-        (100, {'rbd:read_bps_limit': 63 << 20}, True),
-        (100, {'rbd:read_bps_limit': 64 << 20}, False),
+        (rate_limits.UPLOAD, 1, {'rbd:bps_limit': 14 << 20}, True),
+        (rate_limits.UPLOAD, 1, {'rbd:bps_limit': 15 << 20}, False),
+        (rate_limits.UPLOAD, 8, {'rbd:bps_limit': 20 << 20}, False),
+        (rate_limits.UPLOAD, 8, {'rbd:bps_limit': 19 << 20}, True),
+        (rate_limits.UPLOAD, 100, {'rbd:read_bps_limit': 63 << 20}, True),
+        (rate_limits.UPLOAD, 100, {'rbd:read_bps_limit': 64 << 20}, False),
         # An upload that takes hours with and without its limit.
-        (16384, {'rbd:bps_limit': 1 << 30}, False),
-        (1, {'rbd:iops_limit': 230}, True),
-        (1, {'rbd:read_iops_limit': 240}, False),
-        (1024, {'rbd:write_bps_limit': 1, 'rbd:write_iops_limit': 1}, False),
+        (rate_limits.UPLOAD, 16384, {'rbd:bps_limit': 1 << 30}, False),
+        (rate_limits.UPLOAD, 1, {'rbd:iops_limit': 230}, True),
+        (rate_limits.UPLOAD, 1, {'rbd:read_iops_limit': 240}, False),
+        (
+            *(rate_limits.UPLOAD, 1024),
+            {'rbd:write_bps_limit': 1, 'rbd:write_iops_limit': 1},
+            False,
+        ),
+        (
+            *(rate_limits.COPY, 1),
+            {'rbd:read_iops_limit': 14, 'rbd:write_iops_limit': 14},
+            True,
+        ),
+        (rate_limits.COPY, 1, {'rbd:bps_limit': 15 << 20}, False),
     )
     @ddt.unpack
-    def test_upload_is_slow_if_its_limit_delays_it_for_long(
-        self, gib: int, limits: dict[str, int], is_slow: bool
+    def test_work_is_slow_if_a_limit_delays_it_for_long(
+        self,
+        work: dict[str, int],
+        gib: int,
+        limits: dict[str, int],
+        is_slow: bool,
     ) -> None:
-        size = gib << 30
-        slow = list(limits) if is_slow else []
+        delaying = functools.partial(rate_limits.delaying, work, gib << 30)
         self.assertEqual(
-            slow,
-            rate_limits.delaying(rate_limits.UPLOAD, size, limits, limits),
+            list(limits) if is_slow else [], delaying(limits, limits)
         )
         # That of the type, or one that is not in force.
-        self.assertEqual(
-            [], rate_limits.delaying(rate_limits.UPLOAD, size, limits, {})
-        )
-        self.assertEqual(
-            [], rate_limits.delaying(rate_limits.UPLOAD, size, {}, limits)
-        )
-
-    def test_copy_is_slow_because_of_its_reads_and_writes(self) -> None:
-        limits = {'rbd:read_iops_limit': 14, 'rbd:write_iops_limit': 14}
-        limits['rbd:bps_limit'] = 15 << 20
-        self.assertEqual(
-            ['rbd:read_iops_limit', 'rbd:write_iops_limit'],
-            rate_limits.delaying(rate_limits.COPY, 1 << 30, limits, limits),
-        )
+        self.assertEqual([], delaying(limits, {}))
+        self.assertEqual([], delaying({}, limits))

@@ -28,29 +28,42 @@ def _request(
     )
 
 
-class OfVolumeTest(base.TestCase):
-    def test_three_levels(self) -> None:
-        requested = _request(
-            {'rbd:object_size': '1M', 'purpose': 'x'},
-            {'rbd_object_size': '2M', 'replication': 'y'},
-            rbd_volume_object_size='8M',
+class ResolveTest(base.TestCase):
+    def test_values_of_metadata_type_back_end_and_source(self) -> None:
+        source = inheritance.level_of(
+            Origin.SOURCE_VOLUME,
+            options.image_values(
+                layout.ImageLayout(4 * _MIB, layout.Striping(_MIB, 2)),
+                frozenset({'layering', 'striping'}),
+                'data',
+            ),
         )
+        of_volume = {'rbd:object_size': '1M', 'purpose': 'x'}
+        of_type = {'rbd_object_size': '2M', 'replication': 'y'}
+        of_backend = {'rbd_volume_object_size': '8M'}
+        for metadata, specs, more, size, origin in (
+            (of_volume, of_type, [], 1, Origin.VOLUME_METADATA),
+            ({}, of_type, [], 2, Origin.VOLUME_TYPE),
+            ({}, {}, [source], 4, Origin.SOURCE_VOLUME),
+            ({}, {}, [], 8, Origin.BACKEND),
+        ):
+            requested = _request(metadata, specs, **of_backend)
+            self.assertEqual(
+                options.Choice(size * _MIB, origin),
+                requested.resolve(*more).choice(keys.OBJECT_SIZE),
+            )
+            # As for a change of an existing volume.
+            own = requested.resolve(backend_too=False)
+            self.assertIs(bool(metadata or specs), keys.OBJECT_SIZE in own)
+        resolved = _request(of_volume, {}, **of_backend).resolve(source)
         self.assertEqual(
-            [
-                (Origin.VOLUME_METADATA, _MIB),
-                (Origin.VOLUME_TYPE, 2 * _MIB),
-                (Origin.BACKEND, 8 * _MIB),
-            ],
-            [
-                (
-                    level.origin(keys.OBJECT_SIZE),
-                    level[keys.OBJECT_SIZE],
-                )
-                for level in requested.levels
-            ],
+            (layout.Striping(_MIB, 2), None, {'layering'}),
+            (
+                resolved[keys.STRIPING],
+                resolved.data_pool,
+                resolved.image_features,
+            ),
         )
-        self.assertFalse(requested.multiattach)
-        self.assertFalse(requested.replicated)
 
     def test_neither_metadata_nor_type(self) -> None:
         volume = cinder_objects.volume()
@@ -60,47 +73,19 @@ class OfVolumeTest(base.TestCase):
         self.assertEqual({}, request.metadata_of(volume))
         self.assertEqual({}, request.specs_of(None))
 
-    def test_type_it_is_about_to_get(self) -> None:
-        volume = cinder_objects.volume(
-            {}, cinder_objects.volume_type(rbd_object_size='1M')
-        )
-        requested = request.read_request(
-            request.metadata_of(volume),
-            {'rbd:object_size': '2M'},
-            cinder_objects.settings(),
-        )
-        self.assertEqual(
-            options.Choice(2 * _MIB, Origin.VOLUME_TYPE),
-            requested.resolve().choice(keys.OBJECT_SIZE),
-        )
-
 
 @ddt.ddt
 class TypeTest(base.TestCase):
-    def test_values_know_whether_the_type_is_multiattach(self) -> None:
-        """The number of objects that is allowed depends on it."""
-        for specs, multiattach in (
-            ({}, False),
-            ({'multiattach': '<is> True'}, True),
-        ):
-            resolved = request.read_request(
-                {}, specs, cinder_objects.settings()
-            ).resolve()
-            self.assertIs(multiattach, resolved.multiattach)
-
-    @ddt.data(
-        ('<is> True', True),
-        ('<is> False', False),
-        ('true', False),
-        ('', False),
-    )
-    @ddt.unpack
-    def test_flags_are_parsed_like_stock(self, value: str, flag: bool) -> None:
+    def test_flags_are_parsed_like_stock(self) -> None:
         """Flags are parsed exactly as by the stock driver."""
-        self.assertIs(flag, _request(specs={'multiattach': value}).multiattach)
-        self.assertIs(
-            flag, _request(specs={'replication_enabled': value}).replicated
-        )
+        for value in ('<is> True', '<is> False', 'true', ''):
+            flag = value == '<is> True'
+            shared = _request(specs={'multiattach': value})
+            self.assertIs(flag, shared.multiattach)
+            # The number of objects that is allowed depends on it.
+            self.assertIs(flag, shared.resolve().multiattach)
+            copied = _request(specs={'replication_enabled': value})
+            self.assertIs(flag, copied.replicated)
 
     @ddt.data('multiattach', 'replication_enabled')
     def test_contradiction_is_found(self, flag: str) -> None:
@@ -159,42 +144,3 @@ class TypeTest(base.TestCase):
         )
         self.assertEqual(('rbd:cache_mode', origin), (error.key, error.origin))
         _request(metadata, specs, rbd_allowed_cache_modes='unsafe')
-
-
-class ResolveTest(base.TestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.request = _request(
-            {'rbd:object_map': 'true'}, rbd_volume_object_size='8M'
-        )
-        self.source = inheritance.level_of(
-            Origin.SOURCE_VOLUME,
-            options.image_values(
-                layout.ImageLayout(2 * _MIB, layout.Striping(_MIB, 2)),
-                frozenset({'layering', 'striping'}),
-                'data',
-            ),
-        )
-
-    def test_with_the_backend(self) -> None:
-        self.assertEqual(
-            options.Choice(8 * _MIB, Origin.BACKEND),
-            self.request.resolve().choice(keys.OBJECT_SIZE),
-        )
-
-    def test_without_the_backend(self) -> None:
-        resolved = self.request.resolve(backend_too=False)
-        self.assertNotIn(keys.OBJECT_SIZE, resolved)
-        self.assertIn(keys.OBJECT_MAP, resolved)
-
-    def test_source_over_the_backend(self) -> None:
-        resolved = self.request.resolve(self.source)
-        self.assertEqual(
-            (2 * _MIB, layout.Striping(_MIB, 2), None, {'layering'}),
-            (
-                resolved[keys.OBJECT_SIZE],
-                resolved[keys.STRIPING],
-                resolved.data_pool,
-                resolved.image_features,
-            ),
-        )
