@@ -14,16 +14,16 @@ import hashlib
 import json
 import logging
 from typing import Any
+import zlib
 
 from cinderclient import exceptions as cinder_exceptions
 from django.core import cache as caches
 from horizon import exceptions
 from openstack_dashboard.api import cinder
 
-from horizon_volume_opts import compression
 from horizon_volume_opts import conf
-from horizon_volume_opts import failures
 from horizon_volume_opts import offers
+from horizon_volume_opts import refusals
 from rbd_volume_options import definitions
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ _DOWN = 'down'
 _DISCOVERED = '_rbd_volume_options_discovered'
 # The others are those of a response in another form.
 _FAILURES: tuple[type[Exception], ...] = (
-    *failures.OF_CINDER,
+    *refusals.FAILURES,
     AttributeError,
     LookupError,
     TypeError,
@@ -96,7 +96,7 @@ def _cached(key: str) -> Any:
     """Return an answer from the cache; None without one."""
     try:
         packed = caches.cache.get(key)
-        return packed and compression.unpack(packed)
+        return packed and json.loads(zlib.decompress(packed))
     except Exception as error:
         # Each cache has its own exceptions. Pages do not depend on it.
         LOG.warning('Could not read RBD volume options from cache: %s', error)
@@ -107,7 +107,9 @@ def _cache(key: str, answer: Any) -> None:
     """Put an answer into the cache."""
     seconds = _PAUSE if answer == _DOWN else conf.get(conf.DISCOVERY_CACHE)
     try:
-        caches.cache.set(key, compression.pack(answer), seconds)
+        # memcached limits a value to 1 MiB.
+        packed = zlib.compress(json.dumps(answer).encode())
+        caches.cache.set(key, packed, seconds)
     except Exception as error:
         LOG.warning('Could not put RBD volume options in cache: %s', error)
 

@@ -7,6 +7,7 @@ import re
 
 from cinderclient import exceptions as cinder_exceptions
 from django.utils.translation import gettext
+import requests.exceptions
 
 from horizon_volume_opts import layouts
 from horizon_volume_opts import phrasing
@@ -16,6 +17,13 @@ from rbd_volume_options import errors
 from rbd_volume_options import keys
 from rbd_volume_options import registry
 
+#: What a request through cinderclient raises if it fails: the error response
+#: of Cinder, or no response.
+FAILURES: tuple[type[Exception], ...] = (
+    cinder_exceptions.ClientException,
+    cinder_exceptions.ConnectionError,
+    requests.exceptions.RequestException,
+)
 _BAD = re.compile(
     re.escape(errors.REFUSED) + r'(?P<key>rbd:\w+) = (?P<text>.+)', re.DOTALL
 )

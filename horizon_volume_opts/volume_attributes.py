@@ -5,7 +5,6 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
-import enum
 from typing import Any
 
 from rbd_volume_options import definitions
@@ -17,13 +16,8 @@ from rbd_volume_options import layout
 from rbd_volume_options import options
 from rbd_volume_options import registry
 
-
-class Step(enum.Enum):
-    """What was refused after Cinder's API had accepted the request."""
-
-    CREATION = 'creation'
-    ATTACHMENT = 'attachment'
-    CONVERSION = 'conversion'
+#: What was refused after Cinder's API had accepted the request.
+CREATION, ATTACHMENT, CONVERSION = 'creation', 'attachment', 'conversion'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Refusal:
     :ivar at: time of the refusal in ISO 8601; empty if unknown
     """
 
-    step: Step
+    step: str
     reason: str
     at: str = ''
 
@@ -136,14 +130,14 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _refusals(shown: Mapping[str, Any]) -> Iterator[Refusal]:
     if reason := _text(shown.get(image_record.ATTRIBUTE_REFUSED)):
-        yield Refusal(Step.CREATION, reason)
+        yield Refusal(CREATION, reason)
     attaching = _mapping(shown.get(image_record.ATTRIBUTE_ATTACH_REFUSED))
     if reason := _text(attaching.get('reason')):
         at = _text(attaching.get('at'))
-        yield Refusal(Step.ATTACHMENT, reason, at)
+        yield Refusal(ATTACHMENT, reason, at)
     converting = _mapping(shown.get(image_record.ATTRIBUTE_CONVERSION))
     if reason := _text(converting.get('reason')):
-        yield Refusal(Step.CONVERSION, reason)
+        yield Refusal(CONVERSION, reason)
 
 
 def _origins(

@@ -82,20 +82,13 @@ def label(key: str) -> str:
 _IN_BYTES = _('A number of bytes, or with a unit, such as 100M.')
 
 
-def help_of(key: str) -> str:
-    """Return what an option is and when to change it."""
+def short_help(key: str) -> str:
+    """Return what an option is, in one sentence."""
     option = registry.OPTIONS[key]
     text = phrasing.sentence(option.summary)
     if option.when_to_use:
         text = phrasing.in_words(option.when_to_use)
-    return f'{text} {_IN_BYTES}' if option.is_rate else text
-
-
-def short_help(key: str) -> str:
-    """Return what an option is, in one sentence."""
-    option = registry.OPTIONS[key]
-    text, _end, _rest = help_of(key).partition('. ')
-    text = f'{text.removesuffix(".")}.'
+    text = f'{text.partition(". ")[0].removesuffix(".")}.'
     return f'{text} {_IN_BYTES}' if option.is_rate else text
 
 

@@ -11,6 +11,7 @@ what only Ceph knows. A large cloud is read in steps, and the list is cached.
 from collections import Counter
 from collections.abc import Sequence
 import dataclasses
+import json
 import time
 from typing import Any
 from typing import NamedTuple
@@ -21,7 +22,6 @@ from django.core import cache
 from django.utils import timezone
 from openstack_dashboard.api import cinder
 
-from horizon_volume_opts import compression
 from horizon_volume_opts import volume_attributes
 from horizon_volume_opts.admin_images import audit
 
@@ -134,7 +134,7 @@ def begin() -> Listing:
 
 def store(key: str, listed: Listing) -> None:
     """Put a list into the cache."""
-    packed = compression.pack(vars(listed))
+    packed = zlib.compress(json.dumps(vars(listed)).encode())
     parts = {
         f'{key}:{start}': packed[start : start + _PART]
         for start in range(0, len(packed), _PART)
@@ -149,7 +149,8 @@ def load(key: str) -> Listing | None:
     if not names or len(parts) < len(names):
         return None
     try:
-        values = compression.unpack(b''.join(parts[name] for name in names))
+        packed = b''.join(parts[name] for name in names)
+        values = json.loads(zlib.decompress(packed))
     except zlib.error:
         # Two processes have stored it at the same time.
         return None

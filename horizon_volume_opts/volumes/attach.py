@@ -45,7 +45,7 @@ _LAST_REFUSED = _('The last attachment of the volume was refused: %(reason)s')
 def last_refusal(volume: Any) -> str | None:
     """Return why the last attachment of a volume was refused, if it was."""
     for each in volume_attributes.of_volume(volume).refusals:
-        if each.step is volume_attributes.Step.ATTACHMENT:
+        if each.step is volume_attributes.ATTACHMENT:
             return str(_LAST_REFUSED % {'reason': each.reason})
     return None
 

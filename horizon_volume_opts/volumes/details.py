@@ -28,15 +28,14 @@ from rbd_volume_options import options
 from rbd_volume_options import sizes
 
 _POOL_FROM = _('set by the volume type or the back end')
-_REFUSED: dict[volume_attributes.Step, Any] = {
-    volume_attributes.Step.CREATION: _('Creation'),
-    volume_attributes.Step.ATTACHMENT: _('Last attachment'),
-    volume_attributes.Step.CONVERSION: _('Conversion'),
-}
-_MARKS: dict[volume_attributes.Step, Any] = {
-    volume_attributes.Step.CREATION: _('creation refused'),
-    volume_attributes.Step.ATTACHMENT: _('last attachment refused'),
-    volume_attributes.Step.CONVERSION: _('not converted'),
+#: The label of a row, and a short text.
+_REFUSED: dict[str, tuple[Any, Any]] = {
+    volume_attributes.CREATION: (_('Creation'), _('creation refused')),
+    volume_attributes.ATTACHMENT: (
+        _('Last attachment'),
+        _('last attachment refused'),
+    ),
+    volume_attributes.CONVERSION: (_('Conversion'), _('not converted')),
 }
 _MODES: dict[compute_hosts.State, Any] = {
     compute_hosts.State.AS_REQUESTED: '%(mode)s',
@@ -107,7 +106,7 @@ def _refusals(made: volume_attributes.Made) -> Iterator[Row]:
         text = refusals.readable(refusal.reason)
         if at:
             text = f'{formats.date_format(at, "Y-m-d H:i:s T")}: {text}'
-        yield _REFUSED[refusal.step], text, ''
+        yield _REFUSED[refusal.step][0], text, ''
 
 
 def _of_image(
@@ -205,5 +204,5 @@ def in_brief(volume: Any) -> str:
             words.append(layouts.striping(attributes.state.layout))
         if volume_attributes.has_object_map(attributes.state):
             words.append(str(_('object map')))
-    words += [str(_MARKS[each.step]) for each in attributes.refusals]
+    words += [str(_REFUSED[each.step][1]) for each in attributes.refusals]
     return ', '.join(words) or '-'

@@ -15,11 +15,13 @@ from typing import Any
 
 from django.utils import formats
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy
 
 from horizon_volume_opts import discovery
 from horizon_volume_opts import layouts
 from horizon_volume_opts import offers
 from horizon_volume_opts import source
+from horizon_volume_opts import volume_attributes
 from horizon_volume_opts import wording
 from horizon_volume_opts.volumes import fields
 from rbd_volume_options import definitions
@@ -41,6 +43,7 @@ def _(text: str) -> str:
 #: The count that is proposed with a stripe unit, if the type has none.
 _COUNT = 8
 _MAX_GIB = 1 << 33
+_NO_OPTIONS = gettext_lazy('the volume type has no RBD volume options')
 _IMAGE = 'image_source'
 #: The fields of the stock form for each kind of source.
 _SOURCES = {
@@ -55,20 +58,18 @@ _LAYOUT = (keys.OBJECT_SIZE, keys.STRIPE_UNIT, keys.STRIPE_COUNT)
 class NewVolume:
     """A volume that a form is about to create.
 
-    :ivar offer: the options of its volume type; None if there are none
+    :ivar offer: the options of its volume type
     :ivar size: GiB; None if it is invalid
     :ivar state: the RBD image of a source volume or snapshot, if known
     :ivar is_from_image: whether the source is a Glance image
-    :ivar is_open: whether the source is not selected yet
     :ivar is_lost: whether the source could not be read
     :ivar requested: the selected values, by key
     """
 
-    offer: offers.UserOffer | None
+    offer: offers.UserOffer
     size: int | None
     state: options.Values | None
     is_from_image: bool
-    is_open: bool
     is_lost: bool
     requested: Mapping[str, str]
 
@@ -87,22 +88,21 @@ class NewVolume:
         if kind and ident:
             try:
                 origin = source.find(request, kind, ident)
-                volume_type, state = origin.volume_type, origin.state
+                volume_type = origin.volume_type
+                state = volume_attributes.of_volume(origin).state
             except Exception as error:
                 LOG.warning(
                     'Could not get the %s of a new volume: %s', kind, error
                 )
                 is_lost = True
-        is_open = kind is not None and not ident
         offer = None
-        if not (is_open or is_lost):
+        if not is_lost and (ident or kind is None):
             offer = discovery.of_type(request, volume_type)
         return cls(
-            offer,
+            offer or offers.UserOffer('', str(_NO_OPTIONS)),
             _gib(values.get('size')),
             state,
             kind == '' and bool(ident),
-            is_open,
             is_lost,
             fields.metadata(values),
         )
@@ -110,13 +110,11 @@ class NewVolume:
     @property
     def has_options(self) -> bool:
         """Whether the type has options of RBD volumes."""
-        return self.offer is not None and self.offer.reason is None
+        return self.offer.reason is None
 
     @property
     def settable(self) -> list[str]:
         """The keys that the user can select, in the order of forms."""
-        if self.offer is None:
-            return []
         return [
             key
             for key in fields.creation_keys()
@@ -146,11 +144,8 @@ class NewVolume:
                 _('the source of the volume is not available'),
                 _('a volume without RBD volume options; or try again'),
             )
-        offer = self.offer or offers.UserOffer(
-            '', _('the volume type has no RBD volume options')
-        )
         size = self.size and self.size * sizes.GIB
-        offer.check(self.requested, size, self.state)
+        self.offer.check(self.requested, size, self.state)
 
     # What the volume gets
 
@@ -159,8 +154,6 @@ class NewVolume:
 
         The value is None if it is unknown, or if there is none.
         """
-        if self.offer is None:
-            return None, None
         value, origin = self.offer.default(key), self.offer.origin(key)
         if self.state and origin is not errors.Origin.VOLUME_TYPE:
             inherited = {
@@ -247,7 +240,7 @@ class NewVolume:
     @property
     def limits(self) -> str:
         """The limits on reads and writes that the type sets; or empty."""
-        text = self.offer.limits_in_words() if self.offer else ''
+        text = self.offer.limits_in_words()
         return _('Limits of the volume type: %s.') % text if text else ''
 
     @property
@@ -285,18 +278,18 @@ class NewVolume:
 
     def _choices(self, key: str) -> fields.Choices | None:
         option = registry.OPTIONS[key]
-        described = self.offer.options.get(key, {}) if self.offer else {}
+        described = self.offer.options.get(key, {})
         if option.value_type is definitions.ValueType.SIZE:
             largest = described.get('maximum', 0)
             if key == keys.STRIPE_UNIT:
                 largest = min(largest, self.value(keys.OBJECT_SIZE) or largest)
             return list(_sizes(described.get('minimum', 1), largest))
-        return (self.offer or offers.UserOffer('')).choices(key)
+        return self.offer.choices(key)
 
     def _range(self, key: str) -> str:
         """Return the values that the type permits, if it restricts them."""
         option = registry.OPTIONS[key]
-        if self.offer is None or key not in self.offer.settable:
+        if key not in self.offer.settable:
             return ''
         if option.value_type is not definitions.ValueType.COUNT:
             return ''
@@ -323,7 +316,7 @@ class NewVolume:
         :param changed: the name of the field that the user changed
         """
         requested = dict(self.requested)
-        if changed != fields.name_of(keys.STRIPE_UNIT) or self.offer is None:
+        if changed != fields.name_of(keys.STRIPE_UNIT):
             return self
         if keys.STRIPE_UNIT not in requested:
             requested.pop(keys.STRIPE_COUNT, None)

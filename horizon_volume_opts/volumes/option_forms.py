@@ -13,7 +13,6 @@ from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 from horizon import forms
 
-from horizon_volume_opts import failures
 from horizon_volume_opts import refusals
 from horizon_volume_opts.volumes import fields
 from horizon_volume_opts.volumes import group
@@ -48,7 +47,7 @@ class OptionsForm(group.GroupedForm, forms.SelfHandlingForm):
         """Save what differs; show a refusal of Cinder at its field."""
         try:
             self.save(request, data)
-        except failures.OF_CINDER as error:
+        except refusals.FAILURES as error:
             refusal = None
             if isinstance(error, cinder_exceptions.ClientException):
                 refusal = refusals.read(error)

@@ -1,325 +1,275 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of Horizon that the plug-in depends on, as a table."""
+"""What the plug-in expects of Horizon, beside names, as a table."""
 
 from tests.unit import contract
-from tests.unit.horizon_volume_opts import horizon_passages
 
 _OURS = 'horizon_volume_opts'
-_CREATE = f'{_OURS}/volumes/create.py'
-_ATTACH = f'{_OURS}/volumes/attach.py'
-_TABLE = f'{_OURS}/volumes/table.py'
-_EXTEND = f'{_OURS}/volumes/extend.py'
-_RETYPE = f'{_OURS}/volumes/retype.py'
-_REQUESTS = f'{_OURS}/requests_to_cinder.py'
-_NOTES = f'{_OURS}/volumes/notes.py'
-_DETAILS = f'{_OURS}/volumes/details.py'
-_SOURCE = f'{_OURS}/source.py'
-_TYPE_OPTIONS = f'{_OURS}/volume_types.py'
-_MODE = f'{_OURS}/volumes/change_options.py'
-_PANEL = f'{_OURS}/admin_images'
-_REST = f'{_OURS}/rest.py'
-_CATALOGUE = f'{_OURS}/catalogue.py'
+_FORMS = f'{_OURS}/volumes'
+_SCRIPTS = f'{_OURS}/static/horizon_volume_opts'
+_IMAGES = f'{_SCRIPTS}/images/images.module.js'
+_STEP = f'{_SCRIPTS}/images/options.controller.js'
 _ENABLED = f'{_OURS}/enabled/_3110_rbd_volume_options.py'
 _DASHBOARD = 'openstack_dashboard'
-_CINDER = f'{_DASHBOARD}.api.cinder'
-_VOLUMES = f'{_DASHBOARD}.dashboards.project.volumes'
-_INSTANCES = f'{_DASHBOARD}.dashboards.project.instances'
-_ADMIN = f'{_DASHBOARD}.dashboards.admin.volumes'
-_TYPES = f'{_DASHBOARD}.dashboards.admin.volume_types'
+_CORE = 'static/app/core'
+_PAGES = f'{_DASHBOARD}.dashboards'
+_VOLUMES = f'{_PAGES}.project.volumes'
+_INSTANCES = f'{_PAGES}.project.instances'
+_ADMIN = f'{_PAGES}.admin.volumes'
+_DATA = ('request', 'data')
+_ID = ('request', 'volume_id')
 
-#: Forms, tables and tabs, and the attributes that select them.
-PAGES = (
-    contract.Clause(
-        f'{_VOLUMES}.forms', 'CreateForm.__init__', _CREATE, ('request',)
-    ),
-    contract.Clause(
+#: Fields of stock forms: the module, the form, our module and the fields.
+_FIELDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    (
         f'{_VOLUMES}.forms',
-        'CreateForm.base_fields',
-        _CREATE,
-        holds=('type', 'size', 'snapshot_source', 'volume_source'),
+        'CreateForm',
+        'create',
+        ('type', 'size', 'snapshot_source', 'volume_source', 'image_source'),
     ),
-    contract.Clause(f'{_VOLUMES}.forms', 'CreateForm.clean', _CREATE, ()),
-    contract.Clause(
+    (f'{_VOLUMES}.forms', 'AttachForm', 'attach', ('instance',)),
+    (f'{_INSTANCES}.forms', 'AttachVolume', 'attach', ('volume',)),
+    (f'{_VOLUMES}.forms', 'ExtendForm', 'extend', ('new_size',)),
+    (
+        f'{_VOLUMES}.forms',
+        'RetypeForm',
+        'retype',
+        ('volume_type', 'migration_policy'),
+    ),
+    (
+        f'{_PAGES}.project.backups.forms',
+        'RestoreBackupForm',
+        'notes',
+        ('volume_id',),
+    ),
+    (f'{_ADMIN}.forms', 'ManageVolume', 'notes', ('metadata',)),
+)
+
+#: Methods: the module, the method, our module, parameters and calls.
+_METHODS: tuple[
+    tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...
+] = (
+    (f'{_VOLUMES}.forms', 'CreateForm.__init__', 'create', ('request',), ()),
+    (
         f'{_VOLUMES}.forms',
         'CreateForm.handle',
-        _REQUESTS,
-        ('request', 'data'),
+        'group',
+        _DATA,
         ('volume_create', 'api_error'),
     ),
-    contract.Clause(
-        f'{_VOLUMES}.forms',
-        'AttachForm.base_fields',
-        _ATTACH,
-        holds=('instance',),
+    *(
+        (f'{module}.forms', f'{form}.handle', 'group', _DATA, (called,))
+        for module, form, called in (
+            (_VOLUMES, 'AttachForm', 'instance_volume_attach'),
+            (_INSTANCES, 'AttachVolume', 'instance_volume_attach'),
+            (_VOLUMES, 'ExtendForm', 'volume_extend'),
+            (_VOLUMES, 'RetypeForm', 'volume_retype'),
+            (_ADMIN, 'ManageVolume', 'volume_manage'),
+        )
     ),
-    contract.Clause(
-        f'{_VOLUMES}.forms',
-        'AttachForm.handle',
-        _ATTACH,
-        ('request', 'data'),
-        ('instance_volume_attach',),
-    ),
-    contract.Clause(f'{_VOLUMES}.views', 'CreateView.form_class', _CREATE),
-    contract.Clause(
-        f'{_VOLUMES}.views', 'EditAttachmentsView.form_class', _ATTACH
-    ),
-    contract.Clause(
-        f'{_VOLUMES}.views', 'EditAttachmentsView.form_invalid', _ATTACH
-    ),
-    contract.Clause(
+    (
         f'{_VOLUMES}.views',
         'EditAttachmentsView.get',
-        _ATTACH,
+        'attach',
         ('request',),
         ('construct_tables', 'render_to_response'),
     ),
-    contract.Clause(
+    (
         f'{_VOLUMES}.views',
         'EditAttachmentsView.post',
-        _ATTACH,
+        'attach',
         ('request',),
         ('is_valid', 'form_valid', 'get'),
     ),
-    contract.Clause(
-        f'{_INSTANCES}.forms',
-        'AttachVolume.base_fields',
-        _ATTACH,
-        holds=('volume',),
+    (
+        'horizon.forms',
+        'ModalFormView.form_valid',
+        'attach',
+        ('form',),
+        ('handle', 'form_invalid'),
     ),
-    contract.Clause(
-        f'{_INSTANCES}.forms',
-        'AttachVolume.handle',
-        _ATTACH,
-        ('request', 'data'),
-        ('instance_volume_attach',),
-    ),
-    contract.Clause(
-        f'{_INSTANCES}.views', 'AttachVolumeView.form_class', _ATTACH
-    ),
-    contract.Clause(
+    (
         f'{_INSTANCES}.views',
         'AttachVolumeView.get_initial',
-        _ATTACH,
+        'attach',
         (),
         ('volume_list',),
     ),
-    contract.Clause(
-        f'{_VOLUMES}.forms',
-        'ExtendForm.base_fields',
-        _EXTEND,
-        holds=('new_size',),
-    ),
-    contract.Clause(
-        f'{_VOLUMES}.forms',
-        'ExtendForm.handle',
-        _EXTEND,
-        ('request', 'data'),
-        ('volume_extend',),
-    ),
-    contract.Clause(f'{_VOLUMES}.views', 'ExtendView.form_class', _EXTEND),
-    contract.Clause(f'{_VOLUMES}.views', 'ExtendView.get_initial', _EXTEND),
-    contract.Clause(f'{_VOLUMES}.views', 'ExtendView.get_object', _EXTEND),
-    contract.Clause(
-        f'{_VOLUMES}.forms',
-        'RetypeForm.base_fields',
-        _RETYPE,
-        holds=('volume_type', 'migration_policy'),
-    ),
-    contract.Clause(
-        f'{_VOLUMES}.forms',
-        'RetypeForm.handle',
-        _RETYPE,
-        ('request', 'data'),
-        ('volume_retype',),
-    ),
-    contract.Clause(f'{_VOLUMES}.views', 'RetypeView.form_class', _RETYPE),
-    contract.Clause(f'{_VOLUMES}.views', 'RetypeView.get_initial', _RETYPE),
-    contract.Clause(f'{_VOLUMES}.views', 'VolumesView.table_class', _TABLE),
-    contract.Clause(
-        f'{_VOLUMES}.tables', 'VolumesTable.Meta.row_actions', _TABLE
-    ),
-    contract.Clause(f'{_VOLUMES}.urls', 'urlpatterns', _MODE),
-    contract.Clause(f'{_ADMIN}.urls', 'urlpatterns', _MODE),
-    contract.Clause(
-        f'{_ADMIN}.tables', 'VolumesTable.Meta.row_actions', _TABLE
-    ),
     *(
-        contract.Clause(
+        (
             f'{each}.views',
             'DetailView.get_context_data',
-            _TABLE,
+            'table',
             (),
             ('VolumesTable', 'render_row_actions'),
         )
         for each in (_VOLUMES, _ADMIN)
     ),
-    contract.Clause(f'{_ADMIN}.views', 'VolumesView.table_class', _TABLE),
-    contract.Clause(f'{_ADMIN}.tables', 'VolumesTable.Meta.columns', _TABLE),
-    contract.Clause(
-        f'{_TYPES}.tables', 'VolumeTypesTable.Meta.row_actions', _TYPE_OPTIONS
-    ),
-    contract.Clause(f'{_TYPES}.urls', 'urlpatterns', _TYPE_OPTIONS),
-    contract.Clause(f'{_VOLUMES}.tabs', 'VolumeDetailTabs', _ENABLED),
-    contract.Clause(
-        f'{_DASHBOARD}.dashboards.admin.volumes.tabs',
-        'VolumeDetailTabs',
-        _ENABLED,
-    ),
-)
-
-#: Forms that get a note: the panel, the view, the form and a field.
-NOTED = tuple(
-    clause
-    for panel, view, form, field in (
-        ('project.backups', 'RestoreBackupView', 'RestoreBackupForm', ''),
-        ('admin.backups', 'AdminRestoreBackupView', '', ''),
-        ('admin.volumes', 'ManageVolumeView', 'ManageVolume', 'metadata'),
-    )
-    for clause in (
-        contract.Clause(
-            f'{_DASHBOARD}.dashboards.{panel}.views',
-            f'{view}.form_class',
-            _NOTES,
-        ),
-        *(
-            [
-                contract.Clause(
-                    f'{_DASHBOARD}.dashboards.{panel}.forms',
-                    f'{form}.base_fields',
-                    _NOTES,
-                    holds=(field or 'volume_id',),
-                )
-            ]
-            if form
-            else ()
-        ),
-    )
-)
-
-_ID = ('request', 'volume_id')
-_TYPE_ID = ('request', 'type_id')
-
-#: Functions through which pages call Cinder.
-CLIENTS = (
-    *(
-        contract.Clause(_CINDER, name, used_in, takes)
-        for name, (takes, used_in) in {
-            'cinderclient': (('request',), f'{_OURS}/discovery.py'),
-            'volume_create': (
-                ('request', 'size', 'name', 'description', 'volume_type'),
-                _REQUESTS,
-            ),
-            'volume_get': (_ID, _SOURCE),
-            'volume_snapshot_get': (('request', 'snapshot_id'), _SOURCE),
-            'volume_set_metadata': ((*_ID, 'metadata'), _ATTACH),
-            'volume_delete_metadata': ((*_ID, 'keys'), _ATTACH),
-            'volume_extend': ((*_ID, 'new_size'), _REQUESTS),
-            'volume_retype': (
-                (*_ID, 'new_type', 'migration_policy'),
-                _REQUESTS,
-            ),
-            'volume_manage': (('request', 'host'), _NOTES),
-            'volume_type_extra_get': ((*_TYPE_ID, 'raw'), _TYPE_OPTIONS),
-        }.items()
-    ),
-    contract.Clause('horizon.site_urls', 'urlpatterns', _CATALOGUE),
-    contract.Clause(
-        f'{_DASHBOARD}.context_processors',
-        'get_js_catalog',
-        _CATALOGUE,
-        ('conf',),
-    ),
-    contract.Clause(f'{_DASHBOARD}.api.rest.urls', 'register', _REST),
     # The Python table of Glance images leads to the form of volumes.
-    contract.Clause(
-        f'{_DASHBOARD}.dashboards.project.images.images.tables',
+    (
+        f'{_PAGES}.project.images.images.tables',
         'CreateVolumeFromImage.get_link_url',
-        _CREATE,
+        'create',
         ('datum',),
         ('urlencode',),
     ),
-    contract.Clause(f'{_DASHBOARD}.api.rest.utils', 'ajax', _REST),
-    contract.Clause(
-        f'{_DASHBOARD}.api.rest.utils',
-        'JSONResponse',
-        _REST,
-        ('data', 'status'),
+    *(
+        (f'{_DASHBOARD}.api.cinder', name, 'group', takes, ())
+        for name, takes in {
+            'cinderclient': ('request',),
+            'volume_create': ('request', 'size', 'name', 'description'),
+            'volume_get': _ID,
+            'volume_snapshot_get': ('request', 'snapshot_id'),
+            'volume_set_metadata': (*_ID, 'metadata'),
+            'volume_delete_metadata': (*_ID, 'keys'),
+            'volume_type_extra_get': ('request', 'type_id', 'raw'),
+        }.items()
     ),
+    ('horizon.tabs', 'Tab.allowed', 'details', ('request',), ()),
+    ('horizon.tabs', 'Tab.get_context_data', 'details', ('request',), ()),
 )
 
-#: Base classes and functions of the pages.
-FRAMEWORK = (
-    contract.Clause('horizon', 'Panel', f'{_PANEL}/panel.py'),
-    contract.Clause(
-        'horizon.exceptions',
-        'handle',
-        f'{_PANEL}/views.py',
-        ('request', 'message'),
+#: Settings for ``enabled`` files, templates and scripts: the package, the
+#: file, our file and the texts.
+_PASSAGES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    (
+        _DASHBOARD,
+        'utils/settings.py',
+        _ENABLED,
+        tuple(
+            f"'{name}'"
+            for name in (
+                'FEATURE',
+                'ADD_INSTALLED_APPS',
+                'ADD_JS_FILES',
+                'ADD_SCSS_FILES',
+                'ADD_ANGULAR_MODULES',
+                'EXTRA_TABS',
+            )
+        ),
     ),
-    contract.Clause(
-        'horizon.messages', 'success', _TYPE_OPTIONS, ('request', 'message')
+    (
+        'horizon',
+        'base.py',
+        _ENABLED,
+        ("'PANEL_DASHBOARD'", "'PANEL_GROUP'", "'PANEL'", "'ADD_PANEL'"),
     ),
-    contract.Clause(
-        'horizon.messages',
-        'error',
-        f'{_PANEL}/views.py',
-        ('request', 'message'),
+    (
+        _DASHBOARD,
+        'enabled/_2210_admin_volume_panel_group.py',
+        _ENABLED,
+        ("PANEL_GROUP = 'volume'", "PANEL_GROUP_DASHBOARD = 'admin'"),
     ),
-    contract.Clause(
-        'horizon.messages', 'warning', _REQUESTS, ('request', 'message')
+    (
+        'horizon',
+        'templates/horizon/common/_form_fields.html',
+        f'{_FORMS}/group.py',
+        ('for field in form.visible_fields',),
     ),
-    contract.Clause(
-        'horizon.exceptions',
-        'ServiceCatalogException',
-        f'{_OURS}/discovery.py',
+    (
+        _DASHBOARD,
+        'templates/base.html',
+        f'{_OURS}/templates/horizon_volume_opts/options.html',
+        ('{% block title %}', '{% block main %}'),
     ),
-    contract.Clause('horizon.forms', 'CharField', _TYPE_OPTIONS),
-    contract.Clause(
-        'horizon.forms', 'SelfHandlingForm.api_error', _CREATE, ('message',)
+    (
+        _DASHBOARD,
+        'templates/horizon/_scripts.html',
+        _IMAGES,
+        ('var STATIC_URL =',),
     ),
-    contract.Clause(
-        'horizon.forms', 'SelfHandlingForm.set_warning', _CREATE, ('message',)
+    (
+        'horizon',
+        'static/horizon/js/horizon.js',
+        f'{_SCRIPTS}/js',
+        ('horizon.addInitFunction =',),
     ),
-    contract.Clause(
-        'horizon.forms',
-        'ModalFormView.form_valid',
-        _ATTACH,
-        ('form',),
-        ('handle', 'form_invalid'),
+    (
+        'horizon',
+        'static/horizon/js/horizon.modals.js',
+        f'{_SCRIPTS}/js',
+        ('horizon.modals.addModalInitFunction =',),
     ),
-    contract.Clause(
-        'horizon.forms', 'ModalFormView.form_invalid', _TYPE_OPTIONS, ('form',)
+    (
+        'horizon',
+        'static/framework/util/http/http.js',
+        _IMAGES,
+        ("'horizon.framework.util.http.service'",),
     ),
-    contract.Clause(
-        'horizon.tables',
-        'Column.__init__',
-        _TABLE,
-        ('transform', 'verbose_name'),
+    (
+        'horizon',
+        'static/framework/widgets/wizard/wizard.html',
+        _IMAGES,
+        ('step.templateUrl', 'step.formName'),
     ),
-    contract.Clause(
-        'horizon.views', 'HorizonTemplateView', f'{_PANEL}/views.py'
+    (
+        'horizon',
+        'static/framework/widgets/wizard/wizard.controller.js',
+        _IMAGES,
+        ('step.checkReadiness',),
     ),
-    contract.Clause(
-        'horizon.utils.functions',
-        'get_page_size',
-        f'{_PANEL}/views.py',
-        ('request',),
+    (
+        'horizon',
+        'static/framework/util/extensible/extensible.service.js',
+        _IMAGES,
+        ('container.append = function(item',),
     ),
-    contract.Clause('horizon.tables', 'LinkAction', _TABLE),
-    contract.Clause('horizon.forms', 'SelfHandlingForm', _MODE),
-    contract.Clause('horizon.forms', 'ModalFormView', _MODE),
-    contract.Clause(f'{_DASHBOARD}.policy', 'PolicyTargetMixin', _TABLE),
-    contract.Clause('horizon.tabs', 'Tab.allowed', _DETAILS, ('request',)),
-    contract.Clause(
-        'horizon.tabs', 'Tab.get_context_data', _DETAILS, ('request',)
+    (
+        _DASHBOARD,
+        f'{_CORE}/images/workflows/create-volume.service.js',
+        _IMAGES,
+        (
+            ".module('horizon.app.core.images')",
+            ".factory('horizon.app.core.images.workflows.create-volume"
+            ".service'",
+        ),
+    ),
+    (
+        _DASHBOARD,
+        f'{_CORE}/images/actions/create-volume.service.js',
+        _IMAGES,
+        ('cinder.createVolume(stepModels.volumeForm)',),
+    ),
+    (
+        _DASHBOARD,
+        f'{_CORE}/openstack-service-api/cinder.service.js',
+        _IMAGES,
+        (
+            ".factory('horizon.app.core.openstack-service-api.cinder'",
+            "apiService.post('/api/cinder/volumes/', newVolume)",
+        ),
+    ),
+    (
+        _DASHBOARD,
+        f'{_CORE}/images/steps/create-volume/create-volume.controller.js',
+        _STEP,
+        (
+            '$scope.stepModels.volumeForm = ctrl.volume = {',
+            'metadata: {}',
+            'ctrl.volume.volume_type = ',
+        ),
+    ),
+    (
+        _DASHBOARD,
+        'api/rest/cinder.py',
+        _STEP,
+        ("metadata=request.DATA['metadata']",),
     ),
 )
 
 CLAUSES: tuple[contract.Clause | contract.Passage, ...] = (
-    *PAGES,
-    *NOTED,
-    *CLIENTS,
-    *FRAMEWORK,
-    *horizon_passages.PASSAGES,
+    *(
+        contract.Clause(
+            module, f'{form}.base_fields', f'{_FORMS}/{ours}.py', holds=names
+        )
+        for module, form, ours, names in _FIELDS
+    ),
+    *(
+        contract.Clause(module, name, f'{_FORMS}/{ours}.py', takes, calls)
+        for module, name, ours, takes, calls in _METHODS
+    ),
+    *(
+        contract.Passage(package, file, words, ours)
+        for package, file, ours, words in _PASSAGES
+    ),
 )

@@ -6,6 +6,8 @@ from cinderclient import exceptions
 from django.utils import translation
 import hypothesis
 from hypothesis import strategies
+from openstack_dashboard.api import cinder
+import requests.exceptions
 
 from horizon_volume_opts import offers
 from horizon_volume_opts import refusals
@@ -16,6 +18,7 @@ from rbd_volume_options import registry
 from tests.unit import base
 from tests.unit import untrusted
 from tests.unit.horizon_volume_opts import fake_cloud
+from tests.unit.horizon_volume_opts import horizon_case
 
 
 class UntrustedTestCase(untrusted.TestCase):
@@ -76,6 +79,22 @@ class ReadTestCase(base.TestCase):
             exceptions.ClientException(500),
         ):
             self.assertIsNone(refusals.read(error))
+
+
+class FailuresTestCase(horizon_case.HorizonTestCase):
+    def test_failed_requests_of_horizon_raise_them(self) -> None:
+        for fault in (
+            fake_cloud.Refused(500, 'broken'),
+            requests.exceptions.Timeout('slow'),
+            requests.exceptions.ConnectionError('nobody there'),
+        ):
+            self.cloud.faults = {'GET /v3/p/volumes/': fault}
+            self.assertRaises(
+                refusals.FAILURES,
+                cinder.volume_get,
+                self.request_to('/'),
+                'v',
+            )
 
 
 class ReadableTestCase(base.TestCase):

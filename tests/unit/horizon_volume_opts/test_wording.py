@@ -45,9 +45,9 @@ class WordingTestCase(base.TestCase):
         self.assertEqual(f'Default: {text}', wording.default(value, None, key))
 
     def test_help_of_bytes_per_second_names_a_unit(self) -> None:
-        self.assertIn('100M', wording.help_of('rbd:write_bps_burst'))
-        self.assertNotIn('100M', wording.help_of('rbd:bps_burst_seconds'))
-        self.assertNotIn('100M', wording.help_of('rbd:iops_limit'))
+        self.assertIn('100M', wording.short_help('rbd:write_bps_burst'))
+        self.assertNotIn('100M', wording.short_help('rbd:bps_burst_seconds'))
+        self.assertNotIn('100M', wording.short_help('rbd:iops_limit'))
 
     @ddt.data('en', 'de')
     def test_explained_choices_fit_into_a_closed_list(self, code: str) -> None:
