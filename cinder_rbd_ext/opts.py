@@ -12,6 +12,7 @@ from rbd_volume_options import definitions
 from rbd_volume_options import operator_limits
 from rbd_volume_options import ownership
 from rbd_volume_options import registry
+from rbd_volume_options.families import data_pool
 
 #: ``SHARED_CONF_GROUP`` of Cinder, without which the options can be listed.
 SHARED_GROUP = 'backend_defaults'
@@ -73,6 +74,16 @@ _OTHER_OPTS: list[cfg.Opt] = [
         ),
     ),
     *map(_limit_opt, operator_limits.CONF_OPTIONS),
+    cfg.ListOpt(
+        backend_settings.RBD_DATA_POOLS,
+        item_type=definitions.config_type(data_pool.parse_pool, 'pool'),
+        default=[],
+        help=(
+            'Pools that the dashboard offers as data pools of volume types '
+            '(rbd:data_pool), if they exist and have the application rbd. If '
+            'unset, it offers all such pools but rbd_pool.'
+        ),
+    ),
     cfg.Opt(
         ownership.CLOUD_ID,
         type=definitions.config_type(ownership.check_cloud_id, 'UUID'),

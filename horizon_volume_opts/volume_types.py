@@ -214,10 +214,11 @@ def _save(
     client = cinder.cinderclient(request).client
     path = f'/types/{type_id}/extra_specs'
     changed = {k: v for k, v in wanted.items() if stored.get(k) != v}
+    # In this order, what is left after each deletion is valid: stripe count
+    # and unit, which are deleted together, before the object size.
     removed = sorted(
-        option.key
-        for option in _options()
-        if option.key in stored and option.key not in wanted
+        {option.key for option in _options()} & stored.keys() - wanted.keys(),
+        reverse=True,
     )
 
     def add() -> None:

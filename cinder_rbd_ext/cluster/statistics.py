@@ -51,14 +51,18 @@ def data_pools_of(
 ) -> tuple[str, ...] | None:
     """Return the other pools with the application ``rbd``, sorted.
 
+    The operator can list those that volume types may have.
+
     The client has the map of all pools, so this sends no requests. None if the
     cluster does not respond.
     """
+    offered = driver.configuration.safe_get(backend_settings.RBD_DATA_POOLS)
     try:
         pools = [
             pool
             for pool in sorted(client.cluster.list_pools())
             if pool != driver.configuration.rbd_pool
+            and (not offered or pool in offered)
             and _has_application(driver, client.cluster, pool)
         ]
     except driver.rados.Error as error:

@@ -69,6 +69,10 @@ class DataPoolsTest(base.DriverTestCase):
         self.cluster.pools['images'].applications = ('rgw',)
         self.assertEqual(['data', 'volumes2'], self._reported())
 
+    def test_operator_lists_the_pools(self) -> None:
+        self.driver = self.make_driver(rbd_data_pools='volumes2,gone')
+        self.assertEqual(['volumes2'], self._reported())
+
     def test_no_pool_is_written(self) -> None:
         for pool in self.cluster.pools.values():
             pool.write_error = errno.EPERM
