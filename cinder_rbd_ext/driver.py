@@ -50,8 +50,8 @@ from cinder_rbd_ext.lifecycle import takeover
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import settlement
 from cinder_rbd_ext.trash import entries
 from cinder_rbd_ext.trash import purger
 from cinder_rbd_ext.trash import relatives
@@ -92,13 +92,11 @@ class RBDExtDriver(rbd.RBDDriver):
         self.purger = purger.Purger(self)
         self.deletions = deletion.Deletions(self, self._maker.creations)
         self.configurations = reconfiguration.Reconfigurations(self)
-        self._settlement = settlement.Settlement(self)
-        self._retypes = retypes.Retypes(self, self._settlement)
-        self._migrations = migration.Migrations(
-            self, self._settlement, self._retypes
-        )
+        self._replacements = replacement.Replacements(self)
+        self._retypes = retypes.Retypes(self, self._replacements)
+        self._migrations = migration.Migrations(self, self._replacements)
         self._recovery = recovery.Recovery(
-            self, self._settlement, self._retypes, self._stock_retype
+            self, self._replacements, self._retypes, self._stock_retype
         )
         self._next_search = float('-inf')
         # Each creation of an image goes through these two.
@@ -148,7 +146,7 @@ class RBDExtDriver(rbd.RBDDriver):
             if not creation.set_up:
                 # The stock driver skips this for encrypted volumes.
                 update.update(self._setup_volume(volume))
-        settlement.remove_keys(self, volume, creation.accepted)
+        record.remove_keys(volume, creation.accepted, self.backend_name)
         return update
 
     def create_volume_from_snapshot(
@@ -451,8 +449,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """
         stock = functools.partial(self._stock_retype, volume, new_type, diff)
         try:
-            lock = volume_use.replacing(self, volume)
-            return self._retypes.retype(volume, new_type, stock, lock)
+            return self._retypes.retype(volume, new_type, stock)
         finally:
             # With the statistics that Cinder requests next.
             self._next_search = float('-inf')
@@ -558,11 +555,11 @@ class RBDExtDriver(rbd.RBDDriver):
 
         :param snapshots: the names of its snapshots
         """
-        return self._settlement.keeps_former(volume_id, set(snapshots))
+        return self._replacements.keeps_former(volume_id, set(snapshots))
 
     def unmanage(self, volume: protocols.Volume) -> None:
         """Give an image away, which keeps its name."""
-        self._settlement.settle_idle(volume.id)
+        self._replacements.settle_idle(volume.id)
         super().unmanage(volume)
         if self.images.exists(volume.name):
             self.configurations.release(volume)
@@ -584,7 +581,7 @@ class RBDExtDriver(rbd.RBDDriver):
         """Settle what requests of the former owner have left."""
         with contextlib.suppress(exception.CinderException, self.rbd.Error):
             # If that fails, recovery does it later.
-            self._settlement.settle_idle(volume['id'])
+            self._replacements.settle_idle(volume['id'])
         return super().accept_transfer(context, volume, new_user, new_project)
 
     def _get_image_status(self, image_name: str) -> Update:
@@ -617,7 +614,7 @@ class RBDExtDriver(rbd.RBDDriver):
             with locks.exclusive(self, volume, volume_use.LONG_WAIT) as lock:
                 with self._busy_after_timeout(volume.name):
                     migration.finished(volume)
-                    self._settlement.settle(volume.id)
+                    self._replacements.settle(volume.id)
                 # Its status can have been reset while this waited.
                 if volume.status == fields.VolumeStatus.DELETING and (
                     marker.status_of(volume.id) not in (None, volume.status)

@@ -31,6 +31,7 @@ from sqlalchemy import orm
 
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import releases
+from rbd_volume_options import accepted_keys
 from rbd_volume_options import definitions
 from rbd_volume_options import errors
 from rbd_volume_options import image_record
@@ -406,23 +407,50 @@ def forget_reason(volume_id: str, *operations: str) -> None:
         LOG.exception('Could not remove a reason of volume %s', volume_id)
 
 
-def moved(
-    volume: protocols.Volume, backend: str, state: options.Values | None
-) -> None:
-    """Record that the image of a volume has moved to another back end.
+def moved(volume_id: str, backend: str) -> None:
+    """Record that an unchanged image belongs to another back end.
 
     A failure is logged and not raised: the image has already moved.
-
-    :param state: None if the image is unchanged, with or without a record
     """
     try:
-        if state:
-            state = state.with_origins(image_record.origins(stored(volume.id)))
-            replace(volume, image_record.Record(state, backend))
-        else:
-            update(volume.id, backend=backend)
+        update(volume_id, backend=backend)
     except Exception:
-        LOG.exception('Could not update the record of volume %s', volume.id)
+        LOG.exception('Could not update the record of volume %s', volume_id)
+
+
+def remove_keys(
+    volume: protocols.Volume,
+    acceptance: accepted_keys.Acceptance | None,
+    backend_name: str,
+) -> None:
+    """Remove the keys that are not accepted from a volume, and log them.
+
+    A model update would replace all metadata, which the owner may have
+    changed since. The volume object stays consistent with the database, so
+    that Cinder does not save it again. A failure is logged: the image has
+    already changed, and Cinder must save that.
+    """
+    if not acceptance or not acceptance.dropped:
+        return
+    try:
+        for name in sorted(acceptance.dropped):
+            if name in volume.metadata:
+                volume.delete_metadata_key(name)
+            else:
+                # The owner has set it since the volume was read.
+                db.volume_metadata_delete(volume._context, volume.id, name)
+    except Exception:
+        LOG.exception('Could not remove the keys of volume %s', volume.id)
+        return
+    LOG.info(
+        'Volume %(id)s: removed keys that its volume type does not '
+        'accept on back end %(backend)s: %(keys)s',
+        {
+            'id': volume.id,
+            'backend': backend_name,
+            'keys': acceptance.reasons,
+        },
+    )
 
 
 def forget(volume_id: str) -> None:

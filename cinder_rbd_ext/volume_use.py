@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import contextlib
 import functools
 import threading
-import time
 from typing import Any
 
 from cinder import context
@@ -42,20 +41,8 @@ SHORT_WAIT = 45.0
 _MOMENT = 1.0
 _MOST_WAITING = 8
 
-# Seconds between two looks at the database.
-_PAUSE = 1.0
-
 # Migration statuses of a volume whose data Cinder copies, or has copied.
 _COPIED = (marker.MIGRATING, 'completing')
-
-# Statuses of a snapshot on which Cinder works.
-_WORKING = (
-    fields.SnapshotStatus.CREATING,
-    fields.SnapshotStatus.DELETING,
-    fields.SnapshotStatus.BACKING_UP,
-    fields.SnapshotStatus.RESTORING,
-    fields.SnapshotStatus.UNMANAGING,
-)
 
 
 @contextlib.contextmanager
@@ -166,26 +153,6 @@ def renamed(image_id: str) -> list[Any]:
 
 
 @contextlib.contextmanager
-def replacing(
-    driver: protocols.Driver,
-    volume: protocols.Volume,
-    wait: float = locks.WAIT,
-) -> Iterator[locks.Exclusive]:
-    """Hold the lock of a volume alone, after requests accepted earlier.
-
-    A request that Cinder has accepted might not wait long enough. One that is
-    not served in time is not waited for: its service may have been killed.
-    """
-    until = time.monotonic() + wait
-    while True:
-        with locks.exclusive(driver, volume, _left(until)) as lock:
-            if not _left(until) or not _is_requested(volume.id):
-                yield lock
-                return
-        time.sleep(min(_PAUSE, _left(until)))
-
-
-@contextlib.contextmanager
 def _using(
     driver: protocols.Driver,
     lock: Callable[[float], contextlib.AbstractContextManager[Any]],
@@ -252,29 +219,4 @@ def is_copied(volume: protocols.Volume) -> bool:
     return bool(
         volume.migration_status in _COPIED
         and volume.previous_status == fields.VolumeStatus.AVAILABLE
-    )
-
-
-def _left(until: float) -> float:
-    return max(0.0, until - time.monotonic())
-
-
-def _is_requested(volume_id: str) -> bool:
-    """Return whether Cinder has accepted requests that use the image.
-
-    Cinder writes these statuses before it sends the request to the service. It
-    reads the status of the volume again after that for a new snapshot, and
-    before that for a new volume.
-    """
-    admin = context.get_admin_context()
-    snapshots = objects.SnapshotList.get_all_for_volume(admin, volume_id)
-    if any(snapshot.status in _WORKING for snapshot in snapshots):
-        return True
-    sources: list[dict[str, Any]] = [{'source_volid': volume_id}]
-    if snapshots:
-        sources.append({'snapshot_id': [each.id for each in snapshots]})
-    creating = {'status': fields.VolumeStatus.CREATING}
-    return any(
-        objects.VolumeList.get_all(admin, limit=1, filters=creating | source)
-        for source in sources
     )

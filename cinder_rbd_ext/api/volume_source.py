@@ -114,7 +114,7 @@ def check_usable(volume: protocols.Volume, name: str) -> None:
 
     The service would wait for it in a thread. A request that arrives before
     the status of the volume changes is served before its image is replaced
-    (:func:`cinder_rbd_ext.volume_use.replacing`).
+    (:func:`cinder_rbd_ext.retype.replacement.alone`).
 
     :param name: what the request uses
     :raises HTTPBadRequest: while the image of the volume is replaced

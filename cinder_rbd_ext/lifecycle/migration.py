@@ -2,29 +2,13 @@
 
 """Migrations of volumes, and the keys that remain.
 
-A volume is migrated to another pool of the same cluster by a verified copy, as
-in a retype (:mod:`cinder_rbd_ext.retype.retypes`). The stock driver deletes
-the source before Cinder has saved the new back end. Here, one update of the
-row names both (:mod:`cinder_rbd_ext.retype.commit`). All steps but the last
-hold the exclusive lock of the volume.
-
-=========  =============================  ====================================
-Step       Before it                      After a kill, or a failure
-=========  =============================  ====================================
-marker     Cinder has set the migration   Without the marker, the request is
-           status ``migrating``.          lost: the service that starts next
-                                          returns the volume to its old status.
-copy,      The source has no watcher, no  A copy that no row names. It is
-verify     clone and no snapshot of a     removed; the volume gets its old
-           group. The row has the token.  status, and the migration status
-                                          ``error``.
-commit     The copy equals the source.    As above, or the row names the copy
-                                          and the new back end.
-record,    The row names the copy.        Keys that the new back end does not
-settle                                    accept remain. Recovery moves the
-                                          source to the trash.
-save       Cinder saves status and type.  Recovery saves them.
-=========  =============================  ====================================
+A volume is migrated to another pool of the same cluster by a verified copy
+(:mod:`cinder_rbd_ext.retype.replacement`), whose commit also names the new
+back end. The stock driver deletes the source before Cinder has saved that.
+After a kill before the commit, the volume gets its old status, and the
+migration status ``error``. After it, keys that the new back end does not
+accept can remain, and recovery saves status and type. The former image is
+moved to the trash when Cinder has saved them.
 
 What cannot be copied in this way, such as an image that has clones, is left to
 Cinder, which creates a volume and copies the data
@@ -40,8 +24,6 @@ driver.
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import dataclasses
-import functools
 import re
 from typing import Any
 
@@ -61,10 +43,9 @@ from cinder_rbd_ext import user_messages
 from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.imaging import lookup
 from cinder_rbd_ext.retype import commit
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import settlement as settlements
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import backend_settings
 from rbd_volume_options import errors
@@ -98,20 +79,12 @@ Move = Callable[[Any], tuple[bool, Update | None]]
 
 
 class Migrations:
-    """Migrations of the volumes of a back end.
-
-    :param settlement: of the driver
-    :param own: the retypes of the driver, which make copies, too
-    """
+    """Migrations of the volumes of a back end."""
 
     def __init__(
-        self,
-        driver: protocols.Driver,
-        settlement: settlements.Settlement,
-        own: retypes.Retypes,
+        self, driver: protocols.Driver, own: replacement.Replacements
     ) -> None:
-        self._driver, self._retypes = driver, own
-        self._settlement = settlement
+        self._driver, self._replacements = driver, own
         self._images: lookup.ImageLookup = driver.images
 
     def _other_pool(self, host: dict[str, Any]) -> str:
@@ -134,99 +107,63 @@ class Migrations:
         :raises CopyFailed: if the volume is in use, which Cinder does not see
             in the volume of the request
         """
-        mark = marker.new(
-            self._driver,
-            self._settlement.process,
-            _new_type_of(volume),
-            left=image_record.backend_of(volume),
-            destination=back_end_of(host),
-        )
         pool = self._other_pool(host)
         # Recovery needs the access too.
         reason = self._no_access(pool) if pool else None
-
         with (
             _status_kept(volume),
-            self._settlement.requested(
+            self._replacements.requested(
                 volume,
-                mark,
-                volume_use.replacing(self._driver, volume),
-                ('host', 'name_id'),
+                _new_type_of(volume),
+                left=image_record.backend_of(volume),
                 is_announced=bool(pool) and not reason,
-            ) as held,
+            ) as running,
         ):
+            accepted = self.accepted(volume, host)
+            if accepted is not None and not reason:
+                if not pool:
+                    moved, update = move(backend_settings.with_location(host))
+                    if moved:
+                        self._complete(volume, host, accepted)
+                        return True, update or None
+                else:
+                    reason = self._copied(running, host, pool)
+                    if not reason:
+                        self._complete(volume, host, accepted, pool)
+                        return True, None
             if reason:
-                _log_left(volume, reason)
-            done = self._migrated(
-                volume, host, None if reason else pool, mark, move, held
-            )
-        if not done[0]:
-            late_request.release(volume)
-        return done
-
-    def _migrated(
-        self,
-        volume: protocols.Volume,
-        host: dict[str, Any],
-        pool: str | None,
-        mark: marker.Marker,
-        move: Move,
-        held: locks.Exclusive,
-    ) -> tuple[bool, Update | None]:
-        """Migrate a volume under its lock.
-
-        :param pool: that of the other back end; empty if the image stays in
-            its pool, None if it cannot be copied there
-        """
-        accepted = self.accepted(volume, host)
-        if accepted is not None and pool is not None:
-            if pool:
-                if self._copied(volume, host, pool, mark, held):
-                    self._complete(volume, host, pool, accepted)
-                    return True, None
-            else:
-                moved, update = move(backend_settings.with_location(host))
-                if moved:
-                    if backend_settings.is_ours(host['capabilities']):
-                        record.moved(volume, back_end_of(host), None)
-                    else:
-                        self._leave(volume, None)
-                    settlements.remove_keys(self._driver, volume, accepted)
-                    return True, update or None
-        self._check_is_unused(volume)
-        self._settlement.forget_announced(volume.id, mark)
+                LOG.info(
+                    'Volume %(id)s is left to Cinder to migrate: %(reason)s',
+                    {'id': volume.id, 'reason': reason},
+                )
+            self._check_is_unused(volume)
+        late_request.release(volume)
         return False, None
 
     def _complete(
         self,
         volume: protocols.Volume,
         host: dict[str, Any],
-        pool: str,
         accepted: accepted_keys.Acceptance,
+        pool: str | None = None,
     ) -> None:
-        """Complete a migration after its commit; failures are logged.
+        """Complete a migration; failures are logged.
 
         After an exception, Cinder would save that it has failed.
+
+        :param pool: of the copy, which has its record; None without a copy
         """
         try:
-            self._images.mark(volume.name, pool)
+            if pool:
+                self._images.mark(volume.name, pool)
             if not backend_settings.is_ours(host['capabilities']):
-                self._leave(volume, pool)
-            settlements.remove_keys(self._driver, volume, accepted)
-            # Another service may delete the volume as soon as Cinder has saved
-            # the status. The marker tells recovery to end the request.
-            self._settlement.remove_former(volume.id)
+                self._driver.configurations.release(volume, pool)
+                record.forget(volume.id)
+            elif not pool:
+                record.moved(volume.id, back_end_of(host))
+            record.remove_keys(volume, accepted, self._driver.backend_name)
         except Exception:
-            LOG.exception(
-                'Could not complete the migration of volume %s; its former '
-                'image is removed later',
-                volume.id,
-            )
-
-    def _leave(self, volume: protocols.Volume, pool: str | None) -> None:
-        """Leave an image to another driver."""
-        self._driver.configurations.release(volume, pool)
-        record.forget(volume.id)
+            LOG.exception('Could not complete migration of %s', volume.id)
 
     def _check_is_unused(self, volume: protocols.Volume) -> None:
         """Check that Cinder may copy the data of a volume, without Nova.
@@ -265,74 +202,43 @@ class Migrations:
         )
 
     def _copied(
-        self,
-        volume: protocols.Volume,
-        host: dict[str, Any],
-        pool: str,
-        mark: marker.Marker,
-        held: locks.Exclusive,
-    ) -> bool:
+        self, running: replacement.Request, host: dict[str, Any], pool: str
+    ) -> str | None:
         """Copy an image to another pool, and have the row name the copy.
 
-        :returns: False if Cinder must copy the image
+        :returns: why Cinder must copy the image; None if it was copied
+        :raises CopyFailed: if Cinder must not either
         """
+        volume = running.volume
         is_retyped = volume.status == marker.RETYPING
-        if is_retyped and (slow := self._retypes.slow_limit(volume.id)):
+        if is_retyped and (slow := self._replacements.slow_limit(volume.id)):
             # Tenants request any number, and each holds a place.
             raise _refusal(volume, slow)
-        mark = dataclasses.replace(
-            mark,
-            former=volume.name_id,
-            former_pool=str(self._driver.configuration.rbd_pool),
-            pool=pool,
-        )
-        copy = copies.Copy(self._driver, volume.name, mark)
+
+        def columns(state: options.Values) -> Update:
+            """A back end with another driver ignores the record."""
+            text = None
+            if backend_settings.is_ours(host['capabilities']):
+                text = record.text_for(
+                    record.stored(volume.id),
+                    state,
+                    running.mark.image,
+                    backend=back_end_of(host),
+                )
+            return {
+                'host': host['host'],
+                'cluster_name': host.get('cluster_name'),
+                'provider_id': text,
+            }
+
         state = copied_state(volume, host, self._images.state_of(volume.name))
-        with self._retypes.places.place(
-            copy,
-            state,
-            volume.project_id if is_retyped else '',
-            held.check,
-        ) as reason:
-            if reason in admission.FOR_ALL_COPIES:
-                raise _refusal(volume, reason)
-            if reason:
-                _log_left(volume, reason)
-                return False
-            self._retypes.replace(
-                volume,
-                mark,
-                copy,
-                state,
-                held,
-                functools.partial(self._moved_row, volume, host, mark),
-            )
-        return True
-
-    @staticmethod
-    def _moved_row(
-        volume: protocols.Volume,
-        host: dict[str, Any],
-        mark: marker.Marker,
-        state: options.Values,
-    ) -> Update:
-        """Return the columns that change when a volume has moved.
-
-        A back end with another driver ignores the record.
-        """
-        text = None
-        if backend_settings.is_ours(host['capabilities']):
-            text = record.text_for(
-                record.stored(volume.id),
-                state,
-                mark.image,
-                backend=mark.destination,
-            )
-        return {
-            'host': host['host'],
-            'cluster_name': host.get('cluster_name'),
-            'provider_id': text,
-        }
+        project = volume.project_id if is_retyped else ''
+        reason = self._replacements.replace(
+            running, pool, state, project, columns
+        )
+        if reason in admission.FOR_ALL_COPIES:
+            raise _refusal(volume, reason)
+        return reason
 
     def _no_access(self, pool: str) -> str | None:
         try:
@@ -421,7 +327,7 @@ class Migrations:
                 raise commit.CopyFailed(reason=reason)
             # Afterwards, the volume has neither of the two images of an
             # earlier request, which could then no longer be settled.
-            self._settlement.settle_idle(volume.id)
+            self._replacements.settle_idle(volume.id)
             current = record.stored_volume(volume.id)
             items = image_record.items(current)
             slow = ', '.join(
@@ -545,13 +451,6 @@ def _new_type_of(volume: protocols.Volume) -> str:
     if volume.status != marker.RETYPING:
         return ''
     return record.items_of(volume.id).get(image_record.RECORD_NEW_TYPE, '')
-
-
-def _log_left(volume: protocols.Volume, reason: str) -> None:
-    LOG.info(
-        'Volume %(id)s is left to Cinder to migrate: %(reason)s',
-        {'id': volume.id, 'reason': reason},
-    )
 
 
 def _refusal(volume: protocols.Volume, reason: str) -> commit.CopyFailed:

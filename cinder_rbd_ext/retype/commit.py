@@ -9,8 +9,8 @@ the token of the request, in a column of the row that RBD does not use.
 ==========  ============================  ====================================
 Step        Before it                     After a kill, or a failure
 ==========  ============================  ====================================
-begin       The row names the image. The  The marker, perhaps the token: the
-            marker names both.            volume is unchanged.
+begin       The row names the image.      The token, perhaps the marker that
+                                          names both: the volume is unchanged.
 commit      The copy is verified. It and  The row names one of the two images,
             the image are locked. The     and nothing shows which one was
             copy was opened just before.  answered: it is read.
@@ -62,15 +62,15 @@ class UnknownOutcome(exception.VolumeBackendAPIException):
 
 
 def begin(volume: protocols.Volume, mark: marker.Marker) -> None:
-    """Write the marker and the token of a request that is about to copy.
+    """Write the token and the marker of a request that is about to copy.
 
     :param volume: the manager's object
     :raises VolumeBackendAPIException: if the row has changed since the request
     """
-    marker.write(volume.id, mark)
     token = {'provider_geometry': mark.image}
     if not volume.conditional_update(token, _requested(volume)):
         raise late_request.ended(volume)
+    marker.write(volume.id, mark)
 
 
 def _requested(volume: protocols.Volume) -> dict[str, Any]:

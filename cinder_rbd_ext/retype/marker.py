@@ -10,7 +10,6 @@ what a killed service left. It exists only for that time.
 from collections.abc import Mapping
 import dataclasses
 import json
-import uuid
 
 from cinder import context
 from cinder import exception
@@ -51,10 +50,8 @@ class Marker:
     :ivar former_pool: the pool of the image before
     :ivar pool: the pool of the copy
     :ivar left: the back end from which the volume is migrated
-    :ivar destination: the back end to which the volume is migrated
     :ivar percent: percentage of the data that is copied
     :ivar at: time of the last progress in ISO 8601, UTC
-    :ivar is_over: whether the status of the volume is that of a later request
     """
 
     image: str
@@ -67,10 +64,8 @@ class Marker:
     former_pool: str = ''
     pool: str = ''
     left: str = ''
-    destination: str = ''
     percent: int = 0
     at: str = ''
-    is_over: bool = False
 
     @property
     def has_begun(self) -> bool:
@@ -91,24 +86,6 @@ class Marker:
 def name_of(name_id: str) -> str:
     """Return the name of the image that a row names."""
     return str(cfg.CONF.volume_name_template % name_id)
-
-
-def new(
-    driver: protocols.Driver,
-    process: str,
-    type_id: str = '',
-    left: str = '',
-    destination: str = '',
-) -> Marker:
-    """Return the marker of a new request."""
-    return Marker(
-        str(uuid.uuid4()),
-        driver.host or '',
-        process,
-        type_id,
-        left=left,
-        destination=destination,
-    )
 
 
 def read(admin_metadata: Mapping[str, str]) -> Marker | None:
@@ -174,26 +151,6 @@ def _without(rows: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def of_deleted_volumes(driver: protocols.Driver) -> list[tuple[str, Marker]]:
-    """Return the volumes that were deleted with the marker of a migration.
-
-    Only those that have left the back end of the driver, with their markers.
-    """
-    found = record.items_of_deleted(
-        image_record.RECORD_MARKED, back_end_of(driver)
-    )
-    return [
-        (volume_id, mark)
-        for volume_id, items in found.items()
-        if (mark := read(items)) and mark.has_begun
-    ]
-
-
-def forget_deleted(volume_id: str) -> None:
-    """Have a deleted volume not be found any more by its marker."""
-    record.clear_of_deleted(volume_id, image_record.RECORD_MARKED)
-
-
 def is_migrating(volume: protocols.Volume | record.Row) -> bool:
     """Return whether Cinder migrates a volume at this moment.
 
@@ -203,8 +160,15 @@ def is_migrating(volume: protocols.Volume | record.Row) -> bool:
 
 
 def is_requested(volume: protocols.Volume, mark: Marker) -> bool:
-    """Return whether a volume has the status that the request had set."""
-    if mark.is_over:
+    """Return whether a volume has the status that the request had set.
+
+    A request that was given up has neither its token nor its image in the row.
+    The status is then that of a later one.
+    """
+    if mark.has_begun and mark.image not in (
+        volume.provider_geometry,
+        volume.name_id,
+    ):
         return False
     if mark.left:
         return volume.migration_status == MIGRATING

@@ -3,10 +3,12 @@
 """Completion of requests that a killed service interrupted.
 
 The marker and the row tell what to do, inside the exclusive lock of the volume
-(:mod:`cinder_rbd_ext.retype.settlement`). A status is released only if the
-service that had set it is down, or is another process now. If the row names
-the copy, the request is completed; otherwise the volume gets its former status
-and keeps its type. The back end that a volume has left finds it by its marker.
+(:mod:`cinder_rbd_ext.retype.replacement`). A status is released only if the
+service that had set it is down, or is another process now. The update that
+releases it also voids the token, and expects the image that was looked at. If
+the row names the copy, the request is completed; otherwise the volume gets its
+former status and keeps its type. The back end that a volume has left finds it
+by its marker.
 
 A service that is killed before the driver has written a marker loses the
 request. The next one receives waiting requests for :data:`LOST` seconds, and
@@ -23,10 +25,7 @@ import contextlib
 import dataclasses
 import datetime
 import functools
-import sys
 import threading
-import time
-import traceback
 from typing import Any
 
 from cinder import context
@@ -47,18 +46,12 @@ from cinder_rbd_ext import record
 from cinder_rbd_ext import releases
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.imaging import open_image
-from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
-from cinder_rbd_ext.retype import settlement as settlements
 from rbd_volume_options import errors
 
 LOG = logging.getLogger(__name__)
-
-#: Seconds between two attempts while something is left to do, and for which a
-#: search repeats them.
-PAUSE = 5.0
-REPEATED_FOR = 140.0
 
 #: Seconds in which a service that starts receives the requests that wait.
 LOST = 70.0
@@ -75,17 +68,16 @@ class Recovery:
     def __init__(
         self,
         driver: protocols.Driver,
-        settlement: settlements.Settlement,
+        replacements: replacement.Replacements,
         own: retypes.Retypes,
         stock: Stock,
     ) -> None:
         self._driver = driver
-        self._settlement = settlement
+        self._replacements = replacements
         self._retypes = own
         self._stock = stock
         self._searching = threading.Lock()
         self._has_searched = False
-        self._logged: set[object] = set()
         self._begin()
         # Cinder creates the driver once, before it forks the service. A
         # service that was killed is forked again.
@@ -95,7 +87,7 @@ class Recovery:
         self._began = timeutils.utcnow()
 
     def start(self) -> None:
-        """Search in the background.
+        """Search in the background, unless another thread does.
 
         The driver calls this whenever Cinder requests its statistics: when the
         service starts, periodically, and after each retype.
@@ -104,36 +96,13 @@ class Recovery:
             threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
-        """Search unless another thread does."""
-        if not self._searching.acquire(blocking=False):
-            return
-        try:
-            self._search()
-        except Exception:
-            self._log('any volume')
-        finally:
-            self._searching.release()
-
-    def _log(self, what: str) -> None:
-        """Log an exception, the first of a kind with its traceback."""
-        kind, error, trace = sys.exc_info()
-        lines = traceback.extract_tb(trace, limit=-1)
-        cause = kind, *((line.filename, line.lineno) for line in lines)
-        LOG.error(
-            'Could not settle the request for %s: %s',
-            *(what, error),
-            exc_info=cause not in self._logged,
-        )
-        self._logged.add(cause)
-
-    def _search(self) -> None:
-        # Statistics are requested, and this is repeated, every minute. An
-        # image can have a watcher for much longer.
-        until = time.monotonic() + REPEATED_FOR
-        while self.recover_all() and time.monotonic() < until:
-            time.sleep(PAUSE)
-        self.return_lost()
-        self._settlement.settle_deleted()
+        with self._searching:
+            try:
+                self.recover_all()
+                self.return_lost()
+                self._replacements.settle_deleted()
+            except Exception:
+                LOG.exception('Could not search for interrupted requests')
 
     def recover_all(self) -> bool:
         """Settle all markers of the back end; return whether some are left."""
@@ -143,30 +112,27 @@ class Recovery:
         self,
         volume_ids: Iterable[str],
         settle: Callable[[str, locks.Exclusive], bool],
-        counts_used: bool = False,
     ) -> bool:
         """Settle volumes, each under its lock; return whether some are left.
 
-        :param counts_used: whether those that are in use or failed count
+        They are tried again with the next statistics.
         """
         is_left = False
         for volume_id in volume_ids:
             try:
-                with locks.exclusive(
-                    self._driver, record.stored_volume(volume_id), wait=0
-                ) as held:
+                volume = record.stored_volume(volume_id)
+                with locks.exclusive(self._driver, volume, wait=0) as held:
                     is_left |= not settle(volume_id, held)
-            except locks.VolumeLocked:
-                LOG.debug('Volume %s is in use', volume_id)
-                is_left |= counts_used
             except exception.VolumeNotFound:
                 LOG.debug('Volume %s was deleted', volume_id)
-            except self._driver.rbd.ImageBusy:
-                LOG.debug('An image of volume %s has a watcher', volume_id)
+            except (locks.VolumeLocked, self._driver.rbd.ImageBusy) as error:
+                LOG.debug('Volume %s is in use: %s', volume_id, error)
                 is_left = True
             except Exception:
-                self._log(f'volume {volume_id}')
-                is_left |= counts_used
+                LOG.exception(
+                    'Could not settle the request for volume %s', volume_id
+                )
+                is_left = True
         return is_left
 
     def return_lost(self) -> None:
@@ -189,7 +155,6 @@ class Recovery:
                 )
             ],
             self._return,
-            counts_used=True,
         )
 
     def _has_waited(self, changed: datetime.datetime) -> bool:
@@ -198,12 +163,12 @@ class Recovery:
         age = timeutils.utcnow() - since
         return bool(age.total_seconds() >= LOST)
 
-    def _return(self, volume_id: str, _held: locks.Exclusive) -> bool:
+    def _return(self, volume_id: str, held: locks.Exclusive) -> bool:
         """Return a volume to its former status if its request was lost.
 
         :returns: whether that is certain
         """
-        volume = record.stored_volume(volume_id)
+        volume = held.volume
         changed = timeutils.normalize_time(volume.updated_at)
         if (
             changed <= self._began
@@ -232,7 +197,7 @@ class Recovery:
 
     def _recover(self, volume_id: str, held: locks.Exclusive) -> bool:
         """Settle the marker of a volume; return whether it is settled."""
-        volume = record.stored_volume(volume_id)
+        volume = held.volume
         mark = marker.read(volume.admin_metadata)
         if mark is None:
             return True
@@ -243,22 +208,16 @@ class Recovery:
             if marker.read(volume.admin_metadata) != mark:
                 return False
         if marker.is_requested(volume, mark):
-            if self._settlement.is_alive(mark):
+            if self._replacements.is_alive(mark):
                 return False
             self._release(volume, mark)
-            # The next request may set the same status.
-            marker.write(volume_id, dataclasses.replace(mark, is_over=True))
-        self._settlement.settle(volume_id)
+        self._replacements.settle(volume_id)
         return True
 
     def _release(self, volume: protocols.Volume, mark: marker.Marker) -> None:
         """End a request whose service is gone, as Cinder's manager does."""
         LOG.info('Resuming the request for volume %s', volume.id)
-        is_committed = (
-            mark.has_begun and commit.outcome(volume.id, mark) == mark.image
-        )
-        # The row cannot get another image any more.
-        volume = record.stored_volume(volume.id)
+        is_committed = mark.has_begun and volume.name_id == mark.image
         if mark.left:
             _end(volume, is_committed, mark.type_id)
             return
@@ -352,11 +311,13 @@ def _save(
         reserved = _reserved(admin, volume, type_id)
     expected = {
         name: getattr(volume, name)
-        for name in ('status', 'migration_status', 'host', 'volume_type_id')
+        for name in (
+            *('status', 'migration_status', 'host', 'volume_type_id'),
+            '_name_id',
+        )
     }
-    if not volume.conditional_update(
-        {**values, 'volume_type_id': type_id}, expected
-    ):
+    columns = {'volume_type_id': type_id, 'provider_geometry': None}
+    if not volume.conditional_update({**values, **columns}, expected):
         raise late_request.ended(volume)
     for snapshot in volume.snapshots:
         snapshot.volume_type_id = type_id

@@ -2,42 +2,28 @@
 
 """Retypes: changes of features in place, and of layouts by a copy.
 
-An image that cannot be changed in place is copied by ``rbd deep cp`` to an
-image with the new layout, which is verified. One update of Cinder's row then
-makes it the volume's (:mod:`cinder_rbd_ext.retype.commit`). All of this holds
-the exclusive lock of the volume.
+An image that cannot be changed in place is replaced by a verified copy with
+the new layout (:mod:`cinder_rbd_ext.retype.replacement`). Two steps follow:
 
 =========  =============================  ====================================
 Step       Before it                      After a kill, or a failure
 =========  =============================  ====================================
-marker     Cinder has set the status.     Without the marker, the request is
-                                          lost: the service that starts next
-                                          returns the volume to its old status.
-begin      There is room for a copy.      The same.
-copy,      The row has the token. The     A copy that no row names. It is
-verify     marker names both images.      removed; the volume is unchanged.
-commit     The source has no watcher, no  As above, or the row names the copy.
-           clone, and is as before the    Then only the next steps are missing.
-           copy.
 complete   The row names the copy, or     Recovery repeats this, and saves type
            none was needed.               and status. A failure is logged.
 save       Cinder saves the type.         The same.
-settle     Cinder has saved the type.     Both images exist. The former one is
-                                          moved to the trash later.
 =========  =============================  ====================================
 
 The step "complete" changes features, limits and keys in place. The stock part
 does not change limits that keys set; after it, the image is compared with the
 keys, as at each later attachment.
 
-After a failure before the commit, the copy is removed, the volume keeps its
-type, and its owner gets a message. After the commit nothing is raised: Cinder
-would copy the image that the volume had before, and delete the other one.
-Incremental backups continue: their snapshots are copied.
+After a failure before the commit, the volume keeps its image and its type, and
+its owner gets a message. After the commit nothing is raised: Cinder would copy
+the image that the volume had before, and delete the other one. Incremental
+backups continue: their snapshots are copied.
 """
 
 from collections.abc import Callable
-import contextlib
 import dataclasses
 from typing import Any
 
@@ -49,7 +35,6 @@ from oslo_log import log as logging
 
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import late_request
-from cinder_rbd_ext import locks
 from cinder_rbd_ext import option_errors
 from cinder_rbd_ext import protocols
 from cinder_rbd_ext import record
@@ -57,14 +42,12 @@ from cinder_rbd_ext import type_specs
 from cinder_rbd_ext import user_messages
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import commit
-from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import settlement
+from cinder_rbd_ext.retype import replacement
 from rbd_volume_options import features
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
 from rbd_volume_options import options
-from rbd_volume_options import rate_limits
 from rbd_volume_options import request
 from rbd_volume_options import retype_plan
 
@@ -89,88 +72,77 @@ class Retypes:
     """Retypes of the volumes of a back end."""
 
     def __init__(
-        self, driver: protocols.Driver, own: settlement.Settlement
+        self, driver: protocols.Driver, own: replacement.Replacements
     ) -> None:
         self._driver = driver
-        self._settlement = own
-        #: Also those of migrations.
-        self.places = admission.Copies(driver)
+        self._replacements = own
 
     def retype(
         self,
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
         stock: Stock,
-        lock: contextlib.AbstractContextManager[locks.Exclusive],
     ) -> tuple[bool, Update | None]:
         """Retype a volume.
 
-        :param lock: from :func:`cinder_rbd_ext.volume_use.replacing`
         :returns: whether the image matches the new type, and the model update.
             Otherwise the volume is unchanged, and the retype requires a
             migration by Cinder.
         :raises VolumeOptionRefused: for options that are not possible on any
             volume
         """
-        mark = marker.new(
-            self._driver, self._settlement.process, type_id=new_type.id
-        )
-
-        with self._settlement.requested(
-            volume, mark, lock, ('status', 'name_id')
-        ) as held:
+        with self._replacements.requested(volume, new_type.id) as running:
             record.forget_reason(
                 volume.id,
                 image_record.REASON_RETYPE,
                 image_record.REASON_LAYOUT,
             )
-            marker.write(volume.id, mark)
-            done = self._retype(volume, new_type, stock, mark, held)
-            if not done[0]:
-                self._settlement.forget_announced(volume.id, mark)
-                if marker.status_of(volume.id) != marker.RETYPING:
-                    # Cinder must not migrate the volume either.
-                    raise late_request.ended(volume)
-            return done
+            with option_errors.of_volume(
+                volume,
+                self._driver.backend_name,
+                user_messages.Operation.RETYPE,
+            ):
+                decided = self.make_plan(volume, new_type)
+            reason = self._reason_against(volume, new_type, decided)
+            if reason is None and decided.target:
+                reason = self._copied(running, decided.target)
+            if reason is None:
+                running.is_done = True
+                return True, self._completed(volume, new_type, decided, stock)
+        LOG.info(
+            'Retype of volume %(id)s needs a migration: %(obstacle)s; '
+            'the image is not converted: %(why)s',
+            {'id': volume.id, 'obstacle': decided.obstacle, 'why': reason},
+        )
+        refuse(volume, reason)
+        if marker.status_of(volume.id) != marker.RETYPING:
+            # Cinder must not migrate the volume either.
+            raise late_request.ended(volume)
+        if reason in admission.FOR_ALL_COPIES:
+            # Cinder migrates the same object next, if the caller allows.
+            setattr(volume, NOT_COPIED, reason)
+        return False, None
 
-    def _retype(
+    def _completed(
         self,
         volume: protocols.Volume,
         new_type: protocols.VolumeType,
+        decided: retype_plan.RetypePlan,
         stock: Stock,
-        mark: marker.Marker,
-        held: locks.Exclusive,
-    ) -> tuple[bool, Update | None]:
-        with option_errors.of_volume(
-            volume, self._driver.backend_name, user_messages.Operation.RETYPE
-        ):
-            decided = self.make_plan(volume, new_type)
-        reason = self._reason_against(volume, new_type, decided)
-        if reason is None and decided.target:
-            reason = self._copied(volume, mark, decided.target, held)
-        if reason is not None:
-            LOG.info(
-                'Retype of volume %(id)s needs a migration: %(obstacle)s; '
-                'the image is not converted: %(why)s',
-                {'id': volume.id, 'obstacle': decided.obstacle, 'why': reason},
-            )
-            refuse(volume, reason)
-            if reason in admission.FOR_ALL_COPIES:
-                # Cinder migrates the same object next, if the caller allows.
-                setattr(volume, NOT_COPIED, reason)
-            return False, None
-        if not decided.is_copied:
-            return True, self.complete(volume, new_type, decided, stock)
+    ) -> Update | None:
+        """Act as :meth:`complete`; after a copy, nothing is raised."""
         try:
-            return True, self.complete(volume, new_type, decided, stock)
+            return self.complete(volume, new_type, decided, stock)
         except Exception:
+            if not decided.is_copied:
+                raise
             LOG.exception(
                 'Volume %s has its new image, whose features, limits or keys '
                 'could not be changed; trying again when it is attached, '
                 'detached or changed',
                 volume.id,
             )
-        return True, None
+        return None
 
     def make_plan(
         self,
@@ -211,25 +183,8 @@ class Retypes:
             return None
         if _is_attached(volume):
             return image_handles.IN_USE
-        return self._invalid_limit(new_type) or self.slow_limit(volume.id)
-
-    def slow_limit(self, volume_id: str) -> str | None:
-        """Return that limits of the owner make the comparison slow, if so.
-
-        It holds one of the few places. Only Ceph 16, which lacks the option,
-        applies limits to it.
-        """
-        current = record.stored_volume(volume_id)
-        slow = image_record.delaying(
-            rate_limits.COMPARISON, current, image_record.items(current)
-        )
-        if not (slow and self._driver.configuration.rbd_conversion_verify):
-            return None
-        with rbd.RADOSClient(self._driver) as client:
-            if client.cluster.conf_get('rbd_qos_exclude_ops') is not None:
-                return None
-        return (
-            f'these limits make it slow: {", ".join(slow)}. Remove them first'
+        return self._invalid_limit(new_type) or self._replacements.slow_limit(
+            volume.id
         )
 
     def _invalid_limit(self, new_type: protocols.VolumeType) -> str | None:
@@ -248,109 +203,29 @@ class Retypes:
         return None
 
     def _copied(
-        self,
-        volume: protocols.Volume,
-        mark: marker.Marker,
-        target: options.Values,
-        held: locks.Exclusive,
+        self, running: replacement.Request, target: options.Values
     ) -> str | None:
         """Replace the image by a copy; return why it is unchanged, or None."""
+        volume = running.volume
         pool = str(self._driver.configuration.rbd_pool)
-        mark = dataclasses.replace(
-            mark, former=volume.name_id, former_pool=pool, pool=pool
-        )
-        copy = copies.Copy(self._driver, volume.name, mark)
-        try:
-            with self.places.place(
-                copy, target, volume.project_id, held.check
-            ) as reason:
-                if reason:
-                    return reason
-                self.replace(
-                    volume,
-                    mark,
-                    copy,
-                    target,
-                    held,
-                    lambda state: {
-                        'provider_id': record.text_for(
-                            record.stored(volume.id),
-                            state,
-                            mark.image,
-                            target.origins,
-                        )
-                    },
+
+        def columns(state: options.Values) -> Update:
+            stored, image = record.stored(volume.id), running.mark.image
+            return {
+                'provider_id': record.text_for(
+                    stored, state, image, target.origins
                 )
+            }
+
+        try:
+            return self._replacements.replace(
+                running, pool, target, volume.project_id, columns
+            )
         except commit.UnknownOutcome:
             raise
         except Exception as error:
             LOG.exception('Could not convert volume %s', volume.id)
             return _told(error)
-        return None
-
-    def replace(
-        self,
-        volume: protocols.Volume,
-        mark: marker.Marker,
-        copy: copies.Copy,
-        target: options.Values,
-        held: locks.Exclusive,
-        values_of: Callable[[options.Values], Update],
-    ) -> None:
-        """Copy the image of a volume, and make the copy its image.
-
-        After a failure, the volume has its image, and the copy is removed.
-
-        :param values_of: the other columns of the row that change, by the
-            state of the copy
-        """
-        mark = dataclasses.replace(mark, former_id=copy.source_id)
-        commit.begin(volume, mark)
-
-        def check() -> None:
-            held.check()
-            self._check_applies(volume, mark)
-
-        try:
-            copy_id = copy.make_verified(
-                target, copies.report_to(volume.id, mark, check)
-            )
-            mark = marker.write(
-                volume.id,
-                dataclasses.replace(mark, image_id=copy_id, percent=100),
-            )
-            # Whoever finds the copy in the row waits until this has ended.
-            held.add(copy_id, mark.pool)
-            state = self._driver.images.state_of(mark.name, pool=mark.pool)
-            values = values_of(state)
-            check()
-            if not commit.commit(self._driver, volume, mark, values):
-                raise commit.CopyFailed(
-                    reason=f'Volume {volume.id} was changed during the copy'
-                )
-        except commit.UnknownOutcome:
-            raise
-        except Exception:
-            self._settlement.give_up(volume.id, mark)
-            raise
-
-    def _check_applies(
-        self, volume: protocols.Volume, mark: marker.Marker
-    ) -> None:
-        """Check that nobody has voided the token, or changed the status.
-
-        :raises CopyFailed: otherwise; the copy ends early
-        """
-        current = record.stored_volume(volume.id)
-        for name in ('status', 'migration_status', '_name_id'):
-            if getattr(current, name) != getattr(volume, name):
-                raise commit.CopyFailed(
-                    reason=f'The {name} of volume {volume.id} was changed'
-                )
-        if current.provider_geometry != mark.image:
-            raise commit.CopyFailed(
-                reason=f'The request for volume {volume.id} was given up'
-            )
 
     def complete(
         self,
@@ -370,7 +245,9 @@ class Retypes:
             # The stock driver has changed the features.
             decided = self.make_plan(volume, new_type)
         self._change_features(volume, decided)
-        settlement.remove_keys(self._driver, volume, decided.acceptance)
+        record.remove_keys(
+            volume, decided.acceptance, self._driver.backend_name
+        )
         # Without the keys that were removed.
         self._driver.configurations.follow(volume, new_type)
         return update

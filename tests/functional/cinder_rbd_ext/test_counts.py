@@ -111,9 +111,9 @@ class CountsTest(base.DriverTestCase):
         volume = self._loaded()
         self.driver.create_volume(volume)
         for specs, expected in (
-            ({'rbd_cache_mode': 'none'}, (3, 2, 27)),
+            ({'rbd_cache_mode': 'none'}, (3, 2, 24)),
             # The image is opened to change its features.
-            ({'rbd_object_map': 'false'}, (4, 3, 27)),
+            ({'rbd_object_map': 'false'}, (4, 3, 24)),
         ):
             new_type = objects.VolumeType.get_by_id(
                 self.admin, self.make_type(**specs)
@@ -129,7 +129,7 @@ class CountsTest(base.DriverTestCase):
                     None,
                 )
             # As recovery does after each retype.
-            self.driver._settlement.settle(volume.id)
+            self.driver._replacements.settle(volume.id)
 
     def test_managing_costs_few_operations(self) -> None:
         name = f'existing-{uuid.uuid4()}'

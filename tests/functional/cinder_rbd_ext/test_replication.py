@@ -98,7 +98,9 @@ class ReplicationTest(base.DriverTestCase):
         self.update(
             volume, {'status': 'retyping', 'previous_status': 'available'}
         )
-        mark = marker.new(self.driver, 'killed', self.make_type())
+        mark = marker.Marker(
+            'image', self.driver.host, 'killed', self.make_type()
+        )
         marker.write(volume.id, mark)
         with self.cluster.image(volume.name) as image:
             image.mirror_image_disable(False)

@@ -26,11 +26,11 @@ import rados
 import rbd
 
 from cinder_rbd_ext import admission
+from cinder_rbd_ext import record
 from cinder_rbd_ext.retype import children
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
-from cinder_rbd_ext.retype import settlement
 from rbd_volume_options import image_handles
 from rbd_volume_options import keys
 from tests import rbd_content
@@ -315,13 +315,13 @@ class CopyTest(RetypeTestCase):
         """A client replaces all metadata that it read before the retype."""
         own = {keys.OBJECT_SIZE: '4M', 'a': 'b'}
         volume = self.filled_volume(metadata=own)
-        remove = settlement.remove_keys
+        remove = record.remove_keys
 
         def late(*args: Any) -> None:
             remove(*args)
             db.volume_metadata_update(self.admin, volume.id, own, True)
 
-        with mock.patch.object(settlement, 'remove_keys', late):
+        with mock.patch.object(record, 'remove_keys', late):
             self.begin(volume)
             type_id = self.make_type(
                 rbd_object_size='1M', rbd_tenant_options=''
@@ -598,7 +598,7 @@ class InterruptedTest(RetypeTestCase):
         )
         late.close()
         with mock.patch.object(
-            self.driver._settlement, '_discard', autospec=True
+            self.driver._replacements, '_discard', autospec=True
         ):
             self.driver._recovery.recover_all()
         self.assertFalse(self.commit())
@@ -623,7 +623,7 @@ class InterruptedTest(RetypeTestCase):
     ) -> None:
         """It cannot be committed any more."""
         with mock.patch.object(
-            self.driver._settlement,
+            self.driver._replacements,
             '_discard',
             autospec=True,
             side_effect=rbd.Timeout('x'),
@@ -664,7 +664,7 @@ class InterruptedTest(RetypeTestCase):
 
     def test_marker_of_a_running_service_is_left_alone(self) -> None:
         running = dataclasses.replace(
-            self.mark, process=self.driver._settlement.process
+            self.mark, process=self.driver._replacements.process
         )
         marker.write(self.volume.id, running)
         self.assertTrue(self.driver._recovery.recover_all())

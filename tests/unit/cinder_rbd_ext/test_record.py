@@ -170,23 +170,6 @@ class ReplaceTest(RecordTestCase):
         )
 
 
-class MovedTest(RecordTestCase):
-    def test_moved_image_keeps_its_origins(self) -> None:
-        record.replace(
-            self.volume, image_record.Record(_PLAIN.with_origins(_ORIGINS))
-        )
-        record.moved(self.volume, 'h@b', _STRIPED)
-        self.assertEqual(
-            image_record.Record(_STRIPED.with_origins(_ORIGINS), 'h@b'),
-            image_record.read(record.stored(self.volume.id)),
-        )
-
-    def test_a_database_that_fails_is_logged(self) -> None:
-        self.patch('cinder.db.api.conditional_update', side_effect=OSError)
-        record.moved(self.volume, 'h@b', _STRIPED)
-        self.assertIn('Could not update the record of volume', self.log.output)
-
-
 class ForgetTest(RecordTestCase):
     def test_record_of_a_volume_that_has_left_is_removed(self) -> None:
         record.replace(

@@ -3,9 +3,6 @@
 
 """Operations on the image of a volume, under its lock."""
 
-from collections.abc import Callable
-import time
-import types
 from typing import Any
 from unittest import mock
 
@@ -106,22 +103,6 @@ class UseTestCase(base.DriverTestCase):
             return deadline(volume_id, min(wait, 0.1))
 
         patch = mock.patch.object(locks, '_Deadline', short)
-        patch.start()
-        self.addCleanup(patch.stop)
-
-    def at_pause(self, work: Callable[[], None]) -> None:
-        """Have others work when an operation looks at the database later."""
-        clock = types.SimpleNamespace(
-            monotonic=time.monotonic, sleep=lambda _seconds: work()
-        )
-        patch = mock.patch.object(volume_use, 'time', clock)
-        patch.start()
-        self.addCleanup(patch.stop)
-
-    def impatient_of_retypes(self) -> None:
-        patch = mock.patch.object(
-            volume_use, '_left', lambda until: until - until
-        )
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -239,7 +220,6 @@ class MigratedTest(UseTestCase):
     """Requests that were sent to the back end that a volume has left."""
 
     def _check_refused(self, name: str) -> None:
-        self.impatient_of_retypes()
         self.assertRaises(
             (locks.VolumeLocked, exceptions.AttachmentRefused),
             self.operate,
@@ -265,59 +245,6 @@ class MigratedTest(UseTestCase):
         self.driver.host = self.volume.host
         self.update(self.volume, {'host': 'another@host#pool'})
         self.operate('create_from_snapshot')
-
-
-@ddt.ddt
-class ReplacingTest(UseTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.addCleanup(setattr, volume_use, '_PAUSE', volume_use._PAUSE)
-        volume_use._PAUSE = 0.05
-        self.snapshot.status = 'available'
-        self.snapshot.save()
-
-    def is_requested(self) -> bool:
-        return volume_use._is_requested(self.volume.id)
-
-    def test_nothing_is_requested(self) -> None:
-        self.assertFalse(self.is_requested())
-
-    @ddt.data('creating', 'deleting', 'backing-up')
-    def test_request_for_a_snapshot(self, status: str) -> None:
-        self.snapshot.status = status
-        self.snapshot.save()
-        self.assertTrue(self.is_requested())
-
-    def test_volumes_that_are_created(self) -> None:
-        clone = self.new_volume(source_volid=self.volume.id)
-        self.update(clone, {'status': 'creating'})
-        self.assertTrue(self.is_requested())
-        self.update(clone, {'status': 'available'})
-        self.assertFalse(self.is_requested())
-        other = self.new_volume(snapshot_id=self.snapshot.id)
-        self.update(other, {'status': 'creating'})
-        self.assertTrue(self.is_requested())
-
-    def test_accepted_request_is_served_first(self) -> None:
-        self.snapshot.status = 'deleting'
-        self.snapshot.save()
-        served = []
-
-        def serve() -> None:
-            with volume_use.using_snapshot(self.driver, self.snapshot):
-                served.append(True)
-            self.snapshot.status = 'available'
-            self.snapshot.save()
-
-        self.at_pause(serve)
-        with volume_use.replacing(self.driver, self.volume):
-            self.assertEqual([True], served)
-
-    def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
-        self.snapshot.status = 'deleting'
-        self.snapshot.save()
-        with volume_use.replacing(self.driver, self.volume, 0.2) as held:
-            held.check()
 
 
 class AttachingTest(base.DriverTestCase):

@@ -20,12 +20,12 @@ from oslo_utils import uuidutils
 from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.cluster import advisory_locks
 from cinder_rbd_ext.lifecycle import migration
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.retype import retypes
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
@@ -217,7 +217,9 @@ class MigrateTest(copying.CopyingTestCase):
 
     def test_it_waits_however_many_retypes_wait(self) -> None:
         volume = self.made_volume(base.ASKED)
-        places = self.driver._retypes.places._places = admission.Places(1, 1)
+        places = self.driver._replacements.places._places = admission.Places(
+            1, 1
+        )
         places._free.take('b')
         places._waiting.take('b')
         threading.Timer(0.1, places._free.give_back, 'b').start()
@@ -227,7 +229,9 @@ class MigrateTest(copying.CopyingTestCase):
         """Tenants can request any number, each in a thread."""
         volume = self.made_volume(base.ASKED, status='retyping')
         target = self._ours(*base.ASKED)
-        places = self.driver._retypes.places._places = admission.Places(1, 1)
+        places = self.driver._replacements.places._places = admission.Places(
+            1, 1
+        )
         places._free.take('b')
         places._waiting.take('b')
         self.assertRaises(commit.CopyFailed, self._moved, volume, **target)
@@ -276,7 +280,7 @@ class MigrateTest(copying.CopyingTestCase):
         """It would apply to the status of the next migration."""
         volume = self.made_volume(base.ASKED)
         for failing, name in (
-            (volume_use, 'replacing'),
+            (replacement, 'alone'),
             (self.driver._migrations, 'accepted'),
             (copies.Copy, 'make_verified'),
             (locks.Exclusive, 'check'),

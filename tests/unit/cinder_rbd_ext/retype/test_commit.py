@@ -117,13 +117,8 @@ class CommitTest(copying.CopyingTestCase):
         self,
     ) -> None:
         volume = self.requested(is_migrated=True)
-        with mock.patch.object(
-            self.driver._settlement,
-            'remove_former',
-            autospec=True,
-            side_effect=self.librbd.ImageBusy('made to fail'),
-        ):
-            self.assertTrue(self.run_request(volume))
+        self.mock_object(record, 'remove_keys', side_effect=OSError)
+        self.assertTrue(self.run_request(volume))
         self.assertEqual('there@ceph2#ceph2', self.row().host)
         self.driver._recovery.recover_all()
         self.check_settled()
@@ -251,13 +246,8 @@ class CommitTest(copying.CopyingTestCase):
     ) -> None:
         volume = self.requested(is_migrated)
         other = self.another_service()
-        with (
-            mock.patch.object(
-                marker, 'has_service', autospec=True, return_value=True
-            ),
-            self._before_commit(other._recovery.recover_all),
-        ):
-            other.host = 'other_host'
+        other._replacements.is_alive = lambda mark: True
+        with self._before_commit(other._recovery.recover_all):
             self.assertTrue(self.run_request(volume))
         self.assertNotEqual(self.former, self.row().name)
 
@@ -335,11 +325,7 @@ class CommitTest(copying.CopyingTestCase):
     ) -> None:
         """The service of the pool that the volume has left is down."""
         volume = self.requested(is_migrated=True)
-        busy = self.librbd.ImageBusy('made to fail')
-        with mock.patch.object(
-            entries, 'keep', autospec=True, side_effect=busy
-        ):
-            self.assertTrue(self.run_request(volume))
+        self.assertTrue(self.run_request(volume))
         there = self.make_driver(rbd_pool='volumes2')
         there.host = 'there@ceph2'
         self.save_row(status='deleting')
@@ -350,8 +336,8 @@ class CommitTest(copying.CopyingTestCase):
             there.delete_volume(self.row())
             self.row().destroy()
             self.assertEqual([self.former], self.images())
-            there._settlement.settle_deleted()
-        own = self.driver._settlement
+            there._replacements.settle_deleted()
+        own = self.driver._replacements
         own.settle_deleted()
         self.assertEqual([], self.images())
         self.assertEqual([self.former], self.kept)

@@ -24,9 +24,7 @@ _LONGEST = marker.Marker(
     former_pool='p' * 60,
     pool='p' * 60,
     left='l' * 200,
-    destination='d' * 200,
     percent=100,
-    is_over=True,
 )
 
 
@@ -50,7 +48,7 @@ class MarkerTest(base.DriverTestCase):
     ) -> None:
         volume = self.made_volume()
         later = marker.write(volume.id, _LONGEST)
-        ended = dataclasses.replace(_LONGEST, image='another', is_over=True)
+        ended = dataclasses.replace(_LONGEST, image='another')
         marker.forget(volume.id, ended)
         self.assertRaises(
             exception.VolumeBackendAPIException,

@@ -13,6 +13,7 @@ from cinder_rbd_ext import locks
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.retype import recovery
+from cinder_rbd_ext.trash import entries
 from tests.unit.cinder_rbd_ext import base
 
 
@@ -36,7 +37,7 @@ class RecoveryTest(base.DriverTestCase):
             },
         )
         # Of a process that was killed.
-        mark = marker.new(self.driver, 'process', new_type.id)
+        mark = marker.Marker('image', self.driver.host, 'process', new_type.id)
         marker.write(self.volume.id, mark)
 
     @ddt.data(None, 'success', 'error')
@@ -215,40 +216,36 @@ class RecoveryTest(base.DriverTestCase):
             own.return_lost()
         self.volume.refresh()
 
-    def test_refusal_by_the_cluster_is_logged_once_in_full(self) -> None:
-        self._interrupted(status='available')
-        refusal = mock.patch.object(
-            self.driver._settlement,
-            'settle',
-            autospec=True,
-            side_effect=PermissionError('refused'),
-        )
-        with refusal, self.assertLogs(level='ERROR') as logged:
-            self.driver._recovery.recover_all()
-            self.driver._recovery.recover_all()
-        tracebacks = [bool(line.exc_info) for line in logged.records]
-        self.assertEqual([True, False], tracebacks)
-
     def test_request_of_this_process_is_left_to_cinder(self) -> None:
         """Its manager is about to save the end."""
         self._interrupted()
         mark = marker.of_volume(self.volume.id)
         assert mark is not None  # noqa: S101
         own = dataclasses.replace(
-            mark, process=self.driver._settlement.process
+            mark, process=self.driver._replacements.process
         )
         marker.write(self.volume.id, own)
         self.assertTrue(self.driver._recovery.recover_all())
         self.volume.refresh()
         self.assertEqual('retyping', self.volume.status)
 
-    def test_request_that_is_over_leaves_the_next_status_alone(self) -> None:
+    def test_request_that_was_given_up_leaves_the_next_status_alone(
+        self,
+    ) -> None:
         """Its copy could not be removed, and another request was accepted."""
         self._interrupted()
         mark = marker.of_volume(self.volume.id)
         assert mark is not None  # noqa: S101
-        marker.write(self.volume.id, dataclasses.replace(mark, is_over=True))
-        self.assertFalse(self.driver._recovery.recover_all())
+        begun = dataclasses.replace(
+            mark,
+            former=self.volume.id,
+            former_id='an-id',
+            former_pool='volumes',
+            pool='volumes',
+        )
+        marker.write(self.volume.id, begun)
+        with mock.patch.object(entries, 'discard', autospec=True):
+            self.assertFalse(self.driver._recovery.recover_all())
         self.volume.refresh()
         self.assertEqual('retyping', self.volume.status)
         self.assertIsNone(marker.of_volume(self.volume.id))

@@ -18,10 +18,10 @@ from cinder_rbd_ext import admission
 from cinder_rbd_ext import exceptions
 from cinder_rbd_ext import locks
 from cinder_rbd_ext import record
-from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import replacement
 from rbd_volume_options import errors
 from rbd_volume_options import image_handles
 from rbd_volume_options import image_record
@@ -184,7 +184,7 @@ class RetypeTest(base.DriverTestCase):
         """
         volume = self.made_volume()
         before = self._mask(volume)
-        replacing = volume_use.replacing
+        alone = replacement.alone
 
         def given_back(*args: Any) -> Any:
             if not is_marked:
@@ -192,9 +192,9 @@ class RetypeTest(base.DriverTestCase):
                 record.write(volume.id, {}, image_record.MARKER_RECORDS)
             status = {'status': 'in-use'}
             db.volume_update(self.admin, volume.id, status)
-            return replacing(*args)
+            return alone(*args)
 
-        with mock.patch.object(volume_use, 'replacing', given_back):
+        with mock.patch.object(replacement, 'alone', given_back):
             self.assertRaises(
                 exception.VolumeBackendAPIException,
                 self._retype,
@@ -208,7 +208,7 @@ class RetypeTest(base.DriverTestCase):
         volume = self.made_volume()
         locked = locks.VolumeLocked(volume_id=volume.id)
         with mock.patch.object(
-            volume_use, 'replacing', autospec=True, side_effect=locked
+            replacement, 'alone', autospec=True, side_effect=locked
         ):
             self.assertRaises(
                 locks.VolumeLocked,
@@ -227,7 +227,7 @@ class RetypeTest(base.DriverTestCase):
 
         driver, kind = self.driver, self.make_type(rbd_object_map='false')
         self.update(volume, {'status': 'retyping'})
-        with mock.patch.object(volume_use, 'replacing', deleted):
+        with mock.patch.object(replacement, 'alone', deleted):
             self.assertRaises(
                 locks.VolumeLocked,
                 driver.retype,
@@ -272,9 +272,9 @@ class RetypeTest(base.DriverTestCase):
 
     def test_refused_copy_is_not_made_by_cinder_either(self) -> None:
         volume = self.made_volume()
-        self.driver._retypes.places._places = admission.Places(1, 1)
-        self.driver._retypes.places._places._free.take('b')
-        self.driver._retypes.places._places._waiting.take('b')
+        self.driver._replacements.places._places = admission.Places(1, 1)
+        self.driver._replacements.places._places._free.take('b')
+        self.driver._replacements.places._places._waiting.take('b')
         self.assertFalse(self._retype(volume, rbd_object_size='1M'))
         target = self.new_volume(migration_status=f'target:{volume.id}')
         # The request of its migration, with the same object.

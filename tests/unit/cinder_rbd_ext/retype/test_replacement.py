@@ -2,30 +2,37 @@
 
 import dataclasses
 import errno
+import time
 from unittest import mock
+import uuid
 
 from cinder import exception
 from cinder.db import api as db
 import ddt
 
 from cinder_rbd_ext import locks
+from cinder_rbd_ext import volume_use
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.retype import replacement
 from cinder_rbd_ext.trash import entries
 from rbd_volume_options import keys
+from tests.unit.cinder_rbd_ext import base
 from tests.unit.cinder_rbd_ext.retype import copying
 
 
 @ddt.ddt
-class SettlementTest(copying.CopyingTestCase):
+class ReplacementsTest(copying.CopyingTestCase):
     def setUp(self) -> None:
         super().setUp()
         self.volume = self.made_volume()
         self.volume_id = self.volume.id
-        self.own = self.driver._settlement
-        mark = marker.new(self.driver, self.own.process, 'the-type')
-        self.mark = dataclasses.replace(
-            mark,
+        self.own = self.driver._replacements
+        self.mark = marker.Marker(
+            str(uuid.uuid4()),
+            'test_host',
+            self.own.process,
+            'the-type',
             former=self.volume.id,
             former_id='an-id',
             former_pool='volumes',
@@ -90,7 +97,7 @@ class SettlementTest(copying.CopyingTestCase):
         self.assertIn(self.volume.name, self.images())
 
     def test_running_request_is_not_settled_by_another_operation(self) -> None:
-        self.save_row(status='retyping')
+        self.save_row(status='retyping', provider_geometry=self.mark.image)
         self.assertRaises(
             locks.VolumeLocked, self.own.settle_idle, self.volume.id
         )
@@ -133,3 +140,56 @@ class SettlementTest(copying.CopyingTestCase):
         self.assertFalse(
             self.driver.keeps_former_image(self.volume.id, [snapshot.name])
         )
+
+
+@ddt.ddt
+class AloneTest(base.DriverTestCase):
+    """Requests that Cinder has accepted before are served first."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.volume = self.made_volume()
+        self.snapshot = self.new_snapshot(self.volume)
+
+    def save_status(self, status: str) -> None:
+        self.snapshot.status = status
+        self.snapshot.save()
+
+    def is_used_soon(self) -> bool:
+        return replacement.is_used_soon(self.volume.id)
+
+    def test_requests_for_snapshots_and_clones_are_found(self) -> None:
+        self.assertFalse(self.is_used_soon())
+        for status in ('creating', 'deleting', 'backing-up'):
+            self.save_status(status)
+            self.assertTrue(self.is_used_soon())
+        self.save_status('available')
+        for source in (
+            {'source_volid': self.volume.id},
+            {'snapshot_id': self.snapshot.id},
+        ):
+            clone = self.new_volume(status='creating', **source)
+            self.assertTrue(self.is_used_soon())
+            self.update(clone, {'status': 'available'})
+            self.assertFalse(self.is_used_soon())
+
+    def test_accepted_request_is_served_first(self) -> None:
+        self.save_status('deleting')
+        served = []
+
+        def serve(_seconds: float) -> None:
+            with volume_use.using_snapshot(self.driver, self.snapshot):
+                served.append(True)
+            self.save_status('available')
+
+        clock = mock.Mock(monotonic=time.monotonic, sleep=serve)
+        with (
+            mock.patch.object(replacement, 'time', clock),
+            replacement.alone(self.driver, self.volume),
+        ):
+            self.assertEqual([True], served)
+
+    def test_request_of_a_killed_service_is_not_waited_for(self) -> None:
+        self.save_status('deleting')
+        with replacement.alone(self.driver, self.volume, 0.1) as held:
+            held.check()
