@@ -25,6 +25,7 @@ from cinder_rbd_ext import protocols
 from cinder_rbd_ext.imaging import open_image
 from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import marker
+from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import image_handles
 
 #: Seconds for which a request waits that would leave a volume in an error
@@ -84,7 +85,10 @@ def alone(driver: protocols.Driver, volume: protocols.Volume) -> Iterator[Any]:
                     f'Volume {volume.id}: {image_handles.IN_USE}'
                 )
         lock.check()
-        yield current
+        try:
+            yield current
+        finally:
+            relatives.drop_unneeded_of(driver, current.name)
 
 
 @contextlib.contextmanager

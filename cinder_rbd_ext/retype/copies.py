@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 import contextlib
-import dataclasses
 import functools
 import json
 import pathlib
@@ -78,11 +77,6 @@ class Copy:
             map(self._is_temporary, self._of_source(self._parents_of))
         )
 
-    @functools.cached_property
-    def source_id(self) -> str:
-        """librbd's id of the image."""
-        return self._of_source(lambda image: str(image.id()))
-
     def _parents_of(self, image: bindings.Image) -> set[tuple[str, str, str]]:
         """Return pool, image and snapshot of the parents of all states."""
         parents = set()
@@ -112,19 +106,17 @@ class Copy:
         :param report: receives the progress; an exception ends the copy
         """
 
-        def part(first: int, share: int, percent: int) -> None:
-            report(first + percent * share // 100)
-
         # A backup that Cinder accepted at the same moment has set its status,
         # and waits for the lock.
         report(0)
         verify = self._driver.configuration.safe_get(opts.CONVERSION_VERIFY)
         share = _COPY_SHARE if verify else 100
         before = self.fingerprint()
-        self.make(target, functools.partial(part, 0, share))
+        self.make(target, lambda percent: report(percent * share // 100))
         copy_id = self.complete(target)
         if verify:
-            self.compare(functools.partial(part, share, 100 - share))
+            rest = 100 - share
+            self.compare(lambda percent: report(share + percent * rest // 100))
         reason = self.obstacle()
         if reason or self.fingerprint() != before:
             raise commit.CopyFailed(
@@ -255,18 +247,3 @@ class Copy:
 def image_id(driver: protocols.Driver, name: str, pool: str) -> str | None:
     """Return librbd's id of an image; None if it does not exist."""
     return run(driver, lambda ioctx: ownership.id_of(ioctx, name), pool)
-
-
-def report_to(
-    volume_id: str, mark: marker.Marker, check: Callable[[], None]
-) -> children.Report:
-    """Return a function that writes the progress of a request.
-
-    :param check: raises an exception if the request no longer applies
-    """
-
-    def report(percent: int) -> None:
-        check()
-        marker.write(volume_id, dataclasses.replace(mark, percent=percent))
-
-    return report

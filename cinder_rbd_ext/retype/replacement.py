@@ -63,6 +63,7 @@ from cinder_rbd_ext.retype import commit
 from cinder_rbd_ext.retype import copies
 from cinder_rbd_ext.retype import marker
 from cinder_rbd_ext.trash import entries
+from cinder_rbd_ext.trash import relatives
 from rbd_volume_options import accepted_keys
 from rbd_volume_options import bindings
 from rbd_volume_options import changes
@@ -74,7 +75,6 @@ from rbd_volume_options import options
 from rbd_volume_options import ownership
 from rbd_volume_options import rate_limits
 from rbd_volume_options import request
-from rbd_volume_options import wire
 
 LOG = logging.getLogger(__name__)
 
@@ -310,6 +310,10 @@ class Replacements:
         if mark.has_begun and not self._remove_other(volume_id, mark):
             return
         volume = record.stored_volume(volume_id)
+        if mark.has_begun and volume.status != 'deleting':
+            is_new = volume.name_id == mark.image
+            pool = mark.pool if is_new else mark.former_pool
+            relatives.drop_unneeded_of(self._driver, volume.name, pool)
         if not mark.left and volume.status != 'deleting':
             self._correct_keys(volume)
             # A retype that failed may have changed limits.
@@ -322,7 +326,7 @@ class Replacements:
         Only those that have left the back end of the driver.
         """
         back_end = marker.back_end_of(self._driver)
-        found = record.items_of_deleted(wire.RECORD_MARKED, back_end)
+        found = record.items_of_deleted(image_record.RECORD_MARKED, back_end)
         admin = context.get_admin_context(read_deleted='yes')
         for volume_id, items in found.items():
             mark = marker.read(items)
@@ -330,7 +334,7 @@ class Replacements:
                 volume = objects.Volume.get_by_id(admin, volume_id)
                 if volume.name_id == mark.image:
                     self._keep_former(volume_id, mark)
-                record.clear_of_deleted(volume_id, wire.RECORD_MARKED)
+                record.clear_of_deleted(volume_id, image_record.RECORD_MARKED)
 
     def settle_idle(self, volume_id: str) -> None:
         """Act as :meth:`settle` before another operation on the volume.

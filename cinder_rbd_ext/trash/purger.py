@@ -93,9 +93,6 @@ class Purger:
         self._blocked: dict[str, tuple[float, float]] = {}
         self._next_search = float('-inf')
         self._is_paused = False
-        #: Snapshots without a clone on sources that were locked. They go with
-        #: the source if this process ends before.
-        self.parents: set[relatives.Parent] = set()
 
     def start(self) -> None:
         """Create what a full pool would refuse, and begin."""
@@ -171,7 +168,6 @@ class Purger:
     def _lead(self, client: protocols.Client) -> None:
         """Purge while this service has the lease."""
         flags, next_look = 0, float('-inf')
-        self._release_parents(client)
         while self._has_lease(client.ioctx, flags):
             flags = _MUST_RENEW
             if self._wake.is_set() or time.monotonic() >= next_look:
@@ -231,7 +227,6 @@ class Purger:
         if now >= self._next_search:
             self._next_search = now + RARELY
             relatives.Relatives(self._driver, client).settle_marked()
-            self._release_parents(client)
         list_entries = releases.off_main_thread(self._marks.entries)
         listed = sorted(list_entries(client.ioctx), key=lambda e: e.mark.at)
         ends_early = self._early_ends(listed)
@@ -245,11 +240,6 @@ class Purger:
             and self._blocked.get(entry.image_id, (0.0,))[0] <= now
             and (entry.is_expired or entry.image_id in ends_early)
         ]
-
-    def _release_parents(self, client: protocols.Client) -> None:
-        parents, self.parents = self.parents, set()
-        for parent in parents:
-            relatives.Relatives(self._driver, client).release(parent)
 
     def _early_ends(self, listed: Iterable[entries.Entry]) -> set[str]:
         """Return the ids of former images of volumes that are kept no longer.

@@ -10,8 +10,10 @@ clones, under another name, and removes it with the last of them.
 Only the cluster is asked: an image needs its parents, and is needed by its
 children, which may be in the trash. A parent is released after its child is
 gone. A kill before that leaves a snapshot without a clone, or a deleted source
-without snapshots: :meth:`Relatives.settle` finds both, at the next deletion
-of a clone, or from the purger.
+without snapshots: :meth:`Relatives.settle` finds the second, at the next
+deletion of a clone, or from the purger. An operation that holds the lock of a
+source alone removes snapshots without a clone, as the deletion of the source
+does.
 """
 
 from collections.abc import Iterator
@@ -104,13 +106,29 @@ def _parents_of(
 def drop_unneeded(driver: protocols.Driver, image: bindings.Image) -> None:
     """Remove the clone snapshots of an open image that have no clone.
 
-    This is safe only for a source that is deleted or being deleted, because it
-    can no longer be cloned.
+    This is safe only for a source that cannot be cloned meanwhile: it is
+    deleted, or locked by the caller alone.
     """
     for name in image_handles.snapshot_names(image):
         clone = name.removesuffix(image_handles.CLONE_SNAPSHOT)
         if name != clone and not driver.librbd.creations.get(clone):
             _drop(driver, image, name)
+
+
+def drop_unneeded_of(
+    driver: protocols.Driver, name: str, pool: str | None = None
+) -> None:
+    """Act as :func:`drop_unneeded` for an image; a failure is logged.
+
+    The deletion of a clone does not wait for the lock of its source.
+    """
+    try:
+        with driver.images.opened(name, pool=pool) as image:
+            drop_unneeded(driver, image)
+    except driver.rbd.ImageNotFound:
+        LOG.debug('Image %s does not exist', name)
+    except Exception:
+        LOG.exception('Could not remove snapshots of image %s', name)
 
 
 def _drop(driver: protocols.Driver, image: bindings.Image, name: str) -> None:
@@ -179,10 +197,8 @@ class Relatives:
             except self._driver.rbd.ImageNotFound:
                 LOG.debug('Source image %s does not exist', parent.source)
             except locks.VolumeLocked:
-                # It is being deleted, which removes the snapshot too, or
-                # replaced.
+                # Whoever holds it alone removes the snapshot afterwards.
                 LOG.info('Source image %s is locked', parent.source)
-                self._driver.purger.parents.add(parent)
         # This runs in all cases, because the source may have been renamed.
         self.settle(parent.source + image_handles.DELETED_SOURCE)
 
